@@ -1,0 +1,9 @@
+// The extension module: one bind function per component, and nothing else.
+#include <nanobind/nanobind.h>
+
+#include "cpu.hpp"
+
+NB_MODULE(_native, m) {
+  m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
+  m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
+}

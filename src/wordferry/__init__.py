@@ -1,0 +1,46 @@
+"""wordferry: Word Mover's Distance and its fast relatives.
+
+Names are loaded when first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from wordferry.bow import encode as encode
+    from wordferry.datasets import default_embeddings as default_embeddings
+    from wordferry.distances import DISTANCES as DISTANCES
+    from wordferry.distances import pairwise as pairwise
+    from wordferry.embeddings import Embeddings as Embeddings
+    from wordferry.related import RelatedWords as RelatedWords
+    from wordferry.search import top_k as top_k
+    from wordferry.vocabulary import Vocabulary as Vocabulary
+
+_HOMES = {
+    "DISTANCES": "distances",
+    "Embeddings": "embeddings",
+    "RelatedWords": "related",
+    "Vocabulary": "vocabulary",
+    "default_embeddings": "datasets",
+    "encode": "bow",
+    "pairwise": "distances",
+    "top_k": "search",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"wordferry.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'wordferry' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

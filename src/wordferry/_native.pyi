@@ -1,0 +1,3 @@
+"""Types of the extension module. Kernels are called through wordferry.kernels.native."""
+
+def cpu_variant() -> str: ...

@@ -1,0 +1,1 @@
+"""Data files of the package: default vectors, sample collection, stop words."""

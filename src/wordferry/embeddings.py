@@ -1,0 +1,157 @@
+"""Word vectors: a float32 matrix whose rows are the words of a vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from wordferry import storage
+from wordferry.arrays import Float32Array, Int64Array
+from wordferry.errors import InputError
+from wordferry.vocabulary import Vocabulary
+
+_CHECK_ROWS = 65536
+
+
+class Embeddings:
+    """Words and their vectors, immutable.
+
+    Parameters
+    ----------
+    vocabulary : the words, a list of str or a Vocabulary.
+    matrix : (words, dimensions) numbers, kept as C-ordered float32.
+    normalize : scale every vector to length 1 (the default, as in the paper); zero vectors are then refused by name.
+
+    >>> emb = Embeddings(["cat", "dog"], [[3.0, 4.0], [0.0, 2.0]])
+    >>> emb.vector("cat").tolist(), emb.normalized
+    ([0.6000000238418579, 0.800000011920929], True)
+    """
+
+    def __init__(
+        self,
+        vocabulary: Iterable[str] | Vocabulary,
+        matrix: Any,
+        *,
+        normalize: bool = True,
+    ) -> None:
+        self.vocabulary = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary)
+        values = np.asarray(matrix)
+        if values.ndim != 2 or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
+            raise InputError(f"Vectors must be a (words, dimensions) array of real numbers, got shape {values.shape}.")
+        if values.shape[0] != len(self.vocabulary):
+            raise InputError(f"There are {len(self.vocabulary)} words but {values.shape[0]} vectors.")
+        if values.shape[1] == 0:
+            raise InputError("Vectors must have at least one dimension, got 0.")
+        self.normalized = bool(normalize)
+        self.matrix: Float32Array = _checked_matrix(values, self.vocabulary, normalize)
+        self.matrix.flags.writeable = False
+
+    @classmethod
+    def _trusted(cls, vocabulary: Vocabulary, matrix: Float32Array, normalized: bool) -> Embeddings:
+        """Wrap a matrix that was checked before (a restriction, or a verified folder)."""
+        self = cls.__new__(cls)
+        self.vocabulary, self.matrix, self.normalized = vocabulary, matrix, normalized
+        if self.matrix.flags.writeable:
+            self.matrix.flags.writeable = False
+        return self
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __repr__(self) -> str:
+        kind = "unit length" if self.normalized else "true length"
+        return f"Embeddings({len(self)} words, {self.dimensions} dimensions, {kind})"
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short digest of words, order and vectors."""
+        digest = hashlib.sha256(self.vocabulary.fingerprint.encode())
+        digest.update(f"{self.matrix.shape}{self.normalized}".encode())
+        for start in range(0, len(self), _CHECK_ROWS):
+            digest.update(np.ascontiguousarray(self.matrix[start : start + _CHECK_ROWS]).tobytes())
+        return digest.hexdigest()[:16]
+
+    def vector(self, word: str) -> Float32Array:
+        """The vector of one word; NotFound when it has none."""
+        result: Float32Array = self.matrix[self.vocabulary.id(word)]
+        return result
+
+    def restrict(self, words: Iterable[str] | Int64Array) -> Embeddings:
+        """A new Embeddings of some words (or ids), in the order given; words without a vector are left out."""
+        if isinstance(words, np.ndarray) and np.issubdtype(words.dtype, np.integer):
+            ids = words.astype(np.int64)
+            if len(ids) and (ids.min() < 0 or ids.max() >= len(self)):
+                raise InputError(f"Word ids must lie in 0 .. {len(self) - 1}, got {ids.min()} .. {ids.max()}.")
+        else:
+            if isinstance(words, str):
+                raise InputError("restrict takes a list of words, got one string. Put it in a list: [word].")
+            ids = self.vocabulary.ids(dict.fromkeys(words))
+            ids = ids[ids >= 0]
+        kept = Vocabulary(self.vocabulary[i] for i in ids.tolist())
+        return Embeddings._trusted(kept, np.ascontiguousarray(self.matrix[ids]), self.normalized)
+
+    def normalize(self) -> Embeddings:
+        """The same words with vectors of length 1."""
+        return self if self.normalized else Embeddings(self.vocabulary, self.matrix, normalize=True)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write our own memory-mappable folder format."""
+        config = {"normalized": self.normalized, "fingerprint": self.fingerprint}
+        storage.write_folder(
+            path,
+            "embeddings",
+            config,
+            {"vectors": self.matrix},
+            {"vocabulary": self.vocabulary},
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Embeddings:
+        """Open a folder written by :meth:`save`; vectors are memory-mapped."""
+        folder = storage.read_folder(path, "embeddings", verify=verify)
+        return cls._trusted(
+            Vocabulary(folder.words["vocabulary"]),
+            folder.arrays["vectors"],
+            bool(folder.config["normalized"]),
+        )
+
+
+def _checked_matrix(values: Any, vocabulary: Vocabulary, normalize: bool) -> Float32Array:
+    """A C-ordered float32 copy (or the array itself if already right), free of NaN, of unit length on request."""
+    ready = values.dtype == np.float32 and values.flags.c_contiguous
+    matrix = values if ready and not normalize else np.array(values, dtype=np.float32, order="C")
+    for start in range(0, len(matrix), _CHECK_ROWS):
+        block = matrix[start : start + _CHECK_ROWS]
+        finite = np.isfinite(block).all(axis=1)
+        if not finite.all():
+            row = start + int(np.flatnonzero(~finite)[0])
+            raise InputError(
+                f"The vector of {vocabulary[row]!r} (row {row}) holds NaN or infinite numbers (as float32)."
+            )
+        if not normalize:
+            continue
+        norms = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+        if not norms.all() or not np.isfinite(norms).all():
+            row = start + int(np.flatnonzero((norms == 0) | ~np.isfinite(norms))[0])
+            raise InputError(
+                f"The vector of {vocabulary[row]!r} (row {row}) is zero and cannot be scaled to length 1. "
+                "Leave the word out, or pass normalize=False."
+            )
+        block[...] = block / norms[:, None]
+    if matrix is values and not normalize:
+        matrix = values.view()
+    result: Float32Array = matrix
+    return result

@@ -1,0 +1,1 @@
+"""The loops: :mod:`~wordferry.kernels.reference` slow and readable, :mod:`~wordferry.kernels.native` fast."""

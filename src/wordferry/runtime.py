@@ -1,0 +1,70 @@
+"""Threads, progress and optional imports: the few things that are about the process, not about texts."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Protocol
+
+from wordferry.errors import InputError, MissingDependency
+
+logger = logging.getLogger("wordferry")
+logger.addHandler(logging.NullHandler())
+
+
+class Progress(Protocol):
+    """A callable told how much of a long job is done: ``progress(done, total)``."""
+
+    def __call__(self, done: int, total: int, /) -> object: ...
+
+
+def thread_count(threads: int | None = None) -> int:
+    """The number of threads to use: the argument, else ``WORDFERRY_THREADS``, else every usable core."""
+    if threads is None:
+        text = os.environ.get("WORDFERRY_THREADS", "").strip()
+        if not text:
+            return usable_cores()
+        try:
+            threads = int(text)
+        except ValueError:
+            raise InputError(f"WORDFERRY_THREADS must be a whole number of threads, got {text!r}.") from None
+    if isinstance(threads, bool) or (not isinstance(threads, int) and not hasattr(threads, "__index__")):
+        raise InputError(f"threads must be a whole number, got {threads!r}.")
+    if threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}. Leave it out to use every core.")
+    return int(threads)
+
+
+def usable_cores() -> int:
+    """Cores this process may run on (the affinity mask where the system has one)."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def blas_threads(threads: int) -> Iterator[None]:
+    """Limit NumPy's matrix products to ``threads`` threads inside the block, and restore the limit after it."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=threads, user_api="blas"):
+        yield
+
+
+def optional_import(module: str, extra: str) -> ModuleType:
+    """Import an optional package, or say which pip line brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingDependency(
+            f"{module.partition('.')[0]} is needed for this and is not installed. "
+            f"Install it with: pip install 'wordferry[{extra}]'"
+        ) from error
+
+
+def no_progress(done: int, total: int, /) -> Any:
+    """The progress of a caller who did not ask for any."""

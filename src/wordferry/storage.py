@@ -1,0 +1,206 @@
+"""The folder format: named arrays, a manifest with checksums, written whole or not at all.
+
+A folder holds ``manifest.json`` (format number, kind, library version, config, and for each file its sha256,
+dtype and shape), one ``<name>.npy`` per array (memory-mapped on reading, never pickled), and ``<name>.txt`` for
+lists of words (UTF-8, one a line). It is written to a temporary sibling and renamed, so a reader sees the old folder
+or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.errors import FormatError, InputError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a folder holds."""
+
+    kind: str
+    config: dict[str, Any]
+    arrays: dict[str, npt.NDArray[Any]]
+    words: dict[str, list[str]] = field(default_factory=dict)
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file, read in pieces."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fsync_path(path: Path) -> None:
+    """Ask the system to put a file or a folder on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_folder(
+    path: str | os.PathLike[str],
+    kind: str,
+    config: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    words: Mapping[str, Sequence[str]] | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write a folder atomically. An existing one is replaced only with ``overwrite=True``."""
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise InputError(f"{target} exists already. Choose another path, or overwrite it explicitly.")
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise InputError(f"{target} exists and is not a wordferry folder (no {MANIFEST}); it is left alone.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+    try:
+        files: dict[str, Any] = {}
+        for name, array in arrays.items():
+            file = temporary / f"{name}.npy"
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            files[file.name] = {
+                "sha256": file_digest(file),
+                "dtype": str(array.dtype),
+                "shape": list(array.shape),
+            }
+        for name, lines in (words or {}).items():
+            file = temporary / f"{name}.txt"
+            file.write_bytes(_join_words(lines))
+            files[file.name] = {"sha256": file_digest(file), "lines": len(lines)}
+        manifest = {
+            "format": FORMAT,
+            "kind": kind,
+            "wordferry": _version(),
+            "config": dict(config),
+            "files": files,
+        }
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+        for file in temporary.iterdir():
+            fsync_path(file)
+        fsync_path(temporary)
+        os.chmod(temporary, 0o755)
+        _swap_in(temporary, target)
+        fsync_path(target.parent)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _swap_in(temporary: Path, target: Path) -> None:
+    if target.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+        os.rename(target, old / "folder")
+        try:
+            os.rename(temporary, target)
+        except BaseException:
+            os.rename(old / "folder", target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.rename(temporary, target)
+
+
+def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, verify: bool = False) -> Folder:
+    """Open a folder of the given kind; ``verify=True`` compares every checksum first."""
+    manifest = read_manifest(path)
+    folder = Path(path)
+    if manifest["kind"] != kind:
+        raise FormatError(f"{folder} holds {manifest['kind']!r}, not {kind!r}.")
+    if verify:
+        verify_folder(folder)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    words: dict[str, list[str]] = {}
+    for name, facts in manifest["files"].items():
+        file = folder / name
+        if name.endswith(".npy"):
+            arrays[name[:-4]] = _open_array(file, facts, mmap)
+        else:
+            words[name[:-4]] = _split_words(file, facts)
+    return Folder(kind, manifest["config"], arrays, words)
+
+
+def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The manifest of a folder, checked for being one that this version can read."""
+    file = Path(path) / MANIFEST
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FormatError(f"{path} is not a wordferry folder: it has no {MANIFEST}.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FormatError(f"{file} is damaged: {error}.") from None
+    if not isinstance(manifest, dict) or not {"format", "kind", "config", "files"} <= manifest.keys():
+        raise FormatError(f"{file} is not a wordferry manifest: format, kind, config or files is missing.")
+    if manifest["format"] > FORMAT:
+        raise FormatError(
+            f"{path} is in format {manifest['format']}, written by wordferry {manifest.get('wordferry')}; this version "
+            f"reads formats up to {FORMAT}. Upgrade with: pip install -U wordferry"
+        )
+    return manifest
+
+
+def verify_folder(path: str | os.PathLike[str]) -> None:
+    """Compare every file with its checksum; raise FormatError naming the first that differs."""
+    folder = Path(path)
+    for name, facts in read_manifest(folder)["files"].items():
+        file = folder / name
+        if not file.is_file():
+            raise FormatError(f"{file} is missing.")
+        if file_digest(file) != facts["sha256"]:
+            raise FormatError(f"{file} is damaged: its checksum differs from the manifest. Restore it or rebuild.")
+
+
+def _open_array(file: Path, facts: Mapping[str, Any], mmap: bool) -> npt.NDArray[Any]:
+    empty = 0 in facts["shape"]  # an empty file part cannot be mapped
+    try:
+        array = np.load(file, mmap_mode="r" if mmap and not empty else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise FormatError(f"{file} is missing.") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise FormatError(f"{file} is damaged or truncated: {error}.") from None
+    if list(array.shape) != facts["shape"] or str(array.dtype) != facts["dtype"]:
+        raise FormatError(
+            f"{file} holds {array.dtype} of shape {array.shape}, the manifest says {facts['dtype']} {facts['shape']}."
+        )
+    result: npt.NDArray[Any] = array
+    return result
+
+
+def _join_words(words: Sequence[str]) -> bytes:
+    for word in words:
+        if "\n" in word:
+            raise InputError(f"The word {word!r} has a line break in it and cannot be stored.")
+    return "".join(f"{word}\n" for word in words).encode("utf-8")
+
+
+def _split_words(file: Path, facts: Mapping[str, Any]) -> list[str]:
+    try:
+        lines = file.read_bytes().decode("utf-8").split("\n")[:-1]
+    except FileNotFoundError:
+        raise FormatError(f"{file} is missing.") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{file} is damaged: {error}.") from None
+    if len(lines) != facts["lines"]:
+        raise FormatError(f"{file} has {len(lines)} words, the manifest says {facts['lines']}.")
+    return lines
+
+
+def _version() -> str:
+    from wordferry import __version__
+
+    return __version__
