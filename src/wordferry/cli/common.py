@@ -1,0 +1,82 @@
+"""What all commands share: data on stdout, everything else on stderr, tables for people and JSON lines for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from wordferry.runtime import Progress, no_progress
+
+JSON_OPTION = typer.Option(None, "--json/--table", help="JSON lines or a table; a table on a terminal unless said.")
+THREADS_OPTION = typer.Option(None, "--threads", min=1, help="Threads (default: WORDFERRY_THREADS, else every core).")
+
+
+def wants_json(choice: bool | None) -> bool:
+    """JSON when asked for, or when the output is no terminal."""
+    return not sys.stdout.isatty() if choice is None else choice
+
+
+def note(message: str) -> None:
+    """A line for people, on stderr."""
+    typer.echo(message, err=True)
+
+
+def emit_json(rows: Iterable[Mapping[str, Any]]) -> None:
+    """One JSON object a line on stdout."""
+    for row in rows:
+        sys.stdout.write(json.dumps(row, ensure_ascii=False, allow_nan=True) + "\n")
+    sys.stdout.flush()
+
+
+def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+    """A table on stdout; numbers are right-aligned, nothing in a cell is taken for markup."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    data = [list(row) for row in rows]
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(columns):
+        numeric = bool(data) and all(isinstance(row[i], int | float) for row in data)
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
+    for row in data:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    Console().print(table)
+
+
+def emit(rows: Sequence[Mapping[str, Any]], choice: bool | None, *, title: str | None = None) -> None:
+    """Rows as JSON lines or as a table, as :func:`wants_json` says."""
+    if wants_json(choice):
+        emit_json(rows)
+    else:
+        columns = list(rows[0]) if rows else []
+        emit_table(columns, ([row.get(name) for name in columns] for row in rows), title=title)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return str(value)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress]:
+    """A bar on stderr with rate and time left, only on a terminal; else a progress that does nothing."""
+    if not sys.stderr.isatty():
+        yield no_progress
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(label, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
