@@ -13,8 +13,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from wordferry.bow import encode as encode
     from wordferry.datasets import default_embeddings as default_embeddings
+    from wordferry.datasets import sample as sample
     from wordferry.distances import DISTANCES as DISTANCES
     from wordferry.distances import pairwise as pairwise
+    from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
     from wordferry.related import RelatedWords as RelatedWords
     from wordferry.search import top_k as top_k
@@ -28,6 +30,8 @@ _HOMES = {
     "default_embeddings": "datasets",
     "encode": "bow",
     "pairwise": "distances",
+    "read_documents": "documents",
+    "sample": "datasets",
     "top_k": "search",
 }
 
