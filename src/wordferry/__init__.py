@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wordferry.distances import pairwise as pairwise
     from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
+    from wordferry.loaders import load_embeddings as load_embeddings
     from wordferry.related import RelatedWords as RelatedWords
     from wordferry.search import top_k as top_k
     from wordferry.vocabulary import Vocabulary as Vocabulary
@@ -29,6 +30,7 @@ _HOMES = {
     "Vocabulary": "vocabulary",
     "default_embeddings": "datasets",
     "encode": "bow",
+    "load_embeddings": "loaders",
     "pairwise": "distances",
     "read_documents": "documents",
     "sample": "datasets",
