@@ -1,8 +1,9 @@
 """Published data sets that the user brings: one form for all, checked against the paper's counts.
 
-Nothing is downloaded: an error tells where a set is published. The form is JSON lines (gzipped or not) with ``id``, ``label``, ``text`` or ``tokens``, and a ``split`` ("train" or
-"test") or ``splits`` (one such word for each of several divisions). A folder holds ``all.jsonl`` or ``train.jsonl`` and
-``test.jsonl``. Kusner's ``.mat`` files are read by :func:`wordferry.published_mat.read_mat`.
+Nothing is downloaded: an error tells where a set is published. The form is JSON lines (gzipped or not) with ``id``,
+``label``, ``text`` or ``tokens``, and a ``split`` ("train" or "test") or ``splits`` (one such word for each of several
+divisions). A folder holds ``all.jsonl``, or ``train.jsonl`` and ``test.jsonl``. Kusner's ``.mat`` files are read by
+:func:`wordferry.published_mat.read_mat`.
 """
 
 from __future__ import annotations
