@@ -24,9 +24,10 @@ from wordferry.runtime import optional_import
 from wordferry.search import Searcher, check_k
 from wordferry.voting import PAPER_K, vote
 
-_base = optional_import("sklearn.base", "sklearn")
-_validation = optional_import("sklearn.utils.validation", "sklearn")
-_multiclass = optional_import("sklearn.utils.multiclass", "sklearn")
+optional_import("sklearn", "sklearn")  # says which pip line brings it
+
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin  # noqa: E402
+from sklearn.utils import multiclass, validation  # noqa: E402
 
 WEIGHTS = ("counts", "tfidf")
 VOCABULARIES = ("train", "all")
@@ -40,7 +41,7 @@ class _Prepared:
         self.searcher: Searcher | None = None
 
 
-class _WordMover(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class _WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What the estimators share: reading documents, fitting weights and related words, and searching."""
 
     def __init__(
@@ -48,7 +49,7 @@ class _WordMover(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         n_neighbors: int = PAPER_K,
         distance: str = "rel-rwmd",
         *,
-        r: int = 16,
+        r: int | str = 16,
         overlap: str | None = None,
         weights: Any = "counts",
         embeddings: Embeddings | None = None,
@@ -76,15 +77,13 @@ class _WordMover(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self._fit_related(self._r())
         return self
 
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> tuple[Any, Int64Array] | Int64Array:
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """The nearest fitted documents of each of X: (distances, indices), as scikit-learn orders them.
 
         With ``X=None`` the fitted documents themselves are asked, and none is its own neighbour. Places without a
         document are -1 and inf.
         """
-        _validation.check_is_fitted(self)
+        validation.check_is_fitted(self)
         k = check_k(self.n_neighbors if n_neighbors is None else n_neighbors)
         found = self._documents if X is None else self._weighted(self._read(X, reset=False))
         if X is None:
@@ -129,8 +128,8 @@ class _WordMover(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             raise InputError("The estimator was fitted on a matrix without embeddings, so it cannot read texts.")
         embeddings = self._vectors()
         if not texts:
-            X = _validation.validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
-            _validation.check_non_negative(X, type(self).__name__)
+            X = validation.validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
+            validation.check_non_negative(X, type(self).__name__)
             columns = None if embeddings is None else len(embeddings)
             counts = canonical_csr(X, columns)
             if self.on_empty == "error":
@@ -173,7 +172,8 @@ class _WordMover(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         return counts if self.idf_ is None else bow.weighted(counts, self.idf_)
 
     def _lengths(self, documents: sp.csr_array) -> Int64Array:
-        return np.diff(documents.indptr)
+        lengths: Int64Array = np.diff(documents.indptr)
+        return lengths
 
     # Related words and search ----------------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class WordMoverNeighbors(_WordMover):
     """
 
 
-class WordMoverTransformer(_base.TransformerMixin, _WordMover):  # type: ignore[misc]
+class WordMoverTransformer(TransformerMixin, _WordMover):  # type: ignore[misc]
     """The k-NN graph of documents as a sparse matrix, for estimators that take ``metric="precomputed"``.
 
     The parameters are those of :class:`WordMoverNeighbors`, and ``mode``: ``"distance"``, where each document gets
@@ -301,16 +301,16 @@ class WordMoverTransformer(_base.TransformerMixin, _WordMover):  # type: ignore[
 
     def transform(self, X: Any) -> sp.csr_array:
         """The graph (documents of X, fitted documents)."""
-        _validation.check_is_fitted(self)
+        validation.check_is_fitted(self)
         return self.kneighbors_graph(X, int(self.n_neighbors) + (self.mode == "distance"), self.mode)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns, one for each fitted document."""
-        _validation.check_is_fitted(self)
+        validation.check_is_fitted(self)
         return np.array([f"document{i}" for i in range(self.n_samples_fit_)], dtype=object)
 
 
-class WordMoverClassifier(_base.ClassifierMixin, _WordMover):  # type: ignore[misc]
+class WordMoverClassifier(ClassifierMixin, _WordMover):  # type: ignore[misc]
     """The k-NN classifier of the paper: 19 neighbours vote, and k is halved while classes tie.
 
     The parameters are those of :class:`WordMoverNeighbors`; besides, ``r="cv"`` chooses r among 1, 2, 4 ... 128 by
@@ -347,7 +347,7 @@ class WordMoverClassifier(_base.ClassifierMixin, _WordMover):  # type: ignore[mi
         super().__init__(
             n_neighbors,
             distance,
-            r=r,  # type: ignore[arg-type]  # "cv" is for this class only
+            r=r,
             overlap=overlap,
             weights=weights,
             embeddings=embeddings,
@@ -365,10 +365,10 @@ class WordMoverClassifier(_base.ClassifierMixin, _WordMover):  # type: ignore[mi
         """Remember the training documents and their classes, and choose r if asked to."""
         if y is None:
             raise InputError("requires y to be passed, but the target y is None: a classifier needs classes.")
-        labels = _validation.column_or_1d(y, warn=True)
-        _multiclass.check_classification_targets(labels)
+        labels = validation.column_or_1d(y, warn=True)
+        multiclass.check_classification_targets(labels)
         self._fit_documents(X)
-        _validation.check_consistent_length(self._documents, labels)
+        validation.check_consistent_length(self._documents, labels)
         self.classes_, self._classes = np.unique(labels, return_inverse=True)
         self._shares = np.bincount(self._classes, minlength=len(self.classes_)) / len(labels)
         if self._chooses_r():
@@ -379,12 +379,12 @@ class WordMoverClassifier(_base.ClassifierMixin, _WordMover):  # type: ignore[mi
 
     def predict(self, X: Any) -> Any:
         """The class of each document."""
-        _validation.check_is_fitted(self)
+        validation.check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Float64Array:
         """The share of each class among the neighbours that decided."""
-        _validation.check_is_fitted(self)
+        validation.check_is_fitted(self)
         indices = self.kneighbors(X, return_distance=False)
         classes = np.where(indices >= 0, self._classes[indices], -1)
         votes = vote(classes, len(self.classes_), int(self.n_neighbors))
