@@ -32,3 +32,8 @@ $(STAMP): $(VENV)/bin/python $(NATIVE)
 
 clean:
 	rm -rf build dist $(VENV) docs/_build
+
+docs: $(STAMP)
+	$(BIN)/python tools/make_cli_reference.py
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"

@@ -1,7 +1,6 @@
 #include "pivoting.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "cpu.hpp"
 #include "lanes_inline.hpp"
@@ -10,7 +9,8 @@ namespace wordferry {
 
 namespace {
 
-int g_min = getenv("GMIN") ? atoi(getenv("GMIN")) : 4, g_parts = getenv("GPARTS") ? atoi(getenv("GPARTS")) : 8;
+// A search for candidates stops at m / kParts of them, but not before kFew.
+constexpr int kFew = 4, kParts = 6;
 
 inline std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -48,7 +48,7 @@ inline bool choose(Pivoting& state, Candidate& entering, double& reduced) {
 // An arc to enter, or false when none of all gains. Candidates are the best arcs of the next rows that have one.
 inline bool price(Pivoting& state, Candidate& entering, double& reduced) {
   if (!state.candidates->empty() && choose(state, entering, reduced)) return true;
-  const int block = std::max(g_min, state.m / g_parts);
+  const int block = std::max(kFew, state.m / kParts);
   for (int step = 0, found = 0; step < state.m && found < block; ++step) {
     const int i = state.next_row;
     state.next_row = i + 1 == state.m ? 0 : i + 1;

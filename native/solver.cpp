@@ -46,23 +46,27 @@ bool Solver::scan_costs() {
   return range.finite;
 }
 
-// Row minima of the column-reduced costs: each source in turn fills its cheapest sinks with room.
+// On costs reduced by the least of each column: every source first gets what it can of its cheapest sink, then each
+// in turn fills the cheapest sinks that have room.
 void Solver::start() {
   left_.assign(supply_.begin(), supply_.end());
   right_.assign(demand_.begin(), demand_.end());
   least_.assign(at(width_), infinity);
   for (int i = 0; i < m_; ++i) lower_columns(least_.data(), row(i), 0.0, n_);
   std::fill(least_.begin() + n_, least_.end(), 0.0);
+  open_.assign(least_.begin(), least_.end());  // -infinity for sinks without room
   tree_.reset(m_, n_);
+  const auto fill = [&](int i, int j) {
+    const Mass mass = std::min(left_[at(i)], right_[at(j)]);
+    if (mass == 0) return;
+    left_[at(i)] -= mass;
+    right_[at(j)] -= mass;
+    if (right_[at(j)] == 0) open_[at(j)] = -infinity;
+    tree_.add_arc(i, j, mass);
+  };
+  for (int i = 0; i < m_; ++i) fill(i, row_least(row(i), least_.data(), width_).index);
   for (int i = 0; i < m_; ++i) {
-    while (left_[at(i)] > 0) {
-      const Least best = row_least(row(i), least_.data(), width_);
-      const Mass mass = std::min(left_[at(i)], right_[at(best.index)]);
-      left_[at(i)] -= mass;
-      right_[at(best.index)] -= mass;
-      if (right_[at(best.index)] == 0) least_[at(best.index)] = -infinity;
-      tree_.add_arc(i, best.index, mass);
-    }
+    while (left_[at(i)] > 0) fill(i, row_least(row(i), open_.data(), width_).index);
   }
   if (tree_.arcs() < m_ + n_ - 1) join_components();
   tree_.grow(m_);
@@ -144,9 +148,21 @@ bool Solver::proved() const {
   return total_ - bound + error <= proof_tolerance * std::fabs(total_);
 }
 
+// With one source or one sink there is one plan.
+Proof Solver::solve_single() {
+  plan_.clear();
+  for (int j = 0; j < n_ && m_ == 1; ++j) plan_.push_back({0, j, demand_[at(j)]});
+  for (int i = 0; i < m_ && m_ > 1; ++i) plan_.push_back({i, 0, supply_[at(i)]});
+  std::fill(dual_.begin(), dual_.end(), 0.0);
+  for (const Flow& flow : plan_) dual_[at(m_ == 1 ? m_ + flow.sink : flow.source)] = cost(flow.source, flow.sink);
+  sum_plan();
+  return Proof::exact;
+}
+
 Proof Solver::solve(const Stopped& stopped) {
   pivots_ = 0;
   if (!scan_costs()) return Proof::failed;
+  if (m_ == 1 || n_ == 1) return solve_single();
   start();
   if (improve(stopped)) {
     collect_plan();

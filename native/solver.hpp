@@ -58,6 +58,7 @@ class Solver {
   bool scan_costs();
   void start();
   void join_components();
+  Proof solve_single();
   bool improve(const Stopped& stopped);
   void collect_plan();
   void sum_plan();
@@ -68,7 +69,7 @@ class Solver {
   double largest_ = 0, smallest_ = 0;
   std::vector<Mass> supply_, demand_, left_, right_;
   std::vector<double> dual_;  // of the sources, then of the sinks
-  std::vector<double> least_;
+  std::vector<double> least_, open_;
   Tree tree_;
   std::vector<Candidate> candidates_;
   std::vector<char> reached_;

@@ -16,6 +16,12 @@ JSON_OPTION = typer.Option(None, "--json/--table", help="JSON lines or a table; 
 THREADS_OPTION = typer.Option(None, "--threads", min=1, help="Threads (default: WORDFERRY_THREADS, else every core).")
 
 
+def examples(*lines: str) -> str:
+    """The epilog of a command's help: ``@app.command(epilog=examples("wordferry distance 'a text' 'another'"))``."""
+    shown = ["  " + line.replace("[", "\\[") for line in lines]  # a bracket would be taken for markup
+    return "\n\n".join(["Examples:" if len(lines) > 1 else "Example:", *shown])
+
+
 def wants_json(choice: bool | None) -> bool:
     """JSON when asked for, or when the output is no terminal."""
     return not sys.stdout.isatty() if choice is None else choice

@@ -1,0 +1,48 @@
+"""Every block of every page runs, and every command and distance is documented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import PAGES, ROOT, blocks, matches, run_page
+
+_NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page's blocks run top to bottom in an empty folder and print what the page shows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    run_page(ROOT / name, tmp_path)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_blocks_are_marked(name: str) -> None:
+    """A block that does not run says why; a block in a shell or Python dialect cannot hide behind another name."""
+    for block in blocks((ROOT / name).read_text(encoding="utf-8")):
+        where = f"{name}, line {block.line}"
+        assert block.skip != "", f"{where}: <!-- skip: --> needs a reason"
+        assert block.language not in {"py", "pycon", "python3", "bash", "sh", "shell", ""}, (
+            f"{where}: name the block python (runs), console ($ lines run), text, or the language of its data"
+        )
+
+
+def test_block_parser() -> None:
+    page = "```python\nprint(1)\n```\n\n```text\n1\n```\n<!-- skip: why -->\n```python\nx\n```\n"
+    page += "word\n```console\n$ a\n```\n"
+    found = blocks(page)
+    assert [(b.language, b.skip, b.shown) for b in found] == [
+        ("python", None, "1\n"),
+        ("python", "why", None),
+        ("console", None, None),
+    ]
+
+
+def test_output_comparison() -> None:
+    assert matches("a ... c\n", "a b c\n")
+    assert matches("a  \nb\n", "a\nb\n\n")
+    assert not matches("0.12\n", "0.13\n")
+    assert not matches("a\n", "a\nb\n")
