@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bind.hpp"
-#include "lanes.hpp"
+#include "cost_rows.hpp"
 #include "solver.hpp"
 #include "transport_search.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cpu.hpp"
-#include "lanes_inline.hpp"
+#include "cost_rows_inline.hpp"
 
 namespace wordferry {
 

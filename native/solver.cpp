@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "exact_simplex.hpp"
-#include "lanes.hpp"
+#include "cost_rows.hpp"
 #include "pivoting.hpp"
 #include "pool.hpp"
 

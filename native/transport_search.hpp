@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "pairs.hpp"
+#include "document_pairs.hpp"
 #include "watch.hpp"
 
 namespace wordferry {

@@ -6,11 +6,11 @@
 
 namespace wordferry {
 
-constexpr int kLanes = 8;  // doubles a lane block; rows of costs are padded to a multiple of it with infinity
+constexpr int kRowLanes = 8;  // doubles a lane block; rows of costs are padded to a multiple of it with infinity
 
-inline int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
+inline int padded(int n) { return (n + kRowLanes - 1) / kRowLanes * kRowLanes; }
 
-// min over j of row[j] - shift[j]; `width` is a multiple of kLanes.
+// min over j of row[j] - shift[j]; `width` is a multiple of kRowLanes.
 double row_minimum(const double* row, const double* shift, int width);
 
 // The range of an m x n matrix with rows of `width`, and whether all of it is finite.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "pairs.hpp"
+#include "document_pairs.hpp"
 
 namespace wordferry {
 

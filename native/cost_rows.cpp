@@ -1,11 +1,11 @@
-#include "lanes.hpp"
+#include "cost_rows.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "cpu.hpp"
-#include "lanes_inline.hpp"
+#include "cost_rows_inline.hpp"
 
 namespace wordferry {
 
@@ -21,34 +21,34 @@ WF_CLONES double row_minimum(const double* row, const double* shift, int width) 
   WF_LOAD(cost, row);
   WF_LOAD(price, shift);
   least = cost - price;
-  for (int j = kLanes; j < width; j += kLanes) {
+  for (int j = kRowLanes; j < width; j += kRowLanes) {
     WF_LOAD(cost, row + j);
     WF_LOAD(price, shift + j);
     cost -= price;
     least = cost < least ? cost : least;
   }
-  double lane[kLanes];
+  double lane[kRowLanes];
   WF_STORE(lane, least);
   return fold(lane);
 }
 
 WF_CLONES Range cost_range(const double* costs, int m, int n, int width) {
-  double low[kLanes], high[kLanes], odd[kLanes];
-  for (int k = 0; k < kLanes; ++k) {
+  double low[kRowLanes], high[kRowLanes], odd[kRowLanes];
+  for (int k = 0; k < kRowLanes; ++k) {
     low[k] = high[k] = costs[0];
     odd[k] = 0;
   }
   for (int i = 0; i < m; ++i) {
     const double* row = costs + static_cast<std::ptrdiff_t>(i) * width;
     for (int j = 0; j < n; ++j) {
-      const int k = j % kLanes;
+      const int k = j % kRowLanes;
       low[k] = row[j] < low[k] ? row[j] : low[k];
       high[k] = row[j] > high[k] ? row[j] : high[k];
       odd[k] += row[j] * 0.0;  // NaN once a value is not finite
     }
   }
   Range range{low[0], high[0], true};
-  for (int k = 0; k < kLanes; ++k) {
+  for (int k = 0; k < kRowLanes; ++k) {
     range.low = low[k] < range.low ? low[k] : range.low;
     range.high = high[k] > range.high ? high[k] : range.high;
     range.finite = range.finite && odd[k] == 0;

@@ -1,4 +1,4 @@
-#include "pairs.hpp"
+#include "document_pairs.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -4,24 +4,24 @@
 #include <cstdint>
 #include <cstring>
 
-#include "lanes.hpp"
+#include "cost_rows.hpp"
 
 namespace wordferry {
 
 #if defined(__GNUC__)
 // Vector types, because a minimum over lanes in a plain array is not kept in registers. Macros, because a function
 // that returns a vector would fix its calling convention before the variant is chosen.
-typedef double Lanes __attribute__((vector_size(sizeof(double) * kLanes)));
-typedef std::int64_t Numbers __attribute__((vector_size(sizeof(std::int64_t) * kLanes)));
+typedef double Lanes __attribute__((vector_size(sizeof(double) * kRowLanes)));
+typedef std::int64_t Numbers __attribute__((vector_size(sizeof(std::int64_t) * kRowLanes)));
 #define WF_LOAD(block, from) std::memcpy(&block, from, sizeof block)
 #define WF_STORE(to, block) std::memcpy(to, &block, sizeof block)
 #else
 #error "lanes.cpp needs vector types (GCC or Clang)"
 #endif
 
-// The least of kLanes values.
+// The least of kRowLanes values.
 __attribute__((always_inline)) inline double fold(double* lane) {
-  for (int half = kLanes / 2; half > 0; half /= 2) {
+  for (int half = kRowLanes / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) lane[k] = lane[k + half] < lane[k] ? lane[k + half] : lane[k];
   }
   return lane[0];
@@ -32,26 +32,26 @@ __attribute__((always_inline)) inline Least least_of_row(const double* row, cons
                                                          double below) {
   Lanes cost, price, least;
   Numbers here, where;
-  for (int k = 0; k < kLanes; ++k) where[k] = here[k] = k;
+  for (int k = 0; k < kRowLanes; ++k) where[k] = here[k] = k;
   WF_LOAD(cost, row);
   WF_LOAD(price, shift);
   least = cost - price;
-  for (int j = kLanes; j < width; j += kLanes) {
+  for (int j = kRowLanes; j < width; j += kRowLanes) {
     WF_LOAD(cost, row + j);
     WF_LOAD(price, shift + j);
-    here += kLanes;
+    here += kRowLanes;
     cost -= price;
     where = cost < least ? here : where;
     least = cost < least ? cost : least;
   }
-  double lane[kLanes];
+  double lane[kRowLanes];
   WF_STORE(lane, least);
   const double value = fold(lane);
   if (!(value < below)) return {value, -1};
   where = least == value ? where : Numbers{} + INT64_MAX;
-  std::int64_t index[kLanes];
+  std::int64_t index[kRowLanes];
   WF_STORE(index, where);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
+  for (int half = kRowLanes / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) index[k] = index[k + half] < index[k] ? index[k + half] : index[k];
   }
   return {value, static_cast<int>(index[0])};

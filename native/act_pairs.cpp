@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "lanes.hpp"
-#include "pairs.hpp"
+#include "cost_rows.hpp"
+#include "document_pairs.hpp"
 
 namespace wordferry {
 
