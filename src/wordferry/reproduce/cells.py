@@ -77,9 +77,7 @@ def run_paper(cell: Cell, bench: Bench) -> dict[str, Any]:
         related, clock = _related_for(bench, int(cell.r))
     train, test = bench.counts[split.train], bench.counts[split.test]
     with clock.step("preprocessing"):
-        searcher = Searcher(
-            train, cell.distance, embeddings=bench.embeddings, related=related, threads=bench.threads
-        )
+        searcher = Searcher(train, cell.distance, embeddings=bench.embeddings, related=related, threads=bench.threads)
     with clock.step("distances"):
         found = searcher.top_k(test, PAPER_K)
     predicted = vote(_classes_of(found.indices, bench.classes[split.train]), len(bench.class_names)).winner
@@ -177,7 +175,7 @@ def _classes_of(indices: Int64Array, classes: Int64Array) -> Int64Array:
 
 def without_duplicates(bench: Bench, seed: int = SEED) -> BoolArray:
     """Of documents with equal bags of words one is kept, whichever a shuffle puts first."""
-    kept = np.diff(bench.counts.indptr) > 0
+    kept: BoolArray = np.diff(bench.counts.indptr) > 0
     seen: set[bytes] = set()
     for row in np.random.default_rng(seed).permutation(bench.counts.shape[0]):
         span = slice(bench.counts.indptr[row], bench.counts.indptr[row + 1])

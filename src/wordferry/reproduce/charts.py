@@ -36,7 +36,7 @@ def error_chart(cells: Cells) -> str | None:
     axes.set_xticks(range(len(errors.datasets)), errors.datasets)
     axes.set_ylabel("test error %")
     axes.legend(frameon=False, ncols=3, fontsize=8)
-    return _svg(figure, "Test error by data set and distance")
+    return figure_svg(figure, "Test error by data set and distance")
 
 
 def r_chart(cells: Cells) -> str | None:
@@ -51,13 +51,13 @@ def r_chart(cells: Cells) -> str | None:
     if not lines:
         return None
     figure, axes = _figure(9.0, 3.2)
-    for dataset, values in lines.items():
-        axes.plot(range(len(PAPER_R)), values, marker="o", markersize=3, linewidth=1.4, label=dataset)
+    for dataset, above in lines.items():
+        axes.plot(range(len(PAPER_R)), above, marker="o", markersize=3, linewidth=1.4, label=dataset)
     axes.set_xticks(range(len(PAPER_R)), [str(r) for r in PAPER_R])
     axes.set_xlabel("r, related words per word")
     axes.set_ylabel("points above the best r")
     axes.legend(frameon=False, ncols=2, fontsize=8)
-    return _svg(figure, "Test error of rel-rwmd by r")
+    return figure_svg(figure, "Test error of rel-rwmd by r")
 
 
 def fair_chart(cells: Cells) -> str | None:
@@ -75,7 +75,47 @@ def fair_chart(cells: Cells) -> str | None:
     axes.set_xticks(range(len(errors.datasets)), errors.datasets)
     axes.set_ylabel("test error %")
     axes.legend(frameon=False, ncols=2, fontsize=8)
-    return _svg(figure, "Fair protocol: test error")
+    return figure_svg(figure, "Fair protocol: test error")
+
+
+def paper_figures(cells: Cells) -> dict[str, str | None]:
+    """Figures 1 and 2 of the paper, from the cells that hold their data."""
+    drawn: dict[str, str | None] = {}
+    for cell in cells:
+        if cell["protocol"] != "figure":
+            continue
+        if "distances" in cell:
+            figure, axes = _figure(9.0, 2.9)
+            axes.plot(cell["ranks"], cell["distances"], color=_COLOURS["wmd"], linewidth=1.6)
+            axes.set_xlabel(f"words of {cell['dataset']}, by distance to '{cell['word']}'")
+            axes.set_ylabel("distance")
+            axes.set_ylim(0, 1.6)
+            drawn["Figure 1"] = figure_svg(figure, f"Distances to {cell['word']}")
+        elif "histogram" in cell:
+            figure, axes = _figure(9.0, 2.9)
+            low, high = cell["range"]
+            width = (high - low) / len(cell["histogram"])
+            where = [low + (i + 0.5) * width for i in range(len(cell["histogram"]))]
+            axes.bar(where, [count / cell["pairs"] for count in cell["histogram"]], width, color=_COLOURS["wmd"])
+            axes.set_xlabel(f"distance of two words of {cell['dataset']}")
+            axes.set_ylabel("share of pairs")
+            drawn["Figure 2"] = figure_svg(figure, "Distribution of the distances of all pairs of words")
+    return drawn
+
+
+def captions(cells: Cells) -> dict[str, str]:
+    """What stands under each chart."""
+    made = {
+        "Test error by distance": "Lower is better.",
+        "Test error of rel-rwmd by r": "How much is lost by another r than the best one, on the test documents.",
+        "Fair protocol": "Dots are means over divisions, bars one standard deviation.",
+    }
+    for cell in cells:
+        if cell["protocol"] == "figure" and "share_1.2_1.4" in cell:
+            number, what = ("Figure 1", "words") if "distances" in cell else ("Figure 2", "pairs")
+            share = f"{100 * cell['share_1.2_1.4']:.0f} % of the {what} lie between 1.2 and 1.4."
+            made[number] = f"{number} of the paper on {cell['dataset']}: {share}"
+    return made
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
@@ -86,10 +126,6 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     return figure, axes
-
-
-def _svg(figure: Any, title: str) -> str:
-    return figure_svg(figure, title)
 
 
 def figure_svg(figure: Any, title: str) -> str:

@@ -67,7 +67,9 @@ def _within(errors: Errors, first: str, second: str, claim: str) -> Finding | No
         return None
     gap = _mean([a - b for a, b in pairs.values()])
     worse = tuple(f"{d}: {a:.2f} against {b:.2f}" for d, (a, b) in pairs.items() if a - b > CLOSE)
-    detail = f"{first} {_mean([a for a, _ in pairs.values()]):.2f} %, {second} {_mean([b for _, b in pairs.values()]):.2f} %"
+    detail = (
+        f"{first} {_mean([a for a, _ in pairs.values()]):.2f} %, {second} {_mean([b for _, b in pairs.values()]):.2f} %"
+    )
     detail += f" over {len(pairs)} sets: {gap:+.2f} points (at most {CLOSE:+.1f} is asked)"
     return Finding(claim, gap <= CLOSE, detail, worse)
 
@@ -79,7 +81,9 @@ def _behind(errors: Errors, first: str, second: str, claim: str) -> Finding | No
         return None
     gap = _mean([a - b for a, b in pairs.values()])
     ahead = tuple(f"{d}: {a:.2f} against {b:.2f}" for d, (a, b) in pairs.items() if a <= b)
-    detail = f"{first} {_mean([a for a, _ in pairs.values()]):.2f} %, {second} {_mean([b for _, b in pairs.values()]):.2f} %"
+    detail = (
+        f"{first} {_mean([a for a, _ in pairs.values()]):.2f} %, {second} {_mean([b for _, b in pairs.values()]):.2f} %"
+    )
     return Finding(claim, gap > 0, f"{detail} over {len(pairs)} sets: {gap:+.2f} points", ahead)
 
 

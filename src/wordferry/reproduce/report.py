@@ -29,11 +29,13 @@ th, td { padding: .35rem .6rem; text-align: left; border-bottom: 1px solid var(-
 th { font-weight: 600; background: var(--soft); white-space: nowrap; }
 td.number { text-align: right; white-space: nowrap; } td.published { text-align: right; opacity: .62; }
 tr:last-child td { border-bottom: 0; } tr.average td { font-weight: 600; border-top: 2px solid var(--line); }
-ul.findings { list-style: none; padding: 0; } ul.findings li { margin: .8rem 0; padding-left: 1rem; border-left: 4px solid; }
+ul.findings { list-style: none; padding: 0; }
+ul.findings li { margin: .8rem 0; padding-left: 1rem; border-left: 4px solid; }
 li.yes { border-color: var(--good) !important; } li.no { border-color: var(--bad) !important; }
 li small { display: block; opacity: .85; } .verdict { font-weight: 600; } li.yes .verdict { color: var(--good); }
 li.no .verdict { color: var(--bad); } svg { max-width: 100%; height: auto; } figure { margin: 1rem 0; }
-figcaption { font-size: .88rem; opacity: .8; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
+figcaption { font-size: .88rem; opacity: .8; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
 dt { opacity: .7; } dd { margin: 0; }
 """
 
@@ -57,7 +59,8 @@ def page(results: Results, made: list[Table], said: list[Finding]) -> str:
     parts = [f"<h1>{html.escape(title)}</h1>", _intro(results), "<h2>What came out</h2>", _findings(said)]
     for table in made:
         parts += [f"<h2>{html.escape(table.title)}</h2>", charts.pop(table.title, ""), _table(table)]
-    parts += charts.values()
+    if charts:
+        parts += ["<h2>The paper's figures</h2>", *charts.values()]
     parts += ["<h2>The machine</h2>", _machine(results.machine)]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -100,7 +103,9 @@ def _table(table: Table) -> str:
         cells = "".join(_cell(name, value, row) for name, value in zip(table.columns, row, strict=True))
         body.append(f"<tr{kind}>{cells}</tr>")
     about = f'<p class="about">{html.escape(table.about)}</p>' if table.about else ""
-    return f'{about}<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    return (
+        f'{about}<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    )
 
 
 def _cell(column: str, value: Any, row: tuple[Any, ...]) -> str:
@@ -133,11 +138,12 @@ def _charts(results: Results) -> dict[str, str]:
                 "Test error by distance": charts.error_chart(results.cells),
                 "Test error of rel-rwmd by r": charts.r_chart(results.cells),
             }
-            drawn |= charts.paper_figures(results.plan)
+            drawn |= charts.paper_figures(results.cells)
     except MissingDependency as error:
         return {"none": f'<p class="about">No charts: {html.escape(str(error))}</p>'}
+    captions = charts.captions(results.cells)
     return {
-        name: f"<figure>{svg}<figcaption>{html.escape(charts.CAPTIONS.get(name, ''))}</figcaption></figure>"
+        name: f"<figure>{svg}<figcaption>{html.escape(captions.get(name, ''))}</figcaption></figure>"
         for name, svg in drawn.items()
         if svg is not None
     }

@@ -21,6 +21,7 @@ from wordferry.reproduce.cells import (
     run_fair,
     run_paper,
 )
+from wordferry.reproduce.figures import ALL_PAIRS, FROM_WORD, run_figure
 from wordferry.reproduce.machine import machine_facts
 from wordferry.reproduce.peers import run_peers
 from wordferry.reproduce.store import Store, fingerprint_of
@@ -121,6 +122,8 @@ class Runner:
         make, run = (paper_cells, run_paper) if paper else (fair_cells, run_fair)
         for cell in make(name, facts["splits"], self.plan.chosen_distances):
             yield self._cell(cell, fingerprint, lambda cell: run(cell, self._open(name)))
+        if paper and (name in FROM_WORD or name in ALL_PAIRS):
+            yield self._cell(Cell("figure", name), fingerprint, lambda cell: run_figure(cell, self._open(name)))
         if paper and name == next((s for s in PEER_SETS if s in self.plan.chosen_sets()[0]), None):
             yield self._cell(Cell("peers", name), fingerprint, lambda cell: run_peers(cell, self._open(name)))
 

@@ -1,4 +1,4 @@
-"""Finished cells on disk: one small JSON file each, written whole or not at all, so that a run can be taken up again."""
+"""Finished cells on disk: one small JSON file each, written whole or not at all, so that a run can go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From finished cells to the paper's tables, beside what the papers printed, and to plain statements of the findings."""
+"""From finished cells to the paper's tables, beside what the papers printed."""
 
 from __future__ import annotations
 
@@ -89,22 +89,21 @@ def tables(cells: Cells, protocol: str) -> list[Table]:
 
 def sets_table(cells: Cells) -> Table:
     """The data sets as they are here."""
-    rows = []
-    for cell in cells:
-        if cell["protocol"] == "facts":
-            rows.append(
-                (
-                    cell["dataset"],
-                    cell["documents"],
-                    cell["words"],
-                    cell["mean_words"],
-                    cell["classes"],
-                    cell["splits"],
-                    100 * cell["coverage"],
-                    cell["without_known_words"],
-                    "; ".join(cell["notes"]),
-                )
-            )
+    rows = [
+        (
+            cell["dataset"],
+            cell["documents"],
+            cell["words"],
+            cell["mean_words"],
+            cell["classes"],
+            cell["splits"],
+            100 * cell["coverage"],
+            cell["without_known_words"],
+            "; ".join(cell["notes"]),
+        )
+        for cell in cells
+        if cell["protocol"] == "facts"
+    ]
     columns = ("data set", "documents", "words", "words a document", "classes", "divisions", "coverage %", "left out")
     about = "Words are those with a vector; left out are documents without any. The last column says what differs."
     return Table("Data sets", (*columns, "differs from the paper's"), tuple(rows), about)
@@ -172,7 +171,9 @@ def r_table(cells: Cells) -> Table:
         rows.append((dataset, "here", *(errors.mean(dataset, name) for name in names)))
         known = paper.ERRORS_BY_R.get(paper_name(dataset) or "")
         if known:
-            rows.append((dataset, "paper", *(known.get(name.removeprefix("rel-rwmd ").removeprefix("r=")) for name in names)))
+            rows.append(
+                (dataset, "paper", *(known.get(name.removeprefix("rel-rwmd ").removeprefix("r=")) for name in names))
+            )
     if rows:
         rows.append(("average", "here", *(errors.average(name) for name in names)))
     columns = ("data set", "whose", "cv", *(f"r={r}" for r in PAPER_R))
@@ -266,3 +267,21 @@ def fair_table(cells: Cells) -> Table:
     )
     columns = ("data set", "distance", "error %", "deviation", "Sato et al.", "k, by division", "duplicates", "seconds")
     return Table("Fair protocol", columns, tuple(rows), about)
+
+
+def error_rows(cells: Cells, protocol: str) -> list[dict[str, Any]]:
+    """Test errors by data set, a column a distance, for the command line."""
+    errors = Errors(cells, protocol)
+    names = list(PAPER_COLUMNS) if protocol == "paper" else list(dict.fromkeys(c["distance"] for c in cells))
+    names = [name for name in names if any(errors.mean(d, name) is not None for d in errors.datasets)]
+    rows: list[dict[str, Any]] = [
+        {"data set": dataset, **{name: _rounded(errors.mean(dataset, name)) for name in names}}
+        for dataset in errors.datasets
+    ]
+    if len(rows) > 1:
+        rows.append({"data set": "average", **{name: _rounded(errors.average(name)) for name in names}})
+    return rows
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)

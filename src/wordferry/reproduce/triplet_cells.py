@@ -19,7 +19,7 @@ from wordferry.triplets import judge
 
 def triplet_files(folder: Path) -> dict[str, Path]:
     """Triplet files by the name of their set: ``triplets/NAME/triplets.jsonl``, gzipped or not."""
-    found = {}
+    found: dict[str, Path] = {}
     for file in sorted((folder / "triplets").glob("*/triplets.jsonl*")):
         found.setdefault(file.parent.name, file)
     return found
