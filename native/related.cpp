@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <thread>
 
 #include "cpu.hpp"
 
@@ -91,6 +91,19 @@ struct Ranked {
   }
 };
 
+class Lock {
+ public:
+  explicit Lock(std::uint8_t& flag) : flag_(flag) {
+    while (__atomic_exchange_n(&flag_, std::uint8_t{1}, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+  }
+  ~Lock() { __atomic_store_n(&flag_, std::uint8_t{0}, __ATOMIC_RELEASE); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::uint8_t& flag_;
+};
+
 class Selector {
  public:
   Selector(const Points& points, const Candidates& candidates)
@@ -100,18 +113,21 @@ class Selector {
   }
 
   float error() const { return error_; }
-  float limit(std::int32_t word) const { return candidates_.limits[word]; }
+
+  float limit(std::int32_t word) const {
+    float value;
+    __atomic_load(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+    return value;
+  }
 
   bool can_enter(std::int32_t word, std::int32_t other, float square) const {
     return square <= limit(word) + error_ * (points_.norms[word] + points_.norms[other]);
   }
 
-  bool holds(std::int32_t word, std::int32_t other) const {
-    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
-    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
-  }
-
-  void push(std::int32_t word, std::int32_t other, float square) {
+  // Enters `other` among the candidates of `word`; with `once`, not a second time.
+  void push(std::int32_t word, std::int32_t other, float square, bool once) {
+    const Lock lock(candidates_.locks[word]);
+    if (once && holds(word, other)) return;
     if (candidates_.counts[word] == candidates_.capacity) {
       compact(word);
       if (!can_enter(word, other, square)) return;
@@ -135,7 +151,7 @@ class Selector {
       candidates_.counts[word] = static_cast<std::int32_t>(kept);
       if (kept == candidates_.r && kept > 0) {
         const float last = round_up(ranked_[static_cast<std::size_t>(kept - 1)].square);
-        candidates_.limits[word] = std::min(candidates_.limits[word], last);
+        lower_limit(word, last);
       }
     }
   }
@@ -168,8 +184,7 @@ class Selector {
       uppers_.push_back(candidates_.squares[k] + error_ * (norm + points_.norms[candidates_.ids[k]]));
     }
     std::nth_element(uppers_.begin(), uppers_.begin() + (candidates_.r - 1), uppers_.end());
-    float& limit = candidates_.limits[word];
-    limit = std::min(limit, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
+    lower_limit(word, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
     std::int64_t kept = base;
     for (std::int64_t k = base; k < base + count; ++k) {
       if (!can_enter(word, candidates_.ids[k], candidates_.squares[k])) continue;
@@ -187,11 +202,21 @@ class Selector {
     uppers_.resize(static_cast<std::size_t>(groups));
     group_minima(products, count, points_.norms[word], norms, error_, groups, uppers_.data());
     std::nth_element(uppers_.begin(), uppers_.begin() + (needed - 1), uppers_.end());
-    candidates_.limits[word] = uppers_[static_cast<std::size_t>(needed - 1)];
+    const Lock lock(candidates_.locks[word]);
+    lower_limit(word, uppers_[static_cast<std::size_t>(needed - 1)]);
   }
 
  private:
   static constexpr std::int64_t ahead = 2;
+
+  void lower_limit(std::int32_t word, float value) {
+    if (value < limit(word)) __atomic_store(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+  }
+
+  bool holds(std::int32_t word, std::int32_t other) const {
+    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
+    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
+  }
 
   void prefetch(std::int32_t word) const {
     const char* from = reinterpret_cast<const char*>(points_.vectors + word * points_.dimensions);
@@ -220,11 +245,9 @@ double look_closer(std::int32_t row, std::int32_t column, float square, std::int
     }
   }
   if (row == column) return correction;
-  if (selector.can_enter(row, column, square) && (Sum || !selector.holds(row, column))) {
-    selector.push(row, column, square);
-  }
-  if (tile.mirror && selector.can_enter(column, row, square) && (Sum || !selector.holds(column, row))) {
-    selector.push(column, row, square);
+  if (selector.can_enter(row, column, square)) selector.push(row, column, square, !Sum);
+  if (tile.mirror && selector.can_enter(column, row, square)) {
+    selector.push(column, row, square, !Sum);
     limits[k] = selector.limit(column);
   }
   return correction;
@@ -237,7 +260,7 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
   std::vector<float> norms(columns), limits(columns, -infinity);
   for (std::size_t k = 0; k < columns; ++k) {
     norms[k] = points.norms[tile.column_ids[k]];
-    if (tile.mirror) limits[k] = candidates.limits[tile.column_ids[k]];
+    if (tile.mirror) limits[k] = selector.limit(tile.column_ids[k]);
   }
   float squares[segment];
   alignas(8) std::uint8_t flags[segment] = {};
