@@ -180,4 +180,5 @@ def run_tiles(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, p
                     worker.join()
     if failures:
         raise failures[0]
+    progress(len(jobs), len(jobs))
     return float(results.sum())
