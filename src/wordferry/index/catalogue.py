@@ -52,7 +52,9 @@ def translate(error: sqlite3.Error, file: Path) -> WordferryError:
     """What an error of the database means for the user of the index."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return StorageError(f"{file.parent}: the disk is full. Nothing of this call was stored; what was there is safe.")
+        return StorageError(
+            f"{file.parent}: the disk is full. Nothing of this call was stored; what was there is safe."
+        )
     if code == sqlite3.SQLITE_READONLY:
         return StorageError(f"{file} cannot be written: {error}. It can be opened for reading and search.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -80,8 +82,8 @@ class Catalogue:
             check_header(connection, self.file)
 
     @classmethod
-    def create(cls, folder: Path, meta: dict[str, Any]) -> None:
-        """Write an empty catalogue into a folder."""
+    def create(cls, folder: Path, meta: dict[str, Any], words: list[tuple[int, int, str]]) -> None:
+        """Write a catalogue without documents into a folder."""
         file = folder / FILE
         connection = sqlite3.connect(file, isolation_level=None)
         try:
@@ -94,6 +96,7 @@ class Catalogue:
                 connection.execute(statement)
             for key, value in meta.items():
                 set_meta(connection, key, value)
+            connection.executemany("INSERT INTO words VALUES(?, ?, ?)", words)
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise translate(error, file) from error
@@ -122,7 +125,12 @@ class Catalogue:
             raise
         return connection
 
-    def _check_use(self) -> None:
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def check_use(self) -> None:
+        """Refuse a catalogue that was closed, or opened before a fork."""
         if self._closed:
             raise StorageError(f"The index {self.folder} was closed. Open it again.")
         if os.getpid() != self._process:
@@ -131,7 +139,7 @@ class Catalogue:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection inside a read transaction: everything read through it is one state of the index."""
-        self._check_use()
+        self.check_use()
         connection: sqlite3.Connection | None = None
         sound = False
         try:
@@ -171,7 +179,7 @@ class Catalogue:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A connection inside a write transaction: committed and on the disk at the end, or nothing of it."""
-        self._check_use()
+        self.check_use()
         try:
             if self._writer is None:
                 self._writer = self._connect(write=True)

@@ -96,7 +96,7 @@ def _kinds(where: str, value: Any) -> tuple[str, Any]:
 
 
 def _either(key: str, make: Callable[[str, str], Part], *, any_of: bool = True) -> Part:
-    """The rule on the metadata; ``id`` and ``label`` also mean the document's own, where its metadata has no such key."""
+    """The rule on the metadata; ``id`` and ``label`` mean the document's own where its metadata has no such key."""
     path = "'$.\"" + key.replace("'", "''") + "\"'"
     kind, got = f"json_type(metadata, {path})", f"json_extract(metadata, {path})"
     sql, bound = make(kind, got)

@@ -14,10 +14,10 @@ from wordferry.errors import LockedError, StorageError, Unsupported
 from wordferry.runtime import logger
 
 FILE = "lock"
-NETWORK = frozenset(
-    "nfs nfs4 cifs smb smb2 smb3 smbfs ncpfs afs coda ceph lustre gfs gfs2 ocfs2 glusterfs beegfs gpfs "
-    "fuse.sshfs fuse.glusterfs fuse.ceph fuse.s3fs fuse.rclone fuse.gcsfuse fuse.davfs davfs".split()
-)
+_REMOTE = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs")
+_CLUSTER = ("ceph", "lustre", "gfs", "gfs2", "ocfs2", "glusterfs", "beegfs", "gpfs")
+_MOUNTED = ("sshfs", "glusterfs", "ceph", "s3fs", "rclone", "gcsfuse", "davfs")
+NETWORK = frozenset([*_REMOTE, *_CLUSTER, *(f"fuse.{name}" for name in _MOUNTED)])
 DOUBTFUL = frozenset(["9p", "virtiofs", "drvfs", "vboxsf", "fuse.vmhgfs-fuse"])
 """Folders shared with a host: safe when one machine uses them, which cannot be seen from here."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -87,9 +88,11 @@ class Segment:
     def read(self, folder: Path) -> Bags:
         """Map the arrays, after comparing every byte with its checksum."""
         place = folder / FOLDER / self.name
-        check_manifest(place, self.manifest)
         try:
+            check_manifest(place, self.manifest)
             arrays = storage.read_folder(place, "segment", verify=True).arrays
+        except MissingFolder:
+            raise
         except FormatError as error:
             raise with_remedy(error) from None
         bags = Bags(arrays["indptr"], arrays["words"], arrays["counts"], arrays["numbers"])
@@ -113,7 +116,7 @@ def check_manifest(place: Path, digest: str) -> None:
     except OSError as error:
         raise StorageError(f"{file} cannot be read: {error.strerror}.") from None
     if found != digest:
-        raise with_remedy(FormatError(f"{file} is damaged: its checksum differs from the catalogue."))
+        raise FormatError(f"{file} is damaged: its checksum differs from the catalogue.")
 
 
 class MissingFolder(FormatError):
@@ -124,7 +127,12 @@ def write(folder: Path, bags: Bags, vocabulary: str) -> Segment:
     """Put bags on the disk as a new segment; it counts for nothing until the catalogue lists it."""
     name = f"{int(bags.numbers[0]):010d}-{secrets.token_hex(4)}"
     place = folder / FOLDER / name
-    arrays = {"indptr": bags.indptr, "words": bags.words, "counts": bags.counts, "numbers": bags.numbers}
+    arrays: dict[str, Any] = {
+        "indptr": bags.indptr,
+        "words": bags.words,
+        "counts": bags.counts,
+        "numbers": bags.numbers,
+    }
     write_folder(place, lambda: storage.write_folder(place, "segment", {"vocabulary": vocabulary}, arrays))
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
@@ -145,8 +153,6 @@ def write_folder(place: Path, action: Any) -> None:
 
 def is_full(error: OSError, place: Path) -> bool:
     """Whether a failed write was for want of space (NumPy does not pass the number of the error on)."""
-    import errno
-
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return True
     try:
@@ -156,11 +162,9 @@ def is_full(error: OSError, place: Path) -> bool:
     return error.errno is None and facts.f_bavail * facts.f_frsize < 1 << 20
 
 
-def remove_orphans(folder: Path, kept: set[str], prefix: str = "") -> None:
+def remove_orphans(folder: Path, kept: set[str]) -> None:
     """Remove what a killed writer left: folders that the catalogue does not list. Only for the holder of the lock."""
-    if not folder.is_dir():
-        return
-    for entry in folder.iterdir():
-        ours = entry.name.startswith(prefix) or entry.name.endswith((".tmp", ".old"))
-        if entry.is_dir() and entry.name not in kept and ours:
-            shutil.rmtree(entry, ignore_errors=True)
+    if folder.is_dir():
+        for entry in folder.iterdir():
+            if entry.is_dir() and entry.name not in kept:
+                shutil.rmtree(entry, ignore_errors=True)
