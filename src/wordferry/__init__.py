@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
     from wordferry.index import Index as Index
+    from wordferry.loaders import load_embeddings as load_embeddings
     from wordferry.related import RelatedWords as RelatedWords
     from wordferry.search import Searcher as Searcher
     from wordferry.search import top_k as top_k
@@ -37,6 +38,7 @@ _HOMES = {
     "default_embeddings": "datasets",
     "distance": "distances",
     "encode": "bow",
+    "load_embeddings": "loaders",
     "one_to_many": "distances",
     "pair": "distances",
     "pairwise": "distances",

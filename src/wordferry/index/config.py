@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -121,6 +120,6 @@ def check_fingerprint(embeddings: Embeddings, config: Config) -> None:
 def _load(place: Path, normalized: bool = True) -> Embeddings:
     if place.is_dir() and (place / storage.MANIFEST).is_file():
         return Embeddings.load(place)
-    load: Any = import_module("wordferry.loaders").load_embeddings
-    loaded: Embeddings = load(place, normalize=normalized)
-    return loaded
+    from wordferry.loaders import load_embeddings
+
+    return load_embeddings(place, normalize=normalized)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,8 +180,7 @@ def rows_of(snapshot: Snapshot, places: Int64Array) -> Bags:
 
 def _explained(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, hits: Hits) -> Hits:
     """The same hits with explanations."""
-    from wordferry.explain import explain
-
+    explain: Any = import_module("wordferry.explain").explain
     record = plan.rerank or plan.record
     tokens = _tokens(index, asked)
     explained = []
