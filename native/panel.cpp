@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cpu.hpp"
-#include "lanes.hpp"
+#include "slot.hpp"
 
 namespace wordferry {
 
@@ -14,11 +14,6 @@ constexpr std::int64_t lanes = static_cast<std::int64_t>(lane_count);
 constexpr std::int64_t chunk_rows = 256;     // documents passed over before their sums are stored
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
-
-struct Slot {
-  Lanes near;
-  Lanes mass;
-};
 
 // Slots for the words that a panel touches; all other words share slot 0.
 class PanelTable {
@@ -49,7 +44,7 @@ class PanelTable {
 
   void new_slot() {
     Slot slot{};
-    for (std::size_t lane = 0; lane < lane_count; ++lane) slot.near[lane] = rest_;
+    fill_lanes(slot.near, rest_);
     table_.push_back(slot);
   }
 
@@ -91,24 +86,15 @@ class PanelTable {
 WF_CLONES
 void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint32_t* slots, const Slot* table,
                Lanes* sums) {
-  const Lanes zero{};
   for (std::int64_t row = begin; row < end; ++row) {
     Lanes even{}, odd{};
     std::int64_t k = pass.indptr[row];
     const std::int64_t stop = pass.indptr[row + 1];
     for (; k + 1 < stop; k += 2) {
-      const Slot& a = table[slots[pass.indices[k]]];
-      const Lanes p = pass.data[k] - a.mass;
-      even += (p > zero ? p : zero) * a.near;
-      const Slot& b = table[slots[pass.indices[k + 1]]];
-      const Lanes q = pass.data[k + 1] - b.mass;
-      odd += (q > zero ? q : zero) * b.near;
+      add_excess(even, pass.data[k], table[slots[pass.indices[k]]]);
+      add_excess(odd, pass.data[k + 1], table[slots[pass.indices[k + 1]]]);
     }
-    if (k < stop) {
-      const Slot& a = table[slots[pass.indices[k]]];
-      const Lanes p = pass.data[k] - a.mass;
-      even += (p > zero ? p : zero) * a.near;
-    }
+    if (k < stop) add_excess(even, pass.data[k], table[slots[pass.indices[k]]]);
     sums[row - begin] = even + odd;
   }
 }
@@ -133,15 +119,6 @@ void store(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int6
   }
 }
 
-std::int64_t words_of(const PanelJob& job) {
-  std::int32_t last = -1;
-  for (const CsrF* part : {&job.panel, &job.pass}) {
-    for (std::int64_t k = part->indptr[0]; k < part->indptr[part->rows]; ++k) last = std::max(last, part->indices[k]);
-  }
-  const std::int64_t words = static_cast<std::int64_t>(last) + 1;
-  return job.kind == PanelKind::product ? words : std::max(words, job.graph.rows);
-}
-
 }  // namespace
 
 void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, const Poll& poll) {
@@ -151,34 +128,36 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
   const std::int64_t wanted = std::max<std::int64_t>(1, 4 * threads / panels);
   const std::int64_t pieces = std::clamp<std::int64_t>(job.pass.rows / piece_rows, 1, wanted);
   const std::int64_t piece = (job.pass.rows + pieces - 1) / pieces;
-  const std::int64_t words = words_of(job);
-  std::vector<PanelTable> tables(static_cast<std::size_t>(std::max(threads, 1)), PanelTable(words));
+  std::vector<PanelTable> tables(static_cast<std::size_t>(std::max(threads, 1)), PanelTable(job.words));
   const auto body = [&](std::int64_t block, int worker) {
     PanelTable& table = tables[static_cast<std::size_t>(worker)];
     const std::int64_t first = block / pieces * lanes;
     const std::int64_t count = std::min(lanes, job.panel.rows - first);
-    const std::int64_t low = block % pieces * piece;
-    const std::int64_t high = std::min(low + piece, job.pass.rows);
+    const std::int64_t start = block % pieces * piece;
+    const std::int64_t high = std::min(start + piece, job.pass.rows);
+    const std::int64_t low = job.lower ? std::max(start, first) : start;
+    if (low >= high) return;
     table.build(job, first, count);
-    std::vector<Lanes> sums(static_cast<std::size_t>(chunk_rows));
+    LaneArray sums(static_cast<std::size_t>(chunk_rows));
     for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
       const std::int64_t end = std::min(begin + chunk_rows, high);
       pass_over(job.pass, begin, end, table.slots(), table.table(), sums.data());
       store(job, sums.data(), begin, end, first, count);
     }
-    done += count * std::max<std::int64_t>(0, high - low);
+    done += count * (high - start);
   };
   for_blocks(panels * pieces, threads, body, poll);
 }
 
-void symmetric_max(float* values, std::int64_t size, std::int64_t stride, int threads, const Poll& poll) {
+void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads,
+                    const Poll& poll) {
   const auto body = [&](std::int64_t block, int) {
     const std::int64_t begin = block * tile, end = std::min(begin + tile, size);
     for (std::int64_t left = 0; left <= begin; left += tile) {
       for (std::int64_t i = begin; i < end; ++i) {
         for (std::int64_t j = left; j < std::min(left + tile, i); ++j) {
-          const float larger = std::max(values[i * stride + j], values[j * stride + i]);
-          values[i * stride + j] = values[j * stride + i] = larger;
+          const float low = values[i * stride + j], high = values[j * stride + i];
+          values[i * stride + j] = values[j * stride + i] = from_lower ? low : std::max(low, high);
         }
       }
     }

@@ -26,13 +26,16 @@ struct PanelJob {
   std::int64_t stride;
   bool transposed;  // false: out[pass][panel]; true: out[panel][pass]
   bool combine;     // true: the larger of the value and what stands there
+  bool lower;       // panel and pass are the same documents: only pass >= panel is wanted
+  std::int64_t words;
 };
 
 // One term of equation (5) or (12) for all pairs, or the matrix of products. `done` counts finished pairs.
 void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, const Poll& poll);
 
-// values[i][j] = values[j][i] = the larger of the two, for a square matrix.
-void symmetric_max(float* values, std::int64_t size, std::int64_t stride, int threads, const Poll& poll);
+// Makes a square matrix symmetric: values[i][j] = values[j][i] = the larger of the two, or the lower one.
+void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads,
+                    const Poll& poll);
 
 // out[i][j] = max(out[i][j], other[j][i]).
 void transposed_max(float* out, std::int64_t stride, const float* other, std::int64_t other_stride, std::int64_t rows,
