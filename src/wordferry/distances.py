@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from wordferry.arrays import Float32Array
 from wordferry.bow import Document, OnEmpty
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
+from wordferry.kernels import reference
 from wordferry.measures import DISTANCES as DISTANCES
 from wordferry.measures import Distance as Distance
 from wordferry.measures import find_distance as find_distance
-from wordferry.plan import check_algorithm, make_plan
+from wordferry.plan import Plan, check_algorithm, make_plan
 from wordferry.problem import Problem, is_matrix, prepare
 from wordferry.related import RelatedWords
 from wordferry.runtime import Progress
@@ -83,19 +85,42 @@ def pairwise(
     )
     check_memory(memory)
     if problem.distance.transport:
+        check_algorithm(problem, algorithm)
         if explain_plan:
             raise InputError(f"explain_plan describes the relaxed distances; {problem.distance.name} has no plan.")
-        check_algorithm(problem, algorithm)
-        return transported(problem, _output(problem, out))
+        return evaluate(problem, _output(problem, out))
     plan = make_plan(problem, algorithm)
-    return plan if explain_plan else relaxed.fill(problem, _output(problem, out), plan, memory)
+    return plan if explain_plan else evaluate(problem, _output(problem, out), plan, memory)
 
 
-def transported(problem: Problem, out: Float32Array) -> Float32Array:
-    """All distances of a problem that is solved by transport, written to ``out``."""
-    from wordferry import transport
+def evaluate(
+    problem: Problem, out: Float32Array, plan: Plan | None = None, memory: int = relaxed.MEMORY
+) -> Float32Array:
+    """All distances of a prepared problem, written to ``out``."""
+    if not problem.distance.transport:
+        return relaxed.fill(problem, out, plan, memory)
+    if find_spec("wordferry.transport") is not None:
+        from wordferry import transport
 
-    transport.pairwise_problem(problem, out=out)
+        transport.pairwise_problem(problem, out=out)
+        return out
+    return _by_reference(problem, out)
+
+
+def _by_reference(problem: Problem, out: Float32Array) -> Float32Array:
+    bags = [
+        [dict(zip(*map(np.ndarray.tolist, s.row(i)), strict=True)) for i in range(s.shape[0])]
+        for s in (problem.x, problem.y)
+    ]
+    if problem.graph is not None:
+        rows = [problem.graph.row(i) for i in range(problem.graph.shape[0])]
+        lookup = {i: dict(zip(w.tolist(), c.tolist(), strict=True)) for i, (w, c) in enumerate(rows)}
+        cost = reference.related_cost(lookup, problem.c_max)
+    else:
+        cost = reference.euclidean_cost(np.asarray(problem.vectors))
+    for i, a in enumerate(bags[0]):
+        for j, b in enumerate(bags[1]):
+            out[i, j] = reference.wmd(a, b, cost, problem.overlap)
     return out
 
 

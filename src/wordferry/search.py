@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from wordferry.arrays import BoolArray, Csr, Neighbors
 from wordferry.bow import OnEmpty
-from wordferry.distances import check_memory
+from wordferry.distances import check_memory, evaluate
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
 from wordferry.kernels.passes import Heaps
@@ -31,7 +32,7 @@ from wordferry.problem import (
     words_of,
 )
 from wordferry.related import RelatedWords
-from wordferry.relaxed import MEMORY, fill, part, tiles
+from wordferry.relaxed import MEMORY, part, tiles
 from wordferry.runtime import Progress, Report, thread_count
 from wordferry.text import Tokenizer
 
@@ -109,19 +110,20 @@ def nearest(
     """The k nearest rows of y to each row of x, numbered as the caller numbers them."""
     if mask is not None and 2 * np.count_nonzero(mask) < len(mask):
         problem, mask = _allowed_only(problem, mask), None
-    if problem.distance.transport:
+    if problem.distance.transport and find_spec("wordferry.cascade") is not None:
         from wordferry import cascade
 
         found: Neighbors = cascade.top_k_problem(problem, k, mask=mask)
     else:
-        found = _nearest_values(problem, k, mask, make_plan(problem, algorithm), memory)
+        plan = None if problem.distance.transport else make_plan(problem, algorithm)
+        found = _nearest_values(problem, k, mask, plan, memory)
     if len(problem.y_rows) and not np.array_equal(problem.y_rows, np.arange(problem.shape[1])):
         indices = np.where(found.indices >= 0, problem.y_rows[found.indices], -1)
         found = replace(found, indices=indices)
     return found
 
 
-def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Plan, memory: int) -> Neighbors:
+def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Plan | None, memory: int) -> Neighbors:
     """Blocks of distances, each offered to the heaps of its rows and then forgotten."""
     heaps = Heaps(problem.shape[0], k)
     rows, columns = _tile_shape(problem, memory // 2)
@@ -132,7 +134,7 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Plan
         shape = some.stop - some.start, others.stop - others.start
         block = values.ravel()[: shape[0] * shape[1]].reshape(shape)
         tick = report.part(number / len(blocks), (number + 1) / len(blocks))
-        fill(replace(part(problem, some, others), progress=tick), block, plan, memory // 2)
+        evaluate(replace(part(problem, some, others), progress=tick), block, plan, memory // 2)
         heaps.offer(some, block, others.start, None if mask is None else mask[others], problem.threads)
     heaps.finish(problem.threads)
     report(1.0)

@@ -59,9 +59,7 @@ def panel_sums(
     ``out[moving, panel]``, or the other way round when ``transposed``; with ``combine`` the larger of the sum and
     what stands there. ``lower`` leaves out what lies above the diagonal.
     """
-    _native.panel_sums(
-        panel, moving, graph, rest, KINDS[kind], out, transposed, combine, lower, threads, progress
-    )
+    _native.panel_sums(panel, moving, graph, rest, KINDS[kind], out, transposed, combine, lower, threads, progress)
 
 
 def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = False) -> None:
@@ -111,9 +109,7 @@ def accumulate(
     threads: int,
 ) -> None:
     """Add (or start) the sums of one block of words to ``out[moving, target]``."""
-    _native.accumulate(
-        moving, *moving_spans, target, *target_spans, nearest, first_word, omr, add, out, threads
-    )
+    _native.accumulate(moving, *moving_spans, target, *target_spans, nearest, first_word, omr, add, out, threads)
 
 
 def related_pairs(
@@ -130,9 +126,7 @@ def related_pairs(
     progress: Progress | None = None,
 ) -> None:
     """Rel-RWMD pair by pair through the lists of related words; ``scan`` serves a few x with one pass over y each."""
-    _native.related_pairs(
-        x, y, graph, c_max, OVERLAPS[overlap], SIDES[side], scan, out, threads, progress
-    )
+    _native.related_pairs(x, y, graph, c_max, OVERLAPS[overlap], SIDES[side], scan, out, threads, progress)
 
 
 def dense_pairs(
