@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from wordferry import dense
-from wordferry.arrays import Csr, Float32Array
+from wordferry.arrays import Csr, Float32Array, Float64Array
 from wordferry.kernels import passes
 from wordferry.plan import Plan, make_plan
 from wordferry.problem import Problem
@@ -17,6 +17,7 @@ from wordferry.runtime import Report, blas_threads
 MEMORY = 256 << 20
 """Default of ``memory=``: bytes to work in beside the inputs and the output."""
 _LOST = 1e-3  # cosine distances below this have lost digits to 1 - product
+_NEAR = 1e-9  # below this share of the squared lengths, a squared distance is computed from the difference
 _OTHER_SIDE = {"both": "both", "left": "right", "right": "left"}
 
 
@@ -207,27 +208,32 @@ def _blocks(problem: Problem, out: Float32Array, memory: int, report: Report) ->
 
 
 def _products(problem: Problem, out: Float32Array, memory: int, report: Report) -> None:
-    """Word centroid distance: the distance of the mean vectors."""
+    """Word centroid distance: the distance of the mean vectors, in float64 because centroids lie close together."""
     assert problem.vectors is not None
     a = _centroids(problem.x, problem.vectors)
     b = a if problem.symmetric else _centroids(problem.y, problem.vectors)
-    a_squares, b_squares = passes.squares(a), passes.squares(b)
-    step = max(16, (16 << 20) // (4 * max(problem.shape[1], 1)))
+    b_squares = np.einsum("ij,ij->i", b, b)
+    step = max(16, (8 << 20) // (8 * max(problem.shape[1], 1)))
     with blas_threads(problem.threads):
         for i in range(0, problem.shape[0], step):
             rows = slice(i, min(i + step, problem.shape[0]))
-            np.matmul(a[rows], b.T, out=out[rows])
-            passes.products_to_distances(out[rows], a[rows], a_squares[rows], b, b_squares, problem.threads)
+            both = np.einsum("ij,ij->i", a[rows], a[rows])[:, None] + b_squares
+            squared = both - 2 * (a[rows] @ b.T)
+            near = np.nonzero(squared < _NEAR * both)
+            for some in np.array_split(np.arange(len(near[0])), len(near[0]) // 4096 + 1):
+                p, q = near[0][some], near[1][some]
+                squared[p, q] = ((a[i + p] - b[q]) ** 2).sum(axis=1)
+            out[rows] = np.sqrt(squared)
             report(rows.stop, problem.shape[0])
     if problem.symmetric:
         passes.make_symmetric(out, problem.threads, from_lower=True)
 
 
-def _centroids(bags: Csr, vectors: Float32Array) -> Float32Array:
+def _centroids(bags: Csr, vectors: Float32Array) -> Float64Array:
     import scipy.sparse as sp
 
-    matrix = sp.csr_array((bags.data, bags.indices, bags.indptr), shape=bags.shape)
-    return np.ascontiguousarray(matrix @ vectors, dtype=np.float32)
+    matrix = sp.csr_array((bags.data.astype(np.float64), bags.indices, bags.indptr), shape=bags.shape)
+    return np.ascontiguousarray(matrix @ vectors)
 
 
 _METHODS = {
