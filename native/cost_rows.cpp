@@ -17,7 +17,7 @@ constexpr int kTogether = 4;  // query vectors compared with one word at a time
 }  // namespace
 
 WF_CLONES double row_minimum(const double* row, const double* shift, int width) {
-  Lanes cost, price, least;
+  RowLanes cost, price, least;
   WF_LOAD(cost, row);
   WF_LOAD(price, shift);
   least = cost - price;

@@ -11,8 +11,8 @@ namespace wordferry {
 #if defined(__GNUC__)
 // Vector types, because a minimum over lanes in a plain array is not kept in registers. Macros, because a function
 // that returns a vector would fix its calling convention before the variant is chosen.
-typedef double Lanes __attribute__((vector_size(sizeof(double) * kRowLanes)));
-typedef std::int64_t Numbers __attribute__((vector_size(sizeof(std::int64_t) * kRowLanes)));
+typedef double RowLanes __attribute__((vector_size(sizeof(double) * kRowLanes)));
+typedef std::int64_t RowNumbers __attribute__((vector_size(sizeof(std::int64_t) * kRowLanes)));
 #define WF_LOAD(block, from) std::memcpy(&block, from, sizeof block)
 #define WF_STORE(to, block) std::memcpy(to, &block, sizeof block)
 #else
@@ -30,8 +30,8 @@ __attribute__((always_inline)) inline double fold(double* lane) {
 // The smallest row[j] - shift[j] and a j where it stands, or any index when it is not below `below`.
 __attribute__((always_inline)) inline Least least_of_row(const double* row, const double* shift, int width,
                                                          double below) {
-  Lanes cost, price, least;
-  Numbers here, where;
+  RowLanes cost, price, least;
+  RowNumbers here, where;
   for (int k = 0; k < kRowLanes; ++k) where[k] = here[k] = k;
   WF_LOAD(cost, row);
   WF_LOAD(price, shift);
@@ -48,7 +48,7 @@ __attribute__((always_inline)) inline Least least_of_row(const double* row, cons
   WF_STORE(lane, least);
   const double value = fold(lane);
   if (!(value < below)) return {value, -1};
-  where = least == value ? where : Numbers{} + INT64_MAX;
+  where = least == value ? where : RowNumbers{} + INT64_MAX;
   std::int64_t index[kRowLanes];
   WF_STORE(index, where);
   for (int half = kRowLanes / 2; half > 0; half /= 2) {
