@@ -67,7 +67,7 @@ def distance_figure(
     left, right = figure.subplots(1, 2)
     for word, curve, colour in zip(words, curves, _COLOURS, strict=False):
         left.plot(np.arange(1, len(curve) + 1), curve, color=colour, linewidth=1.6, label=word)
-    left.set_xscale("log")
+    left.set_xlim(left=0)
     left.set_ylim(bottom=0)
     left.set_xlabel("other words, nearest first")
     left.set_ylabel("distance")

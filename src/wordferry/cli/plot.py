@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import THREADS_OPTION, note
+from wordferry.cli.common import THREADS_OPTION, examples, note
 
 commands = typer.Typer(no_args_is_help=True, help="Draw what the method rests on.")
 
@@ -22,7 +22,7 @@ def group() -> None:
     """Draw what the method rests on."""
 
 
-@commands.command()
+@commands.command(epilog=examples("wordferry plot distances --word cat -o cat.png"))
 def distances(
     word: list[str] = typer.Option(..., "--word", "-w", help="A word to measure from (repeat for up to five)."),
     output: Path = typer.Option(..., "--output", "-o", help="The file to write: .png, .svg or .pdf."),
@@ -32,10 +32,7 @@ def distances(
     seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of pairs."),
     threads: int | None = THREADS_OPTION,
 ) -> None:
-    """Draw the sorted distances from a word, and the histogram of the distances of all pairs of words.
-
-    Example: wordferry plot distances --word cat -o cat.png
-    """
+    """Draw the sorted distances from a word, and the histogram of the distances of all pairs of words."""
     import numpy as np
 
     from wordferry.datasets import default_embeddings

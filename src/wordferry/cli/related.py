@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, note, progress_bar, wants_json
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, examples, note, progress_bar, wants_json
 
 if TYPE_CHECKING:
     from wordferry.related import RelatedWords
@@ -24,7 +25,7 @@ def register(app: Any) -> None:
     app.add_typer(commands, name="related")
 
 
-@commands.command()
+@commands.command(epilog=examples("wordferry related build glove-related --embeddings glove -r 16"))
 def build(
     target: Path = typer.Argument(..., help="The folder to write."),
     embeddings: Path | None = EMBEDDINGS,
@@ -38,10 +39,7 @@ def build(
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
-    """Find the r nearest words of every word and write them as a folder that opens at once.
-
-    Example: wordferry related build glove-related --embeddings glove -r 16
-    """
+    """Find the r nearest words of every word and write them as a folder that opens at once."""
     from wordferry.errors import InputError
     from wordferry.related import RelatedWords
 
@@ -65,16 +63,13 @@ def build(
     emit([_facts(related)], as_json)
 
 
-@commands.command()
+@commands.command(epilog=examples("wordferry related info glove-related --verify"))
 def info(
     path: Path = typer.Argument(..., help="A folder of related words."),
     verify: bool = typer.Option(False, "--verify", help="Compare the files with their checksums first."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
-    """Show how related words were found: method, r, c_max, recall.
-
-    Example: wordferry related info glove-related --verify
-    """
+    """Show how related words were found: method, r, c_max, recall."""
     from wordferry.related import RelatedWords
 
     facts = _facts(RelatedWords.load(path, verify=verify))
@@ -84,7 +79,7 @@ def info(
         emit([{"what": name, "value": "" if value is None else str(value)} for name, value in facts.items()], False)
 
 
-@commands.command()
+@commands.command(epilog=examples("wordferry related show cat"))
 def show(
     word: str = typer.Argument(..., help="The word to look up."),
     related: Path | None = typer.Option(None, "--related", help="A folder of related words (default: found now)."),
@@ -96,8 +91,6 @@ def show(
     """Show the words related to a word, nearest first, with their distances, and c_max, the distance of all others.
 
     A word is related when it is among the r nearest of the word asked for (own), or that one among its.
-
-    Example: wordferry related show cat
     """
     from wordferry.related import RelatedWords
 
@@ -113,13 +106,17 @@ def show(
         {"word": other, "distance": round(distance, 6), "own": other in own}
         for other, distance in found.neighbours(word)
     ]
+    everything = math.isnan(found.c_max)
     if not wants_json(as_json):
-        longest = max([found.c_max, *(row["distance"] for row in rows)], default=1.0)
+        longest = max([row["distance"] for row in rows] + ([] if everything else [found.c_max]), default=1.0)
         for row in rows:
             row["own"] = "yes" if row["own"] else ""
             row[""] = "█" * max(1, round(BAR * row["distance"] / longest)) if longest > 0 else ""
     emit(rows, as_json)
-    note(f"c_max {found.c_max:.4f}: the distance of every other word (r={found.r}, {found.record.method})")
+    if everything:
+        note(f"every pair of the {len(found)} words is related (r={found.r}): there is no c_max")
+    else:
+        note(f"c_max {found.c_max:.4f}: the distance of every other word (r={found.r}, {found.record.method})")
 
 
 def _vectors(path: Path | None) -> Any:
@@ -135,7 +132,7 @@ def _facts(related: RelatedWords) -> dict[str, Any]:
 
     facts: dict[str, Any] = {
         "words": len(related),
-        "c_max": None if related.c_max != related.c_max else round(related.c_max, 6),
+        "c_max": None if math.isnan(related.c_max) else round(related.c_max, 6),
         "pairs": int(related.graph.nnz) // 2,
     }
     return facts | asdict(related.record) | {"embeddings": related.fingerprint}
