@@ -20,11 +20,15 @@ from wordferry.transport import blocks, raise_unsolved
 
 _SLACK = 2e-5
 """What the float32 kernels may add to a bound, relative to the largest cost: twice what their tests allow."""
-_BOUND_BYTES = 128 << 20
 
 
 def top_k_problem(
-    problem: Problem, k: int, *, mask: BoolArray | None = None, budget: int | None = None
+    problem: Problem,
+    k: int,
+    *,
+    mask: BoolArray | None = None,
+    budget: int | None = None,
+    memory: int = relaxed.MEMORY,
 ) -> Neighbors:
     """The k rows of y nearest to each row of x by a transport distance.
 
@@ -39,7 +43,7 @@ def top_k_problem(
     proved = np.ones((problem.shape[0], k), bool)
     counts = np.zeros(4, np.int64)
     quiet = replace(problem, progress=None, symmetric=False)
-    at_once = max(1, _BOUND_BYTES // (4 * max(1, problem.shape[1])))
+    at_once = max(1, memory // (8 * max(1, problem.shape[1])))
     if k_used:
         for block in blocks(quiet, at_once):
             here = slice(block.start, block.stop)
