@@ -1,0 +1,106 @@
+// The picture: words of one text on the left, of the other on the right, and a band for each flow between them.
+
+import { colour, farthest } from "./colour.js";
+import { shown, svg } from "./dom.js";
+
+const ROW = 24;
+const GAP = 6;
+
+/** Stack words from top to bottom; each is as high as its mass needs. */
+function stack(words, scale) {
+  let top = 8;
+  const places = new Map();
+  for (const [word, mass] of words) {
+    const height = Math.max(2, mass * scale);
+    const room = Math.max(ROW, height);
+    places.set(word, { top: top + (room - height) / 2, middle: top + room / 2, height, used: 0 });
+    top += room + GAP;
+  }
+  return { places, bottom: top };
+}
+
+/** Words of one side with the mass that flows, in the given order of flows. */
+function massOf(flows, side) {
+  const masses = new Map();
+  for (const flow of flows) masses.set(flow[side], (masses.get(flow[side]) ?? 0) + flow.mass);
+  return masses;
+}
+
+/** Left words by falling cost, right words near those that reach them. */
+function order(flows) {
+  const cost = new Map();
+  for (const flow of flows) cost.set(flow.source, (cost.get(flow.source) ?? 0) + flow.cost);
+  const left = [...massOf(flows, "source")].sort((x, y) => cost.get(y[0]) - cost.get(x[0]));
+  const row = new Map(left.map(([word], i) => [word, i]));
+  const pull = new Map();
+  for (const flow of flows) {
+    const [sum, mass] = pull.get(flow.target) ?? [0, 0];
+    pull.set(flow.target, [sum + row.get(flow.source) * flow.mass, mass + flow.mass]);
+  }
+  const centre = (word) => pull.get(word)[0] / pull.get(word)[1];
+  const right = [...massOf(flows, "target")].sort((x, y) => centre(x[0]) - centre(y[0]));
+  return { left, right };
+}
+
+/** The SVG element. `touch(flow or word or null)` is called when something is pointed at. */
+export function drawFlows(answer, width, touch, choose) {
+  const flows = answer.flows.filter((flow) => flow.mass > 0);
+  const { left, right } = order(flows);
+  const rows = Math.max(left.length, right.length, 1);
+  const scale = Math.max(160, rows * ROW * 0.8);
+  const a = stack(left, scale);
+  const b = stack(right, scale);
+  const height = Math.max(a.bottom, b.bottom);
+  const edge = Math.min(170, width * 0.3);
+  const picture = svg("svg", { class: "flows", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Flows between the words" });
+  const far = farthest(answer.distance, answer.c_max);
+  const bands = svg("g", { fill: "none" });
+  const sorted = [...flows].sort((x, y) => b.places.get(x.target).middle - b.places.get(y.target).middle);
+  for (const flow of sorted) bands.append(band(flow, a.places.get(flow.source), b.places.get(flow.target), edge, width - edge, scale, far, touch));
+  picture.append(bands);
+  for (const [word] of left) picture.append(label(word, "source", a.places.get(word), edge - 10, "end", touch, choose));
+  for (const [word] of right) picture.append(label(word, "target", b.places.get(word), width - edge + 10, "start", touch, choose));
+  return picture;
+}
+
+function band(flow, from, to, x0, x1, scale, far, touch) {
+  const thickness = Math.max(1, flow.mass * scale);
+  const y0 = from.top + from.used + thickness / 2;
+  const y1 = to.top + to.used + thickness / 2;
+  from.used += thickness;
+  to.used += thickness;
+  const middle = (x0 + x1) / 2;
+  const path = svg("path", {
+    class: "flow",
+    d: `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`,
+    stroke: colour(flow.distance / far),
+    "stroke-width": thickness.toFixed(2),
+    "data-source": flow.source,
+    "data-target": flow.target,
+    "data-mass": flow.mass,
+    "data-distance": flow.distance,
+    "data-cost": flow.cost,
+    onPointerenter: () => touch({ flow }),
+    onPointerleave: () => touch(null),
+  }, svg("title", {}, describe(flow)));
+  return path;
+}
+
+function label(word, side, place, x, anchor, touch, choose) {
+  return svg("text", {
+    class: "word", x, y: place.middle, "text-anchor": anchor, "dominant-baseline": "central",
+    "data-word": word, "data-side": side, tabindex: "0", role: "button",
+    onPointerenter: () => touch({ word, side }),
+    onPointerleave: () => touch(null),
+    onFocus: () => touch({ word, side }),
+    onBlur: () => touch(null),
+    onClick: () => choose(word),
+    onKeydown: (event) => { if (event.key === "Enter") choose(word); },
+  }, word.length > 18 ? `${word.slice(0, 17)}…` : word);
+}
+
+/** A flow in words. */
+export function describe(flow) {
+  if (flow.source === flow.target) return `${flow.source} stays: mass ${shown(flow.mass)}, cost 0`;
+  return `${flow.source} → ${flow.target}: mass ${shown(flow.mass)} × distance ${shown(flow.distance)} = ${shown(flow.cost)}`;
+}
