@@ -13,10 +13,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from wordferry.bow import encode as encode
     from wordferry.datasets import default_embeddings as default_embeddings
+    from wordferry.datasets import sample as sample
     from wordferry.distances import DISTANCES as DISTANCES
+    from wordferry.distances import distance as distance
+    from wordferry.distances import one_to_many as one_to_many
+    from wordferry.distances import pair as pair
     from wordferry.distances import pairwise as pairwise
+    from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
     from wordferry.related import RelatedWords as RelatedWords
+    from wordferry.search import Searcher as Searcher
     from wordferry.search import top_k as top_k
     from wordferry.vocabulary import Vocabulary as Vocabulary
 
@@ -24,10 +30,16 @@ _HOMES = {
     "DISTANCES": "distances",
     "Embeddings": "embeddings",
     "RelatedWords": "related",
+    "Searcher": "search",
     "Vocabulary": "vocabulary",
     "default_embeddings": "datasets",
+    "distance": "distances",
     "encode": "bow",
+    "one_to_many": "distances",
+    "pair": "distances",
     "pairwise": "distances",
+    "read_documents": "documents",
+    "sample": "datasets",
     "top_k": "search",
 }
 

@@ -34,11 +34,18 @@ class Bags:
     """Tokens of each row that have a vector."""
     unknown: Counter[str]
     """Tokens without a vector, with how often they came."""
+    documents: int
+    """Documents of the input, kept or not."""
 
     @property
     def coverage(self) -> Float64Array:
-        """The share of each row's tokens that are known (1 for a row without tokens)."""
-        return np.where(self.tokens > 0, self.known / np.maximum(self.tokens, 1), 1.0)
+        """The share of each row's tokens that are known (0 for a row without tokens)."""
+        return self.known / np.maximum(self.tokens, 1)
+
+    @property
+    def dropped(self) -> Int64Array:
+        """The numbers of the documents that ``on_empty="drop"`` left out."""
+        return np.setdiff1d(np.arange(self.documents), self.rows, assume_unique=True)
 
     def __repr__(self) -> str:
         total, known = int(self.tokens.sum()), int(self.known.sum())
@@ -62,7 +69,7 @@ def bags(
     tokenizer = tokenizer or default_tokenizer()
     if isinstance(documents, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
-    get = vocabulary.get
+    find = vocabulary.get
     indptr: list[int] = [0]
     indices: list[int] = []
     counts: list[int] = []
@@ -70,17 +77,13 @@ def bags(
     tokens_of: list[int] = []
     known_of: list[int] = []
     unknown: Counter[str] = Counter()
+    number = -1
     for number, document in enumerate(documents):
         tokens = _tokens(document, tokenizer, number)
-        bag: dict[int, int] = {}
-        known = 0
-        for token in tokens:
-            word = get(token)
-            if word >= 0:
-                bag[word] = bag.get(word, 0) + 1
-                known += 1
-            else:
-                unknown[token] += 1
+        bag = Counter(map(find, tokens))
+        lost = bag.pop(-1, 0)
+        if lost:
+            unknown.update(token for token in tokens if find(token) < 0)
         if not bag and on_empty != "keep":
             if on_empty == "drop":
                 continue
@@ -91,7 +94,7 @@ def bags(
         indptr.append(len(indices))
         rows.append(number)
         tokens_of.append(len(tokens))
-        known_of.append(known)
+        known_of.append(len(tokens) - lost)
     matrix = sp.csr_array(
         (
             np.array(counts, dtype=np.int32),
@@ -100,7 +103,7 @@ def bags(
         ),
         shape=(len(rows), len(vocabulary)),
     )
-    return Bags(matrix, _int64(rows), _int64(tokens_of), _int64(known_of), unknown)
+    return Bags(matrix, _int64(rows), _int64(tokens_of), _int64(known_of), unknown, number + 1)
 
 
 def _int64(values: list[int]) -> Int64Array:
@@ -154,7 +157,7 @@ def encode(
     return bags(documents, vocabulary, tokenizer=tokenizer, on_empty=on_empty).matrix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TfIdf:
     """Tf-idf weights with the document frequencies of the collection they were fitted on.
 
@@ -189,7 +192,9 @@ def weighted(X: Any, weights: Any) -> sp.csr_array:
     if not np.isfinite(values).all() or (values < 0).any():
         raise InputError("weights must be finite and not negative.")
     result = sp.csr_array((matrix.data * values[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
-    result.eliminate_zeros()
+    if not values.all():
+        result = result.copy()  # the indices are still the caller's, and the next line works in place
+        result.eliminate_zeros()
     return result
 
 
@@ -197,6 +202,5 @@ def normalized(X: Any) -> sp.csr_array:
     """Rows scaled to sum 1 (float64); empty rows stay empty."""
     matrix = canonical_csr(X)
     sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
-    scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
-    data = matrix.data * np.repeat(scale, np.diff(matrix.indptr))
+    data = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

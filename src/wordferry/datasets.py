@@ -1,13 +1,66 @@
-"""What the wheel carries: the default word vectors and a sample collection."""
+"""What the wheel carries: the default word vectors and a sample collection. Nothing is ever fetched."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import zipfile
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import IO, Any
 
 import numpy as np
 
+from wordferry.documents import Record, read_documents
 from wordferry.embeddings import Embeddings
+from wordferry.vocabulary import Vocabulary
+
+_VECTORS = "glove.6B.100d-60k-int8"
+_BLOCK = 2048
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sample collection: short articles by topic, and triplets of them.
+
+    >>> s = sample()
+    >>> s.articles[0].id, s.articles[0].label, len(s.triplets)
+    ('computing-01', 'computing', 60)
+    """
+
+    articles: tuple[Record, ...]
+    """Each has an id, its topic as label, and the metadata topic, subtopic, title, paraphrase_of (an id or None)."""
+    triplets: tuple[tuple[str, str, str], ...]
+    """Ids (a, b, c) where a is nearer to b than to c."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the articles."""
+        return [str(article.text) for article in self.articles]
+
+    @property
+    def labels(self) -> list[str]:
+        """The topics of the articles."""
+        return [str(article.label) for article in self.articles]
+
+    def __repr__(self) -> str:
+        return f"Sample({len(self.articles)} articles, {len(set(self.labels))} topics, {len(self.triplets)} triplets)"
+
+
+@cache
+def sample() -> Sample:
+    """The articles and triplets written for wordferry, in the order of their ids."""
+    folder = resources.files("wordferry.data").joinpath("sample")
+    with resources.as_file(folder.joinpath("articles.jsonl")) as file:
+        read = tuple(read_documents(file, label="topic"))
+    articles = tuple(
+        Record(record.text, record.id, record.label, None, {"topic": record.label, **record.metadata})
+        for record in read
+    )
+    lines = folder.joinpath("triplets.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return Sample(articles, tuple((row["a"], row["b"], row["c"]) for row in rows))
 
 
 @cache
@@ -16,12 +69,24 @@ def default_embeddings() -> Embeddings:
 
     Stored as int8 with a scale per word; sources and licences are in ``wordferry/data/LICENSES.md``.
     """
-    import gzip
-
     folder = resources.files("wordferry.data")
-    with folder.joinpath("glove.6B.100d-60k-int8.npz").open("rb") as stream, np.load(stream) as arrays:
-        quantised, scale = arrays["vectors_q"], arrays["scale"]
-    words = gzip.decompress(folder.joinpath("glove.6B.100d-60k-int8.vocab.txt.gz").read_bytes()).decode("utf-8")
-    matrix = quantised.astype(np.float32)
-    matrix *= scale.reshape(-1, 1).astype(np.float32)
-    return Embeddings(words.rstrip("\n").split("\n"), matrix)
+    with folder.joinpath(f"{_VECTORS}.npz").open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        with archive.open("scale.npy") as member:
+            scale = _read_rows(member, np.float32)
+        with archive.open("vectors_q.npy") as member:
+            matrix = _read_rows(member, np.float32)
+    text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
+    matrix *= scale.reshape(-1, 1)
+    return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)
+
+
+def _read_rows(stream: IO[bytes], dtype: Any) -> Any:
+    """An ``.npy`` stream as another type, converted in blocks, so that the stored array never exists whole."""
+    np.lib.format.read_magic(stream)
+    shape, _, stored = np.lib.format.read_array_header_1_0(stream)
+    flat = np.empty(int(np.prod(shape)), dtype=dtype)
+    step = _BLOCK * (shape[1] if len(shape) > 1 else 1)
+    for start in range(0, len(flat), step):
+        stop = min(start + step, len(flat))
+        flat[start:stop] = np.frombuffer(stream.read((stop - start) * stored.itemsize), dtype=stored)
+    return flat.reshape(shape)

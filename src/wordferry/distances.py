@@ -1,144 +1,141 @@
-"""The distances as records, and the calls that compute them: ``pairwise``, ``one_to_many``, ``pair``."""
+"""The calls that compute distances: ``pairwise``, ``one_to_many``, ``pair``, ``distance``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from wordferry import bow
-from wordferry.arrays import Float32Array, canonical_csr
+from wordferry import relaxed
+from wordferry.arrays import Float32Array
+from wordferry.bow import Document, OnEmpty
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
-from wordferry.kernels import reference
-from wordferry.related import DEFAULT_R, RelatedWords
+from wordferry.measures import DISTANCES as DISTANCES
+from wordferry.measures import Distance as Distance
+from wordferry.measures import find_distance as find_distance
+from wordferry.problem import Problem, is_matrix, prepare
+from wordferry.related import RelatedWords
+from wordferry.runtime import Progress
+from wordferry.text import Tokenizer
 
-
-@dataclass(frozen=True)
-class Distance:
-    """What is known of one distance."""
-
-    name: str
-    title: str
-    needs_vectors: bool = False
-    needs_related: bool = False
-    overlaps: tuple[str, ...] = ()
-    """Valid ``overlap=`` values, the default first; empty when the option has no meaning."""
-    transport: bool = False
-    """True when a value is the optimum of a transport problem."""
-
-
-DISTANCES: dict[str, Distance] = {
-    d.name: d
-    for d in (
-        Distance("cosine", "Cosine of the bags of words"),
-        Distance("bow-l1", "L1 distance of the bags of words"),
-        Distance("tfidf-l1", "L1 distance of tf-idf weights"),
-        Distance("tfidf-cosine", "Cosine of tf-idf weights"),
-        Distance("wcd", "Word centroid distance", needs_vectors=True),
-        Distance("rwmd", "Relaxed Word Mover's Distance", needs_vectors=True, overlaps=("omr", "keep", "residual")),
-        Distance(
-            "rel-rwmd",
-            "Related relaxed Word Mover's Distance",
-            needs_vectors=True,
-            needs_related=True,
-            overlaps=("omr", "keep", "residual"),
-        ),
-        Distance(
-            "wmd",
-            "Word Mover's Distance",
-            needs_vectors=True,
-            overlaps=("residual", "keep", "omr"),
-            transport=True,
-        ),
-        Distance(
-            "rel-wmd",
-            "Related Word Mover's Distance",
-            needs_vectors=True,
-            needs_related=True,
-            overlaps=("residual", "keep"),
-            transport=True,
-        ),
-    )
-}
-
-
-def find_distance(name: str | Distance) -> Distance:
-    """The record of a name; a wrong name lists the right ones."""
-    if isinstance(name, Distance):
-        return name
-    try:
-        return DISTANCES[name]
-    except (KeyError, TypeError):
-        raise InputError(f"Unknown distance {name!r}. Choose one of: {', '.join(DISTANCES)}.") from None
-
-
-def as_matrix(X: Any, embeddings: Embeddings | None, name: str = "X") -> tuple[sp.csr_array, Embeddings]:
-    """Texts, token lists or CSR to canonical CSR over the embeddings' vocabulary."""
-    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2):
-        if embeddings is None:
-            raise InputError(f"{name} is a matrix, so its word vectors must be given: pass embeddings=.")
-        return canonical_csr(X, len(embeddings.vocabulary), name=name), embeddings
-    if embeddings is None:
-        from wordferry.datasets import default_embeddings
-
-        embeddings = default_embeddings()
-    if not isinstance(X, Iterable):
-        raise InputError(f"{name} must be a list of texts, token lists, or a sparse matrix; got {type(X).__name__}.")
-    return bow.encode(X, embeddings), embeddings
+ALGORITHMS = ("auto", "standard", "linear")
 
 
 def pairwise(
     X: Any,
     Y: Any = None,
-    distance: str = "rel-rwmd",
+    distance: str | Distance = "rel-rwmd",
     *,
     embeddings: Embeddings | None = None,
     related: RelatedWords | None = None,
     overlap: str | None = None,
     algorithm: str = "auto",
+    side: str = "both",
+    on_empty: OnEmpty = "error",
+    tokenizer: Tokenizer | None = None,
+    idf: Any = None,
+    out: Float32Array | None = None,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Float32Array:
-    """Distances of all documents of X to all of Y (or of X to each other)."""
-    record = find_distance(distance)
-    A, embeddings = as_matrix(X, embeddings, "X")
-    B = A if Y is None else as_matrix(Y, embeddings, "Y")[0]
-    play = np.union1d(A.indices, B.indices).astype(np.int64)
-    small = embeddings.restrict(play)
-    A, B = A[:, play], B[:, play]
-    overlap = overlap or (record.overlaps[0] if record.overlaps else "keep")
-    if record.needs_related and related is None:
-        related = RelatedWords.build(small, DEFAULT_R)
-    x, y = _bags(A), _bags(B)
-    out = np.empty((len(x), len(y)), dtype=np.float32)
-    if record.needs_related:
-        assert related is not None
-        ids = related.vocabulary.ids(small.vocabulary)
-        lookup = related.cost_lookup()
-        inner = reference.related_cost(lookup, related.c_max)
-        cost = lambda i, j: inner(int(ids[i]), int(ids[j]))  # noqa: E731
-    else:
-        cost = reference.euclidean_cost(small.matrix)
-    for i, a in enumerate(x):
-        for j, b in enumerate(y):
-            match record.name:
-                case "cosine":
-                    out[i, j] = reference.cosine(a, b)
-                case "bow-l1":
-                    out[i, j] = reference.l1(a, b)
-                case "wcd":
-                    out[i, j] = reference.wcd(a, b, small.matrix)
-                case "rwmd" | "rel-rwmd":
-                    out[i, j] = reference.rwmd(a, b, cost, overlap)
-                case _:
-                    out[i, j] = reference.wmd(a, b, cost, overlap)
+    """Distances of all documents of X to all of Y, or of X to each other.
+
+    Parameters
+    ----------
+    X, Y : lists of texts or token lists, or sparse matrices of non-negative weights over ``embeddings.vocabulary``
+        with a row a document; rows are scaled to sum 1. ``Y=None`` compares X with itself in half the work.
+    distance : a name of ``wordferry.DISTANCES``.
+    embeddings : word vectors; None means the default ones (texts only).
+    related : related words; None builds them (r = 16) over the words of X and Y, and keeps them for the next call.
+    overlap : what happens to words in both documents: "keep", "omr" or "residual"; None is the distance's default.
+    algorithm : "standard" works pair by pair, "linear" on all documents at once; the values are the same.
+    side : "left" moves only X's words onto Y's, "right" only Y's onto X's, "both" is the larger of the two.
+    on_empty : documents without known words: "error", "drop" (rows and columns disappear) or "keep" (at distance
+        inf from all but other empty documents).
+    tokenizer : splits texts; token lists are taken as they are.
+    idf : inverse document frequencies for the tf-idf distances (a TfIdf or an array); None fits them on Y
+        (on X when there is no Y).
+    out : a float32 array to fill instead of a new one.
+    threads, progress : see :mod:`wordferry.runtime`.
+
+    >>> pairwise([["cat"], ["dog"]], [["cat"]], "bow-l1", embeddings=Embeddings(["cat", "dog"], np.eye(2)))
+    array([[0.],
+           [2.]], dtype=float32)
+    """
+    if algorithm not in ALGORITHMS:
+        raise InputError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}; got {algorithm!r}.")
+    problem = prepare(
+        X,
+        Y,
+        distance,
+        embeddings=embeddings,
+        related=related,
+        overlap=overlap,
+        side=side,
+        on_empty=on_empty,
+        tokenizer=tokenizer,
+        idf=idf,
+        threads=threads,
+        progress=progress,
+    )
+    return evaluate(problem, _output(problem, out))
+
+
+def evaluate(problem: Problem, out: Float32Array) -> Float32Array:
+    """All distances of a prepared problem, written to ``out``."""
+    if problem.distance.transport and find_spec("wordferry.transport") is not None:
+        from wordferry import transport
+
+        transport.pairwise_problem(problem, out=out)
+        return out
+    return relaxed.fill(problem, out)
+
+
+def _output(problem: Problem, out: Float32Array | None) -> Float32Array:
+    if out is None:
+        return np.empty(problem.shape, dtype=np.float32)
+    if not isinstance(out, np.ndarray) or out.shape != problem.shape or out.dtype != np.float32:
+        came = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise InputError(f"out must be a float32 array of shape {problem.shape}; got {came}.")
+    if not out.flags.writeable or not out.flags.c_contiguous:
+        raise InputError("out must be writeable and C-contiguous.")
     return out
 
 
-def _bags(X: sp.csr_array) -> list[dict[int, float]]:
-    N = bow.normalized(X)
-    spans = zip(N.indptr[:-1], N.indptr[1:], strict=True)
-    return [dict(zip(N.indices[a:b].tolist(), N.data[a:b].tolist(), strict=True)) for a, b in spans]
+def one_to_many(x: Any, Y: Any, distance: str | Distance = "rel-rwmd", **options: Any) -> Float32Array:
+    """Distances of one document (a text, a token list, or a matrix of one row) to all of Y; a vector.
+
+    The options are those of :func:`pairwise`.
+    """
+    row: Float32Array = pairwise(_single(x), Y, distance, **options)[0]
+    return row
+
+
+def pair(x: Any, y: Any, distance: str | Distance = "rel-rwmd", **options: Any) -> float:
+    """The distance of two documents. The options are those of :func:`pairwise`.
+
+    Without ``related=`` the related words are sought among the words of these two documents only, which is rarely
+    what is wanted: pass the related words of a whole vocabulary.
+    """
+    return float(pairwise(_single(x), _single(y), distance, **options)[0, 0])
+
+
+def distance(text_a: Document, text_b: Document, distance: str | Distance = "wmd", **options: Any) -> float:
+    """The distance of two texts: Word Mover's Distance with the default vectors unless told otherwise.
+
+    >>> obama, president = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
+    >>> distance(obama, president) < distance(obama, "The band gave a concert in Japan")
+    True
+    """
+    return pair(text_a, text_b, distance, **options)
+
+
+def _single(x: Any) -> Any:
+    """One document as a collection of one."""
+    if is_matrix(x):
+        if x.shape[0] != 1:
+            raise InputError(f"Expected one document (a matrix of one row), got {x.shape[0]} rows.")
+        return x
+    return [x]

@@ -12,10 +12,10 @@ import numpy as np
 
 from wordferry import storage
 from wordferry.arrays import Float32Array, Int64Array
-from wordferry.errors import InputError
+from wordferry.errors import FormatError, InputError
 from wordferry.vocabulary import Vocabulary
 
-_CHECK_ROWS = 65536
+_BLOCK_ROWS = 2048
 
 
 class Embeddings:
@@ -39,25 +39,24 @@ class Embeddings:
         *,
         normalize: bool = True,
     ) -> None:
-        self.vocabulary = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary)
+        words = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary)
         values = np.asarray(matrix)
         if values.ndim != 2 or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
             raise InputError(f"Vectors must be a (words, dimensions) array of real numbers, got shape {values.shape}.")
-        if values.shape[0] != len(self.vocabulary):
-            raise InputError(f"There are {len(self.vocabulary)} words but {values.shape[0]} vectors.")
-        if values.shape[1] == 0:
-            raise InputError("Vectors must have at least one dimension, got 0.")
-        self.normalized = bool(normalize)
-        self.matrix: Float32Array = _checked_matrix(values, self.vocabulary, normalize)
-        self.matrix.flags.writeable = False
+        copy = np.array(values, dtype=np.float32, order="C")
+        self.vocabulary, self.matrix, self.normalized = words, _checked(copy, words, normalize), bool(normalize)
+
+    @classmethod
+    def adopt(cls, vocabulary: Vocabulary, matrix: Float32Array, *, normalize: bool = True) -> Embeddings:
+        """Take over a C-ordered float32 matrix that nobody else uses: checked and scaled in place, not copied."""
+        return cls._trusted(vocabulary, _checked(matrix, vocabulary, normalize), bool(normalize))
 
     @classmethod
     def _trusted(cls, vocabulary: Vocabulary, matrix: Float32Array, normalized: bool) -> Embeddings:
         """Wrap a matrix that was checked before (a restriction, or a verified folder)."""
         self = cls.__new__(cls)
+        matrix.flags.writeable = False
         self.vocabulary, self.matrix, self.normalized = vocabulary, matrix, normalized
-        if self.matrix.flags.writeable:
-            self.matrix.flags.writeable = False
         return self
 
     def __len__(self) -> int:
@@ -79,8 +78,7 @@ class Embeddings:
         """A short digest of words, order and vectors."""
         digest = hashlib.sha256(self.vocabulary.fingerprint.encode())
         digest.update(f"{self.matrix.shape}{self.normalized}".encode())
-        for start in range(0, len(self), _CHECK_ROWS):
-            digest.update(np.ascontiguousarray(self.matrix[start : start + _CHECK_ROWS]).tobytes())
+        digest.update(np.ascontiguousarray(self.matrix).data)
         return digest.hexdigest()[:16]
 
     def vector(self, word: str) -> Float32Array:
@@ -122,19 +120,28 @@ class Embeddings:
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Embeddings:
         """Open a folder written by :meth:`save`; vectors are memory-mapped."""
         folder = storage.read_folder(path, "embeddings", verify=verify)
-        return cls._trusted(
-            Vocabulary(folder.words["vocabulary"]),
-            folder.arrays["vectors"],
-            bool(folder.config["normalized"]),
-        )
+        try:
+            words, matrix = folder.words["vocabulary"], folder.arrays["vectors"]
+            normalized, fingerprint = folder.config["normalized"], folder.config["fingerprint"]
+        except KeyError as error:
+            raise FormatError(f"{path} is no complete embeddings folder: {error.args[0]!r} is missing.") from None
+        if matrix.shape[:1] != (len(words),) or matrix.ndim != 2 or matrix.dtype != np.float32:
+            raise FormatError(
+                f"{path}: expected {len(words)} float32 vectors, found {matrix.dtype} of shape {matrix.shape}."
+            )
+        self = cls._trusted(Vocabulary(words), matrix, bool(normalized))
+        self.__dict__["fingerprint"] = str(fingerprint)
+        return self
 
 
-def _checked_matrix(values: Any, vocabulary: Vocabulary, normalize: bool) -> Float32Array:
-    """A C-ordered float32 copy (or the array itself if already right), free of NaN, of unit length on request."""
-    ready = values.dtype == np.float32 and values.flags.c_contiguous
-    matrix = values if ready and not normalize else np.array(values, dtype=np.float32, order="C")
-    for start in range(0, len(matrix), _CHECK_ROWS):
-        block = matrix[start : start + _CHECK_ROWS]
+def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> Float32Array:
+    """The matrix, read-only, free of NaN, scaled in place to unit length on request; in blocks, to need no memory."""
+    if matrix.shape[0] != len(vocabulary):
+        raise InputError(f"There are {len(vocabulary)} words but {matrix.shape[0]} vectors.")
+    if matrix.shape[1] == 0:
+        raise InputError("Vectors must have at least one dimension, got 0.")
+    for start in range(0, len(matrix), _BLOCK_ROWS):
+        block = matrix[start : start + _BLOCK_ROWS]
         finite = np.isfinite(block).all(axis=1)
         if not finite.all():
             row = start + int(np.flatnonzero(~finite)[0])
@@ -144,14 +151,12 @@ def _checked_matrix(values: Any, vocabulary: Vocabulary, normalize: bool) -> Flo
         if not normalize:
             continue
         norms = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
-        if not norms.all() or not np.isfinite(norms).all():
-            row = start + int(np.flatnonzero((norms == 0) | ~np.isfinite(norms))[0])
+        if not norms.all():
+            row = start + int(np.flatnonzero(norms == 0)[0])
             raise InputError(
                 f"The vector of {vocabulary[row]!r} (row {row}) is zero and cannot be scaled to length 1. "
                 "Leave the word out, or pass normalize=False."
             )
-        block[...] = block / norms[:, None]
-    if matrix is values and not normalize:
-        matrix = values.view()
-    result: Float32Array = matrix
-    return result
+        np.divide(block, norms[:, None], out=block, casting="same_kind")
+    matrix.flags.writeable = False
+    return matrix

@@ -3,50 +3,268 @@
 from __future__ import annotations
 
 import math
+import os
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from wordferry import storage
+from wordferry.arrays import Float32Array, Int32Array
 from wordferry.embeddings import Embeddings
-from wordferry.errors import InputError
+from wordferry.errors import FormatError, InputError, VocabularyMismatch
+from wordferry.kernels import native
+from wordferry.related_exact import OwnLists, build_exact
+from wordferry.runtime import Progress, logger, no_progress, thread_count
 from wordferry.vocabulary import Vocabulary
 
 DEFAULT_R = 16
+METHODS = ("auto", "exact")
+
+
+@dataclass(frozen=True)
+class RelatedRecord:
+    """How a graph was made: all that is needed to make it again, and how far it can be trusted."""
+
+    r: int
+    method: str
+    """``exact`` or ``clusters``."""
+    reason: str
+    """Why this method."""
+    c_max_from: str
+    """``all pairs``, ``sample``, or ``none`` when every pair is related."""
+    c_max_sample: int | None = None
+    c_max_standard_error: float | None = None
+    recall: float | None = None
+    """Share of the true own neighbours that were found, measured on ``recall_words`` words; None when exact."""
+    recall_words: int | None = None
+    clusters: int | None = None
+    iterations: int | None = None
+    probes: int | None = None
+    refinements: int | None = None
+    seed: int | None = None
 
 
 class RelatedWords:
-    """The related-word cache C of Werner & Laber (2020), section 3.2.1."""
+    """The related-word cache C of Werner & Laber (2020), section 3.2.1.
 
-    def __init__(self, vocabulary: Vocabulary, graph: sp.csr_array, r: int, c_max: float, fingerprint: str) -> None:
+    Made by :meth:`build` or :meth:`load`. ``own[i]`` are the ids of the r nearest other words of word i, nearest
+    first, ties by smaller id, and ``own_distances[i]`` their true distances; ``graph`` joins i and j when either lists
+    the other; ``c_max`` is the mean distance of the pairs that no list has (NaN when every pair is related).
+    """
+
+    def __init__(self, vocabulary: Vocabulary, lists: OwnLists, record: RelatedRecord, fingerprint: str) -> None:
         self.vocabulary = vocabulary
-        self.graph = graph
-        self.r = r
-        self.c_max = c_max
+        self.record = record
         self.fingerprint = fingerprint
+        self._lists = lists
+        self._graph: sp.csr_array | None = None
 
     @classmethod
-    def build(cls, embeddings: Embeddings, r: int = DEFAULT_R, method: str = "auto") -> RelatedWords:
-        """Find the r nearest words of each word (exact)."""
-        if r < 1:
-            raise InputError(f"r must be at least 1, got {r}.")
-        x = embeddings.matrix
-        n = len(x)
-        own = min(r, n - 1)
-        rows, columns, values = [], [], []
-        total = 0.0
-        for i in range(n):
-            distance = np.sqrt(np.maximum(((x - x[i]) ** 2).sum(axis=1, dtype=np.float64), 0))
-            distance[i] = np.inf
-            order = np.lexsort((np.arange(n), distance))[: n - 1]
-            rows += [i] * own
-            columns += order[:own].tolist()
-            values += distance[order[:own]].tolist()
-            total += float(distance[order[own:]].sum())
-        graph = sp.csr_array((np.array(values, dtype=np.float32), (rows, columns)), shape=(n, n))
-        graph = graph.maximum(graph.T).tocsr()
-        left = n * (n - 1 - own)
-        return cls(embeddings.vocabulary, graph, r, total / left if left else math.nan, embeddings.fingerprint)
+    def build(
+        cls,
+        embeddings: Embeddings,
+        r: int = DEFAULT_R,
+        method: str = "auto",
+        *,
+        iterations: int = 5,
+        probes: int | None = None,
+        seed: int = 0,
+        memory: int = 256 << 20,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> RelatedWords:
+        """Find the r nearest words of each word.
+
+        Parameters
+        ----------
+        embeddings : the words and their vectors; distances are Euclidean between the vectors as they are.
+        r : related words per word, at least 1. With r >= n - 1 every pair is related and c_max is NaN.
+        method : ``exact`` or ``auto``.
+        memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB a word, come on top).
+        progress : a callable told ``(done, total)``.
+
+        >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+        >>> related = RelatedWords.build(emb, r=1)
+        >>> related.neighbours("a")[0][0], round(related.c_max, 4)
+        ('b', 1.1533)
+        """
+        r = checked_r(r)
+        if method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+        threads = thread_count(threads)
+        reason = "asked for" if method == "exact" else "auto"
+        record = RelatedRecord(r, "exact", reason, "all pairs" if r < len(embeddings) - 1 else "none")
+        logger.debug("related words of %d words by method exact: %s", len(embeddings), reason)
+        lists = build_exact(embeddings.matrix, r, memory=memory, threads=threads, progress=progress or no_progress)
+        return cls(embeddings.vocabulary, lists, record, embeddings.fingerprint)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __repr__(self) -> str:
+        return f"RelatedWords({len(self)} words, r={self.r}, c_max={self.c_max:.4f}, {self.record.method})"
+
+    @property
+    def r(self) -> int:
+        return self.record.r
+
+    @property
+    def own(self) -> Int32Array:
+        """(words, min(r, words - 1)) ids, nearest first."""
+        return self._lists.own
+
+    @property
+    def own_distances(self) -> Float32Array:
+        """The distances that belong to :attr:`own`."""
+        return self._lists.distances
+
+    @cached_property
+    def c_max(self) -> float:
+        """The one distance of all unrelated pairs; NaN when every pair is related."""
+        return self._lists.c_max(self.r)
+
+    @property
+    def graph(self) -> sp.csr_array:
+        """True distances of related pairs: symmetric, sorted, without the diagonal."""
+        if self._graph is None:
+            indptr, indices, data = native.union_graph(
+                np.ascontiguousarray(self.own), np.ascontiguousarray(self.own_distances)
+            )
+            self._graph = _csr(indptr, indices, data)
+        return self._graph
+
+    def neighbours(self, word: str) -> list[tuple[str, float]]:
+        """All words related to a word, nearest first: its own r nearest and those that have it among theirs."""
+        i = self.vocabulary.id(word)
+        graph: Any = self.graph
+        span = slice(graph.indptr[i], graph.indptr[i + 1])
+        ids, distances = graph.indices[span], graph.data[span]
+        order = np.lexsort((ids, distances))
+        return [(self.vocabulary[int(ids[k])], float(distances[k])) for k in order]
+
+    def restrict(self, r: int) -> RelatedWords:
+        """The graph of a smaller r, equal to building it anew, without computing any distance."""
+        r = checked_r(r)
+        n = len(self)
+        if r > self.r and self.r < n - 1:
+            raise InputError(f"These related words were built with r={self.r}; r={r} is larger. Build them anew.")
+        width = min(r, n - 1)
+        old = self._lists
+        lists = OwnLists(old.own[:, :width], old.distances[:, :width], old.rank_sums[:width], old.total)
+        error = self.record.c_max_standard_error
+        if error is not None and r < n - 1:
+            error *= (n - 1 - self.r) / (n - 1 - r)
+        source = self.record.c_max_from if r >= n - 1 or self.r < n - 1 else "all pairs"
+        record = replace(self.record, r=r, c_max_standard_error=error, c_max_from=source)
+        return RelatedWords(self.vocabulary, lists, record, self.fingerprint)
+
+    def extend(
+        self,
+        embeddings: Embeddings,
+        *,
+        memory: int = 256 << 20,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> RelatedWords:
+        """Related words of more words: ``embeddings`` holds the old words in the same order, then new ones.
+
+        Only distances to new words are computed; the result equals building all at once.
+        """
+        n = len(self)
+        if len(embeddings) < n or embeddings.vocabulary[:n] != self.vocabulary[:]:
+            raise VocabularyMismatch(
+                f"extend needs embeddings whose first {n} words are those of the related words, in the same order."
+            )
+        self._check_fingerprint(embeddings.restrict(np.arange(n)) if len(embeddings) > n else embeddings)
+        if len(embeddings) == n:
+            return self
+        record = replace(self.record, c_max_from="all pairs" if self.r < len(embeddings) - 1 else "none")
+        lists = build_exact(
+            embeddings.matrix,
+            self.r,
+            memory=memory,
+            threads=thread_count(threads),
+            progress=progress or no_progress,
+            start=self._lists,
+        )
+        return RelatedWords(embeddings.vocabulary, lists, record, embeddings.fingerprint)
+
+    def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:
+        """Related rows (queries x words) of query words outside the vocabulary; nothing here changes.
+
+        A query word is related to j when j is among its r nearest words, or when it is at most as far from j as j's
+        own r-th neighbour. ``embeddings`` are those the related words were built from; ``vectors`` are scaled as they.
+        """
+        self._check_fingerprint(embeddings)
+        queries = np.ascontiguousarray(vectors, dtype=np.float32)
+        if queries.ndim != 2 or queries.shape[1] != embeddings.dimensions:
+            raise InputError(f"vectors must have shape (words, {embeddings.dimensions}), got {queries.shape}.")
+        if not np.isfinite(queries).all():
+            raise InputError("vectors hold NaN or infinite numbers.")
+        n = len(self)
+        everything = self.r >= n - 1
+        reach = None if everything else self.own_distances[:, -1]
+        columns = np.arange(n, dtype=np.int32)
+        rows, values, counts = [], [], [0]
+        for query in range(len(queries)):
+            pair_rows = np.full(n, query, np.int32)
+            exact = native.pair_distances(queries, embeddings.matrix, pair_rows, columns, thread_count(threads))
+            distance = exact.astype(np.float32)
+            if reach is None:
+                chosen = columns
+            else:
+                near = distance <= reach
+                near[_nearest(exact, self.r)] = True
+                chosen = np.flatnonzero(near).astype(np.int32)
+            rows.append(chosen)
+            values.append(distance[chosen])
+            counts.append(len(chosen))
+        indptr = np.cumsum(counts, dtype=np.int64)
+        indices = np.concatenate(rows) if rows else np.empty(0, np.int32)
+        data = np.concatenate(values) if values else np.empty(0, np.float32)
+        return _csr(indptr, indices, data, n)
+
+    def _check_fingerprint(self, embeddings: Embeddings) -> None:
+        if embeddings.fingerprint != self.fingerprint:
+            raise VocabularyMismatch(
+                f"These related words were built from other embeddings (fingerprint {self.fingerprint}, "
+                f"got {embeddings.fingerprint}). Pass the embeddings they were built from, or build them anew."
+            )
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a memory-mappable folder."""
+        graph: Any = self.graph
+        arrays = {
+            "own": self.own,
+            "own_distances": self.own_distances,
+            "rank_sums": self._lists.rank_sums,
+            "graph_indptr": graph.indptr,
+            "graph_indices": graph.indices,
+            "graph_data": graph.data,
+        }
+        config = {"record": asdict(self.record), "total": self._lists.total, "embeddings": self.fingerprint}
+        config["c_max"] = None if math.isnan(self.c_max) else self.c_max
+        storage.write_folder(path, "related", config, arrays, {"vocabulary": self.vocabulary}, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> RelatedWords:
+        """Open a folder written by :meth:`save`; arrays are memory-mapped."""
+        folder = storage.read_folder(path, "related", verify=verify)
+        try:
+            record = RelatedRecord(**folder.config["record"])
+            arrays = folder.arrays
+            lists = OwnLists(arrays["own"], arrays["own_distances"], arrays["rank_sums"], float(folder.config["total"]))
+            vocabulary = Vocabulary(folder.words["vocabulary"])
+            self = cls(vocabulary, lists, record, str(folder.config["embeddings"]))
+            self._graph = _csr(arrays["graph_indptr"], arrays["graph_indices"], arrays["graph_data"])
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"{path} is no complete folder of related words: {error}. Build it anew.") from None
+        if len(lists.own) != len(vocabulary):
+            raise FormatError(f"{path} has {len(vocabulary)} words but lists of {len(lists.own)}. Build it anew.")
+        return self
 
     def cost_lookup(self) -> dict[int, dict[int, float]]:
         """The graph as nested dicts, for the reference implementations."""
@@ -56,3 +274,28 @@ class RelatedWords:
             span = slice(g.indptr[i], g.indptr[i + 1])
             result[i] = dict(zip(g.indices[span].tolist(), g.data[span].tolist(), strict=True))
         return result
+
+
+def checked_r(r: Any) -> int:
+    """r as an int of at least 1."""
+    if isinstance(r, bool) or not hasattr(r, "__index__"):
+        raise InputError(f"r must be a whole number of related words, got {r!r}.")
+    if r < 1:
+        raise InputError(f"r must be at least 1, got {r}.")
+    return int(r)
+
+
+def _nearest(distances: Any, r: int) -> Any:
+    """Places of the r smallest, ties to the smaller place."""
+    last = np.partition(distances, r - 1)[r - 1]
+    places = np.flatnonzero(distances <= last)
+    return places[np.argsort(distances[places], kind="stable")[:r]]
+
+
+def _csr(indptr: Any, indices: Any, data: Any, columns: int | None = None) -> sp.csr_array:
+    rows = len(indptr) - 1
+    if indptr.dtype != np.int32 and indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)
+    graph = sp.csr_array((data, indices, indptr), shape=(rows, rows if columns is None else columns), copy=False)
+    graph.has_canonical_format = True
+    return graph

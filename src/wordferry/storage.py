@@ -8,10 +8,12 @@ or the new one, never half of one.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -103,17 +105,30 @@ def write_folder(
 
 
 def _swap_in(temporary: Path, target: Path) -> None:
-    if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
-        os.rename(target, old / "folder")
-        try:
-            os.rename(temporary, target)
-        except BaseException:
-            os.rename(old / "folder", target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    else:
+    """Put the new folder in the place of the old one, in one step where the system can exchange two names."""
+    if not target.exists():
         os.rename(temporary, target)
+        return
+    if _exchange(temporary, target):
+        shutil.rmtree(temporary, ignore_errors=True)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+    os.rename(target, old / "folder")
+    try:
+        os.rename(temporary, target)
+    except BaseException:
+        os.rename(old / "folder", target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Swap two names atomically (Linux: renameat2 with RENAME_EXCHANGE); False where that cannot be done."""
+    if not sys.platform.startswith("linux"):
+        return False
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    here, exchange = -100, 2
+    return renameat2 is not None and renameat2(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0
 
 
 def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, verify: bool = False) -> Folder:
@@ -140,13 +155,16 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     file = Path(path) / MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise FormatError(f"{path} is not a wordferry folder: it has no {MANIFEST}.") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise FormatError(f"{file} is damaged: {error}.") from None
     if not isinstance(manifest, dict) or not {"format", "kind", "config", "files"} <= manifest.keys():
         raise FormatError(f"{file} is not a wordferry manifest: format, kind, config or files is missing.")
-    if manifest["format"] > FORMAT:
+    outside = [name for name in manifest["files"] if Path(name).name != name]
+    if outside:
+        raise FormatError(f"{file} is damaged: {outside[0]!r} is no file of the folder.")
+    if not isinstance(manifest["format"], int) or manifest["format"] > FORMAT:
         raise FormatError(
             f"{path} is in format {manifest['format']}, written by wordferry {manifest.get('wordferry')}; this version "
             f"reads formats up to {FORMAT}. Upgrade with: pip install -U wordferry"
@@ -185,7 +203,10 @@ def _join_words(words: Sequence[str]) -> bytes:
     for word in words:
         if "\n" in word:
             raise InputError(f"The word {word!r} has a line break in it and cannot be stored.")
-    return "".join(f"{word}\n" for word in words).encode("utf-8")
+    try:
+        return "".join(f"{word}\n" for word in words).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"A word cannot be stored as UTF-8: {error}.") from None
 
 
 def _split_words(file: Path, facts: Mapping[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -13,8 +14,26 @@ from wordferry.errors import InputError
 
 Tokenizer = Callable[[str], list[str]]
 
-# A letter or digit, then letters, digits, marks and inner apostrophes or hyphens ("don't", "well-known").
-_WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+# Letters and digits, with inner apostrophes or hyphens ("don't", "well-known").
+_ASCII_WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
+
+
+@cache
+def _unicode_word() -> re.Pattern[str]:
+    """The same for any script (a text without underscores): combining marks belong to the letter before them."""
+    marks = "".join(c for c in map(chr, range(0x300, 0x20000)) if unicodedata.category(c) in ("Mn", "Mc", "Me"))
+    return re.compile(rf"\w[\w{marks}]*(?:['\-]\w[\w{marks}]*)*")
+
+
+# Typographic apostrophes and hyphens as plain ones; a soft hyphen is no part of a word, a zero-width space ends one.
+_PLAIN = str.maketrans({"_": " ", "\u2019": "'", "\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": " "})
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    text = unicodedata.normalize("NFC", text).translate(_PLAIN)
+    return _unicode_word().findall(text)
 
 
 @cache
@@ -35,7 +54,9 @@ class WordTokenizer:
     >>> WordTokenizer(stop=frozenset({"the"}))("The cat's pyjamas, 2 of them")
     ['cat', 'pyjamas', '2', 'of', 'them']
 
-    A trailing possessive ``'s`` is removed and hyphenated words are split unless ``keep_compounds`` is set.
+    A possessive ``'s`` and other apostrophes are removed and hyphenated words are split unless ``keep_compounds`` is
+    set. Any script with spaces between words will do; for one without, pass a function of your own (text -> words)
+    wherever a ``tokenizer`` is asked for.
     """
 
     lowercase: bool = True
@@ -48,7 +69,7 @@ class WordTokenizer:
     def __call__(self, text: str) -> list[str]:
         if self.lowercase:
             text = text.lower()
-        found = _WORD.findall(text)
+        found = _words(text)
         if not self.keep_compounds:
             found = [part for word in found for part in _split_compound(word)]
         stop, least = self.stop, self.min_length
@@ -75,13 +96,10 @@ class WordTokenizer:
 
 
 def _split_compound(word: str) -> list[str]:
-    if "'" in word or "’" in word:
-        word = word.replace("’", "'")
-        if word.endswith("'s"):
-            word = word[:-2]
-        if "'" in word:
-            word = word.replace("'", "")
-    return word.split("-") if "-" in word else [word]
+    parts = word.split("-") if "-" in word else [word]
+    if "'" not in word:
+        return parts
+    return [part.removesuffix("'s").removesuffix("'S").replace("'", "") for part in parts]
 
 
 @cache

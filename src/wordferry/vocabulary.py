@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 
@@ -21,29 +22,47 @@ class Vocabulary(Sequence[str]):
     """
 
     def __init__(self, words: Iterable[str]) -> None:
+        if isinstance(words, str):
+            raise InputError(f"A vocabulary is made of a list of words, got one string ({words[:20]!r}).")
         self._words = tuple(words)
-        self._ids = {word: i for i, word in enumerate(self._words)}
-        if len(self._ids) != len(self._words):
-            seen: set[str] = set()
-            for i, word in enumerate(self._words):
-                if word in seen:
-                    raise InputError(f"The word {word!r} stands twice in the vocabulary (again at position {i}).")
-                seen.add(word)
         for i, word in enumerate(self._words):
             if not isinstance(word, str):
                 raise InputError(f"Words must be str, got {type(word).__name__} at position {i}.")
+        if len(self._ids) != len(self._words):
+            repeated = next(i for i, word in enumerate(self._words) if self._ids[word] != i)
+            word = self._words[repeated]
+            raise InputError(
+                f"The word {word!r} stands twice in the vocabulary (at positions {repeated} and {self._ids[word]})."
+            )
+
+    @classmethod
+    def trusted(cls, words: Iterable[str]) -> Vocabulary:
+        """A vocabulary of words known to be different strings; its table is built when a word is first looked up."""
+        self = cls.__new__(cls)
+        self._words = tuple(words)
+        return self
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self._words)}
 
     def __len__(self) -> int:
         return len(self._words)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]  # int -> str, slice -> tuple
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
         return self._words[index]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._ids
+        return isinstance(word, str) and word in self._ids
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and (self is other or self._words == other._words)

@@ -2,9 +2,115 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from wordferry import _native
+from wordferry.arrays import Float32Array, Float64Array, Int32Array, Int64Array
 
 
 def cpu_variant() -> str:
     """The instruction-set variant that the kernels run as on this machine."""
     return _native.cpu_variant()
+
+
+@dataclass(frozen=True)
+class Points:
+    """Vectors and their squared norms (float32)."""
+
+    vectors: Float32Array
+    norms: Float32Array
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Per word, what can still be among its r nearest: room for ``ids.shape[1]`` others each."""
+
+    ids: Int32Array
+    squares: Float32Array
+    counts: Int32Array
+    limits: Float32Array
+    r: int
+
+    @classmethod
+    def empty(cls, n: int, r: int) -> Candidates:
+        room = r + max(r, 32)
+        return cls(
+            np.empty((n, room), np.int32),
+            np.empty((n, room), np.float32),
+            np.zeros(n, np.int32),
+            np.full(n, np.inf, np.float32),
+            r,
+        )
+
+
+def select_tile(
+    products: Float32Array,
+    row_ids: Int32Array,
+    column_ids: Int32Array,
+    points: Points,
+    candidates: Candidates,
+    *,
+    mirror: bool,
+    overlapping: bool = False,
+) -> float:
+    """Select from a tile of inner products; returns the sum of its distances (0 for ``overlapping`` tiles).
+
+    With ``mirror`` the columns' words receive the rows' words too. ``overlapping`` tiles may show a pair that another
+    tile has shown before.
+    """
+    return _native.related_select_tile(
+        products,
+        row_ids,
+        column_ids,
+        mirror,
+        overlapping,
+        points.vectors,
+        points.norms,
+        candidates.ids,
+        candidates.squares,
+        candidates.counts,
+        candidates.limits,
+        candidates.r,
+    )
+
+
+def rank_candidates(
+    points: Points, candidates: Candidates, first: int, count: int, threads: int
+) -> tuple[Int32Array, Float64Array]:
+    """Own neighbours of ``count`` words from ``first`` on, by (true distance, id); -1 and inf where there are fewer."""
+    own = np.empty((count, candidates.r), np.int32)
+    distances = np.empty((count, candidates.r), np.float64)
+    _native.related_rank(
+        points.vectors,
+        points.norms,
+        candidates.ids,
+        candidates.squares,
+        candidates.counts,
+        candidates.limits,
+        first,
+        threads,
+        own,
+        distances,
+    )
+    return own, distances
+
+
+def pair_distances(
+    a: Float32Array, b: Float32Array, rows: Int32Array, columns: Int32Array, threads: int
+) -> Float64Array:
+    """True distances between ``a[rows]`` and ``b[columns]``, from differences in float64."""
+    out = np.empty(len(rows), np.float64)
+    _native.pair_distances(a, b, rows, columns, threads, out)
+    return out
+
+
+def union_graph(own: Int32Array, distances: Float32Array) -> tuple[Int64Array, Int32Array, Float32Array]:
+    """indptr, indices and data of the graph that joins i and j when either lists the other."""
+    indptr = np.empty(len(own) + 1, np.int64)
+    _native.related_union_indptr(own, indptr)
+    indices = np.empty(indptr[-1], np.int32)
+    data = np.empty(indptr[-1], np.float32)
+    _native.related_union_rows(own, distances, indptr, indices, data)
+    return indptr, indices, data

@@ -1,0 +1,88 @@
+#include "bind.hpp"
+#include "related.hpp"
+
+namespace wordferry {
+
+namespace {
+
+using Vectors = In<float, 2>;
+using Ids = In<std::int32_t>;
+
+Points points_of(const Vectors& vectors, const In<float>& norms) {
+  return {vectors.data(), norms.data(), static_cast<std::int64_t>(vectors.shape(1))};
+}
+
+Candidates candidates_of(const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares, const Out<std::int32_t>& counts,
+                         const Out<float>& limits, std::int64_t r) {
+  return {ids.data(), squares.data(), counts.data(), limits.data(), static_cast<std::int64_t>(ids.shape(1)), r};
+}
+
+double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& column_ids, bool mirror, bool overlapping,
+                   const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids,
+                   const Out<float, 2>& squares, const Out<std::int32_t>& counts, const Out<float>& limits,
+                   std::int64_t r) {
+  const Tile tile{products.data(),
+                  row_ids.data(),
+                  column_ids.data(),
+                  static_cast<std::int64_t>(products.shape(0)),
+                  static_cast<std::int64_t>(products.shape(1)),
+                  mirror};
+  const Points points = points_of(vectors, norms);
+  const Candidates candidates = candidates_of(ids, squares, counts, limits, r);
+  const nb::gil_scoped_release release;
+  if (!overlapping) return select_from_tile(tile, points, candidates);
+  select_from_gathered_tile(tile, points, candidates);
+  return 0;
+}
+
+void rank(const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares,
+          const Out<std::int32_t>& counts, const Out<float>& limits, std::int64_t first, int threads,
+          const Out<std::int32_t, 2>& own, const Out<double, 2>& distances) {
+  const auto rows = static_cast<std::int64_t>(own.shape(0)), r = static_cast<std::int64_t>(own.shape(1));
+  run_native([&](const Poll& poll) {
+    rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, r), first, first + rows,
+                    threads, own.data(), distances.data(), poll);
+  });
+}
+
+void distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, const Ids& columns, int threads,
+                        const Out<double>& out) {
+  run_native([&](const Poll& poll) {
+    pair_distances(a.data(), b.data(), static_cast<std::int64_t>(a.shape(1)), rows.data(), columns.data(),
+                   static_cast<std::int64_t>(rows.shape(0)), threads, out.data(), poll);
+  });
+}
+
+}  // namespace
+
+void bind_related(nb::module_& m) {
+  m.def("related_select_tile", &select_tile, nb::arg("products").noconvert(), nb::arg("row_ids").noconvert(),
+        nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("vectors").noconvert(),
+        nb::arg("norms").noconvert(), nb::arg("ids").noconvert(), nb::arg("squares").noconvert(),
+        nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("r"));
+  m.def("related_rank", &rank, nb::arg("vectors").noconvert(), nb::arg("norms").noconvert(), nb::arg("ids").noconvert(),
+        nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("first"),
+        nb::arg("threads"), nb::arg("own").noconvert(), nb::arg("distances").noconvert());
+  m.def("pair_distances", &distances_of_pairs, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
+        nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert());
+  m.def(
+      "related_union_indptr",
+      [](const In<std::int32_t, 2>& own, const Out<std::int64_t>& indptr) {
+        const nb::gil_scoped_release release;
+        union_indptr(own.data(), static_cast<std::int64_t>(own.shape(0)), static_cast<std::int64_t>(own.shape(1)),
+                     indptr.data());
+      },
+      nb::arg("own").noconvert(), nb::arg("indptr").noconvert());
+  m.def(
+      "related_union_rows",
+      [](const In<std::int32_t, 2>& own, const In<float, 2>& distances, const In<std::int64_t>& indptr,
+         const Out<std::int32_t>& indices, const Out<float>& data) {
+        const nb::gil_scoped_release release;
+        union_rows(own.data(), distances.data(), static_cast<std::int64_t>(own.shape(0)),
+                   static_cast<std::int64_t>(own.shape(1)), indptr.data(), indices.data(), data.data());
+      },
+      nb::arg("own").noconvert(), nb::arg("distances").noconvert(), nb::arg("indptr").noconvert(),
+      nb::arg("indices").noconvert(), nb::arg("data").noconvert());
+}
+
+}  // namespace wordferry

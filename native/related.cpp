@@ -1,0 +1,304 @@
+#include "related.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "cpu.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr std::int64_t segment = 128;  // columns looked at before the row's limit is read again
+constexpr std::int64_t lanes = 16;
+constexpr std::int64_t word_block = 256;
+
+// Pairs closer than this, relative to their norms, lose digits in |x|^2 + |y|^2 - 2xy: their distance in the sum is
+// computed from differences instead.
+constexpr float cancellation = 1.0F / 64;
+
+// |tile value - true squared distance| <= error_of(d) * (|x|^2 + |y|^2): the bound of a float inner product of d terms
+// in any order, of the rounded norms, and of putting them together.
+float error_of(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
+
+float round_up(double value) {
+  const auto rounded = static_cast<float>(value);
+  return static_cast<double>(rounded) < value ? std::nextafter(rounded, infinity) : rounded;
+}
+
+// Squared distances of one row segment, which of them deserve a closer look, and the sum of the distances.
+WF_CLONES double scan_segment(const float* products, std::int64_t count, float norm, float limit, const float* norms,
+                              const float* limits, float error, float* squares, std::uint8_t* flags) {
+  float sums[lanes] = {};
+  std::int64_t start = 0;
+  for (; start + lanes <= count; start += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t k = start + lane;
+      const float both = norm + norms[k];
+      const float square = both - 2.0F * products[k];
+      const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
+      const float close = cancellation * both;
+      squares[k] = square;
+      flags[k] = square <= (reach > close ? reach : close);
+      sums[lane] += std::sqrt(square > 0.0F ? square : 0.0F);
+    }
+  }
+  double sum = 0;
+  for (const float lane : sums) sum += static_cast<double>(lane);
+  for (std::int64_t k = start; k < count; ++k) {
+    const float both = norm + norms[k];
+    const float square = both - 2.0F * products[k];
+    const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
+    const float close = cancellation * both;
+    squares[k] = square;
+    flags[k] = square <= (reach > close ? reach : close);
+    sum += static_cast<double>(std::sqrt(square > 0.0F ? square : 0.0F));
+  }
+  return sum;
+}
+
+// The same without the sum and without regard to close pairs.
+WF_CLONES void flag_segment(const float* products, std::int64_t count, float norm, float limit, const float* norms,
+                            const float* limits, float error, float* squares, std::uint8_t* flags) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    const float both = norm + norms[k];
+    const float square = both - 2.0F * products[k];
+    const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
+    squares[k] = square;
+    flags[k] = square <= reach;
+  }
+}
+
+struct Ranked {
+  double square;
+  std::int32_t id;
+  float tile_square;
+  bool operator<(const Ranked& other) const {
+    return square < other.square || (square == other.square && id < other.id);
+  }
+};
+
+class Selector {
+ public:
+  Selector(const Points& points, const Candidates& candidates)
+      : points_(points), candidates_(candidates), error_(error_of(points.dimensions)) {
+    uppers_.reserve(static_cast<std::size_t>(candidates.capacity));
+    ranked_.reserve(static_cast<std::size_t>(candidates.capacity));
+  }
+
+  float error() const { return error_; }
+  float limit(std::int32_t word) const { return candidates_.limits[word]; }
+
+  bool can_enter(std::int32_t word, std::int32_t other, float square) const {
+    return square <= limit(word) + error_ * (points_.norms[word] + points_.norms[other]);
+  }
+
+  bool holds(std::int32_t word, std::int32_t other) const {
+    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
+    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
+  }
+
+  void push(std::int32_t word, std::int32_t other, float square) {
+    if (candidates_.counts[word] == candidates_.capacity) {
+      compact(word);
+      if (!can_enter(word, other, square)) return;
+    }
+    const std::int64_t place = word * candidates_.capacity + candidates_.counts[word]++;
+    candidates_.ids[place] = other;
+    candidates_.squares[place] = square;
+  }
+
+  // Drops candidates that are certainly not among the r nearest. Where the tile values cannot tell, true distances do.
+  void compact(std::int32_t word) {
+    cull(word);
+    if (candidates_.counts[word] > (candidates_.r + candidates_.capacity) / 2) {
+      rank(word);
+      const auto kept = std::min<std::int64_t>(candidates_.r, static_cast<std::int64_t>(ranked_.size()));
+      const std::int64_t base = word * candidates_.capacity;
+      for (std::int64_t k = 0; k < kept; ++k) {
+        candidates_.ids[base + k] = ranked_[static_cast<std::size_t>(k)].id;
+        candidates_.squares[base + k] = ranked_[static_cast<std::size_t>(k)].tile_square;
+      }
+      candidates_.counts[word] = static_cast<std::int32_t>(kept);
+      if (kept == candidates_.r && kept > 0) {
+        const float last = round_up(ranked_[static_cast<std::size_t>(kept - 1)].square);
+        candidates_.limits[word] = std::min(candidates_.limits[word], last);
+      }
+    }
+  }
+
+  // Sorts the candidates by (true distance, id) into ranked().
+  void rank(std::int32_t word) {
+    const float* vector = points_.vectors + word * points_.dimensions;
+    const std::int64_t base = word * candidates_.capacity;
+    ranked_.clear();
+    for (std::int64_t k = base; k < base + candidates_.counts[word]; ++k) {
+      const std::int32_t id = candidates_.ids[k];
+      const double square = exact_square(vector, points_.vectors + id * points_.dimensions, points_.dimensions);
+      ranked_.push_back({square, id, candidates_.squares[k]});
+    }
+    std::sort(ranked_.begin(), ranked_.end());
+  }
+
+  const std::vector<Ranked>& ranked() const { return ranked_; }
+
+  void cull(std::int32_t word) {
+    const std::int64_t base = word * candidates_.capacity;
+    const std::int64_t count = candidates_.counts[word];
+    if (count < candidates_.r || count == 0 || candidates_.r == 0) return;
+    const float norm = points_.norms[word];
+    uppers_.clear();
+    for (std::int64_t k = base; k < base + count; ++k) {
+      uppers_.push_back(candidates_.squares[k] + error_ * (norm + points_.norms[candidates_.ids[k]]));
+    }
+    std::nth_element(uppers_.begin(), uppers_.begin() + (candidates_.r - 1), uppers_.end());
+    float& limit = candidates_.limits[word];
+    limit = std::min(limit, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
+    std::int64_t kept = base;
+    for (std::int64_t k = base; k < base + count; ++k) {
+      if (!can_enter(word, candidates_.ids[k], candidates_.squares[k])) continue;
+      candidates_.ids[kept] = candidates_.ids[k];
+      candidates_.squares[kept++] = candidates_.squares[k];
+    }
+    candidates_.counts[word] = static_cast<std::int32_t>(kept - base);
+  }
+
+ private:
+  const Points& points_;
+  const Candidates& candidates_;
+  float error_;
+  std::vector<float> uppers_;
+  std::vector<Ranked> ranked_;
+};
+
+// What a flagged pair is for: its exact share of the sum, and a place among the candidates of either word.
+template <bool Sum>
+double look_closer(std::int32_t row, std::int32_t column, float square, std::int64_t k, const Tile& tile,
+                   const Points& points, Selector& selector, float* limits) {
+  double correction = 0;
+  const float both = points.norms[row] + points.norms[column];
+  if constexpr (Sum) {
+    if (row == column || square <= cancellation * both) {
+      const auto d = points.dimensions;
+      const double exact = std::sqrt(exact_square(points.vectors + row * d, points.vectors + column * d, d));
+      correction = exact - static_cast<double>(std::sqrt(square > 0.0F ? square : 0.0F));
+    }
+  }
+  if (row == column) return correction;
+  if (selector.can_enter(row, column, square) && (Sum || !selector.holds(row, column))) {
+    selector.push(row, column, square);
+  }
+  if (tile.mirror && selector.can_enter(column, row, square) && (Sum || !selector.holds(column, row))) {
+    selector.push(column, row, square);
+    limits[k] = selector.limit(column);
+  }
+  return correction;
+}
+
+template <bool Sum>
+double scan_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+  Selector selector(points, candidates);
+  const auto columns = static_cast<std::size_t>(tile.columns);
+  std::vector<float> norms(columns), limits(columns, -infinity);
+  for (std::size_t k = 0; k < columns; ++k) {
+    norms[k] = points.norms[tile.column_ids[k]];
+    if (tile.mirror) limits[k] = candidates.limits[tile.column_ids[k]];
+  }
+  float squares[segment];
+  alignas(8) std::uint8_t flags[segment] = {};
+  double total = 0;
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    const std::int32_t row = tile.row_ids[i];
+    double row_sum = 0;
+    for (std::int64_t start = 0; start < tile.columns; start += segment) {
+      const std::int64_t count = std::min(segment, tile.columns - start);
+      const float* products = tile.products + i * tile.columns + start;
+      const float norm = points.norms[row], limit = selector.limit(row);
+      if constexpr (Sum) {
+        row_sum += scan_segment(products, count, norm, limit, norms.data() + start, limits.data() + start,
+                                selector.error(), squares, flags);
+      } else {
+        flag_segment(products, count, norm, limit, norms.data() + start, limits.data() + start, selector.error(),
+                     squares, flags);
+      }
+      std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
+      for (std::int64_t word = 0; word < count; word += 8) {
+        std::uint64_t eight;
+        __builtin_memcpy(&eight, flags + word, 8);
+        if (eight == 0) continue;
+        for (std::int64_t k = word; k < std::min(word + 8, count); ++k) {
+          if (!flags[k]) continue;
+          row_sum += look_closer<Sum>(row, tile.column_ids[start + k], squares[k], start + k, tile, points, selector,
+                                      limits.data());
+        }
+      }
+    }
+    total += row_sum;
+  }
+  return total;
+}
+
+}  // namespace
+
+// Not compiled in variants: the order of additions, and so the last bit that decides ties, is the same on every CPU.
+__attribute__((noinline)) double exact_square(const float* a, const float* b, std::int64_t dimensions) {
+  double sums[4] = {};
+  std::int64_t start = 0;
+  for (; start + 4 <= dimensions; start += 4) {
+    for (std::int64_t lane = 0; lane < 4; ++lane) {
+      const double difference = static_cast<double>(a[start + lane]) - static_cast<double>(b[start + lane]);
+      sums[lane] += difference * difference;
+    }
+  }
+  for (std::int64_t k = start; k < dimensions; ++k) {
+    const double difference = static_cast<double>(a[k]) - static_cast<double>(b[k]);
+    sums[k - start] += difference * difference;
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+double select_from_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+  return scan_tile<true>(tile, points, candidates);
+}
+
+void select_from_gathered_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+  scan_tile<false>(tile, points, candidates);
+}
+
+void rank_candidates(const Points& points, const Candidates& candidates, std::int64_t first, std::int64_t last,
+                     int threads, std::int32_t* own, double* distances, const Poll& poll) {
+  const std::int64_t blocks = (last - first + word_block - 1) / word_block;
+  const auto body = [&](std::int64_t block, int) {
+    Selector selector(points, candidates);
+    const std::int64_t from = first + block * word_block, to = std::min(last, from + word_block);
+    for (std::int64_t word = from; word < to; ++word) {
+      selector.cull(static_cast<std::int32_t>(word));
+      selector.rank(static_cast<std::int32_t>(word));
+      const auto& ranked = selector.ranked();
+      for (std::int64_t k = 0; k < candidates.r; ++k) {
+        const std::int64_t place = (word - first) * candidates.r + k;
+        const bool known = k < static_cast<std::int64_t>(ranked.size());
+        own[place] = known ? ranked[static_cast<std::size_t>(k)].id : -1;
+        distances[place] = known ? std::sqrt(ranked[static_cast<std::size_t>(k)].square)
+                                 : std::numeric_limits<double>::infinity();
+      }
+    }
+  };
+  for_blocks(blocks, threads, body, poll);
+}
+
+void pair_distances(const float* a, const float* b, std::int64_t dimensions, const std::int32_t* rows,
+                    const std::int32_t* columns, std::int64_t pairs, int threads, double* out, const Poll& poll) {
+  constexpr std::int64_t block_pairs = 4096;
+  const auto body = [&](std::int64_t block, int) {
+    for (std::int64_t k = block * block_pairs; k < std::min(pairs, (block + 1) * block_pairs); ++k) {
+      out[k] = std::sqrt(exact_square(a + rows[k] * dimensions, b + columns[k] * dimensions, dimensions));
+    }
+  };
+  for_blocks((pairs + block_pairs - 1) / block_pairs, threads, body, poll);
+}
+
+}  // namespace wordferry

@@ -1,0 +1,80 @@
+"""Which distance is being judged, and distances of given pairs: what the judging tasks share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry import bow
+from wordferry.arrays import Float64Array
+from wordferry.distances import find_distance, pairwise
+from wordferry.embeddings import Embeddings
+from wordferry.related import DEFAULT_R, RelatedWords
+from wordferry.text import Tokenizer
+
+
+@dataclass(frozen=True)
+class DistanceSetting:
+    """A distance with all that is needed to compute it on texts."""
+
+    distance: str = "wmd"
+    embeddings: Embeddings | None = None
+    """None means the default vectors."""
+    related: RelatedWords | None = None
+    """None builds one over the words of the texts, for distances that need it."""
+    r: int = DEFAULT_R
+    overlap: str | None = None
+    tokenizer: Tokenizer | None = None
+    threads: int | None = None
+
+    def ready(self, X: sp.csr_array) -> DistanceSetting:
+        """The same with embeddings, and with related words over the words of X where they are needed and missing."""
+        embeddings = self.vectors()
+        if self.related is not None or not find_distance(self.distance).needs_related:
+            return replace(self, embeddings=embeddings)
+        words = np.unique(X.indices).astype(np.int64)
+        return replace(self, embeddings=embeddings, related=RelatedWords.build(embeddings.restrict(words), self.r))
+
+    def vectors(self) -> Embeddings:
+        """The embeddings, the default ones if none were given."""
+        if self.embeddings is not None:
+            return self.embeddings
+        from wordferry.datasets import default_embeddings
+
+        return default_embeddings()
+
+    def encode(self, documents: Sequence[Any]) -> sp.csr_array:
+        """Counts over the embeddings' words; documents without known words stay as empty rows."""
+        return bow.bags(documents, self.vectors().vocabulary, tokenizer=self.tokenizer, on_empty="keep").matrix
+
+
+def paired_distances(first: Sequence[Any], second: Sequence[Any], setting: DistanceSetting) -> Float64Array:
+    """The distance of ``first[i]`` to ``second[i]`` for every i; inf where one of them has no known word."""
+    documents = [*first, *second]
+    counts = setting.encode(documents)
+    half = len(first)
+    rows = np.arange(half)
+    return indexed_distances(counts, rows, rows + half, setting)
+
+
+def indexed_distances(counts: sp.csr_array, first: Any, second: Any, setting: DistanceSetting) -> Float64Array:
+    """The distance of row ``first[i]`` to row ``second[i]`` of ``counts``; inf where one of them is empty."""
+    ready = setting.ready(counts)
+    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    filled = np.diff(counts.indptr) > 0
+    result = np.full(len(a), np.inf)
+    for place in np.flatnonzero(filled[a] & filled[b]):
+        result[place] = pairwise(
+            counts[a[place : place + 1]],
+            counts[b[place : place + 1]],
+            ready.distance,
+            embeddings=ready.embeddings,
+            related=ready.related,
+            overlap=ready.overlap,
+            threads=ready.threads,
+        )[0, 0]
+    return result

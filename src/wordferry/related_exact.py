@@ -1,0 +1,200 @@
+"""Exact related words: tiles of one blocked matrix product, each looked at once for both of its sides."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from wordferry.arrays import Float32Array, Float64Array, Int32Array
+from wordferry.kernels import native
+from wordferry.kernels.native import Candidates, Points
+from wordferry.runtime import Progress, blas_threads
+
+Job = TypeVar("Job")
+
+TILE = 768
+_RANK_ROWS = 65536
+
+
+@dataclass(frozen=True)
+class OwnLists:
+    """Each word's own neighbours, nearest first, and the sums from which c_max follows for every r."""
+
+    own: Int32Array
+    distances: Float32Array
+    rank_sums: Float64Array
+    """For each place t of the lists, the sum over all words of the distance at that place."""
+    total: float
+    """The sum of the distances of all ordered pairs of different words."""
+
+    def c_max(self, r: int) -> float:
+        """Mean distance over ordered pairs whose second word is not among the first's own r nearest."""
+        n = len(self.own)
+        left = n * (n - 1 - r)
+        return (self.total - float(self.rank_sums[:r].sum())) / left if left > 0 else float("nan")
+
+
+def scaled_points(matrix: Float32Array) -> tuple[Points, float]:
+    """The vectors with their squared norms, and the power of two by which distances must be multiplied in the end.
+
+    Vectors whose squares would leave the range of float32 are scaled; all others are taken as they are.
+    """
+    norms = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64, optimize=False)
+    largest = float(norms.max(initial=0.0))
+    if largest == 0.0 or 1e-24 < largest < 1e30:
+        return Points(matrix, norms.astype(np.float32)), 1.0
+    unit = 2.0 ** round(np.log2(largest) / 2)
+    scaled = (matrix / unit).astype(np.float32)
+    norms = np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64, optimize=False)
+    return Points(scaled, norms.astype(np.float32)), unit
+
+
+def build_exact(
+    matrix: Float32Array, r: int, *, memory: int, threads: int, progress: Progress, start: OwnLists | None = None
+) -> OwnLists:
+    """Own lists of all words. With ``start`` (the lists of the first words) only new pairs are looked at."""
+    n = len(matrix)
+    width = min(r, n - 1)
+    points, unit = scaled_points(matrix)
+    candidates = Candidates.empty(n, width)
+    old = 0
+    total = 0.0
+    if start is not None:
+        old = len(start.own)
+        total = start.total / unit
+        _seed(candidates, points, start, threads)
+    side = min(TILE, max(64, int((memory / 4 / threads) ** 0.5)), max(64, -(-n // 16)))
+    tiles = _Tiles(points, candidates, old, side)
+    total += run_tiles(tiles.pairs, tiles.work, threads, progress)
+    lists = ranked_lists(points, candidates, threads, unit)
+    return OwnLists(lists.own, lists.distances, lists.rank_sums, total * unit)
+
+
+def ranked_lists(points: Points, candidates: Candidates, threads: int, unit: float) -> OwnLists:
+    """The candidates put in order; the total is left at 0."""
+    n, width = len(candidates.counts), candidates.r
+    own = np.empty((n, width), np.int32)
+    distances = np.empty((n, width), np.float32)
+    sums = np.zeros(width, np.float64)
+    for first in range(0, n, _RANK_ROWS):
+        count = min(_RANK_ROWS, n - first)
+        ids, exact = native.rank_candidates(points, candidates, first, count, threads)
+        exact *= unit
+        own[first : first + count] = ids
+        distances[first : first + count] = exact
+        sums += exact.sum(axis=0)
+    return OwnLists(own, distances, sums, 0.0)
+
+
+def _seed(candidates: Candidates, points: Points, start: OwnLists, threads: int) -> None:
+    """Enter known own lists as candidates, with their true distances as limits."""
+    old, width = start.own.shape
+    rows = np.repeat(np.arange(old, dtype=np.int32), width)
+    exact = native.pair_distances(points.vectors, points.vectors, rows, np.ravel(start.own), threads)
+    squares = (exact**2).reshape(old, width)
+    candidates.ids[:old, :width] = start.own
+    candidates.squares[:old, :width] = squares
+    candidates.counts[:old] = width
+    if width == candidates.r > 0:
+        candidates.limits[:old] = np.nextafter(squares[:, -1].astype(np.float32), np.float32(np.inf))
+
+
+class _Tiles:
+    """The upper triangle of the matrix of all pairs, cut into tiles; ``old`` words among themselves are left out."""
+
+    def __init__(self, points: Points, candidates: Candidates, old: int, side: int) -> None:
+        n = len(points.norms)
+        self.points, self.candidates, self.side = points, candidates, side
+        self.ids = np.arange(n, dtype=np.int32)
+        bounds = [*range(0, old, side), *range(old, n, side), n]
+        self.stripes = [(bounds[k], bounds[k + 1]) for k in range(len(bounds) - 1)]
+        self.locks = [threading.Lock() for _ in self.stripes]
+        fresh = sum(1 for low, _ in self.stripes if low < old)
+        self.pairs = [(a, b) for a, b in stripe_pairs(len(self.stripes)) if b >= fresh]
+        self._local = threading.local()
+
+    def work(self, pair: tuple[int, int]) -> float:
+        """Multiply and select one tile; returns the sum of its distances, both directions counted."""
+        (a, b), (c, d) = self.stripes[pair[0]], self.stripes[pair[1]]
+        vectors = self.points.vectors
+        buffer = getattr(self._local, "buffer", None)
+        if buffer is None:
+            buffer = self._local.buffer = np.empty(self.side * self.side, np.float32)
+        products = buffer[: (b - a) * (d - c)].reshape(b - a, d - c)
+        np.matmul(vectors[a:b], vectors[c:d].T, out=products)
+        mirror = pair[0] != pair[1]
+        with self.locks[pair[0]]:
+            if not mirror:
+                return self._select(products, a, b, c, d, mirror)
+            with self.locks[pair[1]]:
+                return 2 * self._select(products, a, b, c, d, mirror)
+
+    def _select(self, products: Float32Array, a: int, b: int, c: int, d: int, mirror: bool) -> float:
+        return native.select_tile(products, self.ids[a:b], self.ids[c:d], self.points, self.candidates, mirror=mirror)
+
+
+def stripe_pairs(stripes: int) -> Iterator[tuple[int, int]]:
+    """All pairs a <= b, the equal ones first, then in rounds in which no stripe comes twice (the circle method)."""
+    for stripe in range(stripes):
+        yield stripe, stripe
+    even = stripes + stripes % 2
+    for shift in range(even - 1):
+        circle = [(shift + k) % (even - 1) for k in range(even - 1)]
+        meetings = [(even - 1, circle[0]), *((circle[k], circle[-k]) for k in range(1, even // 2))]
+        for a, b in meetings:
+            if max(a, b) < stripes:
+                yield min(a, b), max(a, b)
+
+
+def run_tiles(jobs: list[Job], work: Callable[[Job], float], threads: int, progress: Progress) -> float:
+    """Run every job on ``threads`` threads, BLAS held to one thread each, and add up what they return, in order.
+
+    The calling thread only waits, so that Ctrl-C is noticed at once; jobs that run are finished, no other is begun.
+    """
+    results = np.zeros(len(jobs), np.float64)
+    queue = iter(range(len(jobs)))
+    lock = threading.Lock()
+    stop = threading.Event()
+    failures: list[BaseException] = []
+    finished = [0]
+
+    def serve() -> None:
+        try:
+            while not stop.is_set():
+                with lock:
+                    k = next(queue, None)
+                if k is None:
+                    return
+                results[k] = work(jobs[k])
+                with lock:
+                    finished[0] += 1
+        except BaseException as error:
+            failures.append(error)
+            stop.set()
+
+    with blas_threads(1):
+        if threads == 1 or len(jobs) == 1:
+            for k, job in enumerate(jobs):
+                results[k] = work(job)
+                progress(k + 1, len(jobs))
+            return float(results.sum())
+        workers = [threading.Thread(target=serve, daemon=True) for _ in range(min(threads, len(jobs)))]
+        try:
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                while worker.is_alive():
+                    worker.join(0.05)
+                    progress(finished[0], len(jobs))
+        finally:
+            stop.set()
+            for worker in workers:
+                if worker.ident is not None:
+                    worker.join()
+    if failures:
+        raise failures[0]
+    return float(results.sum())

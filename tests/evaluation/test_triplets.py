@@ -1,0 +1,71 @@
+"""The triplet task: both rules, ties, and documents without known words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from wordferry.embeddings import Embeddings
+from wordferry.errors import InputError
+from wordferry.evaluation import DistanceSetting, paired_distances
+from wordferry.triplets import judge, triplets
+
+# Words on a line: the distance of one-word documents is the difference of their places.
+LINE = Embeddings(list("abcdef"), [[0.0], [1.0], [2.0], [3.0], [5.0], [8.0]], normalize=False)
+WMD = DistanceSetting("wmd", LINE)
+
+
+def words(*names):
+    return [[name] for name in names]
+
+
+def test_closer_and_smallest_differ():
+    # b lies between a and c: d(a,b) = 2 < d(a,c) = 3, but d(b,c) = 1 is the smallest.
+    documents = words("a", "c", "d")
+    assert triplets(documents, [(0, 1, 2)], WMD).solved == 1
+    assert triplets(documents, [(0, 1, 2)], WMD, rule="smallest").solved == 0
+    assert triplets(documents, [(2, 1, 0)], WMD, rule="smallest").solved == 1
+
+
+def test_ties_fail_and_are_counted():
+    documents = words("b", "a", "c")  # a and c are both at 1 from b
+    result = triplets(documents, [(0, 1, 2)], WMD)
+    assert (result.solved, result.failed, result.ties) == (0, 1, 1)
+    assert result.error == 100.0
+
+
+def test_empty_documents_are_apart():
+    documents = [["a"], ["b"], ["f"], ["unknown"]]
+    result = triplets(documents, [(0, 1, 2), (0, 1, 3), (3, 1, 2)], WMD)
+    assert (result.solved, result.failed, result.empty) == (1, 0, 2)
+    assert result.error == 0.0
+    assert result.to_json()["error"] == 0.0
+
+
+def test_nothing_to_judge_has_no_error_rate():
+    assert math.isnan(judge([], []).error)
+    assert math.isnan(triplets([["unknown"]], [(0, 0, 0)], WMD).error)
+
+
+@pytest.mark.parametrize("distance", ["cosine", "wcd", "rwmd", "rel-rwmd", "wmd"])
+def test_every_distance_can_be_judged(distance):
+    setting = DistanceSetting(distance, LINE, r=2)
+    result = triplets([["a", "b"], ["b", "c"], ["e", "f"]], [(0, 1, 2)], setting)
+    assert result.solved == 1
+
+
+def test_wrong_rules_and_numbers_are_named():
+    with pytest.raises(InputError, match="'closer', 'smallest'"):
+        triplets(words("a"), [(0, 0, 0)], WMD, rule="strict")
+    with pytest.raises(InputError, match=r"0 \.\. 0"):
+        triplets(words("a"), [(0, 0, 1)], WMD)
+    with pytest.raises(InputError, match="b and c"):
+        judge([1.0], [2.0], rule="smallest")
+
+
+def test_paired_distances_are_those_of_the_pairs():
+    found = paired_distances(words("a", "b", "x"), words("c", "f", "a"), WMD)
+    assert found[:2].tolist() == [2.0, 7.0]
+    assert np.isinf(found[2])
