@@ -8,9 +8,44 @@ import sys
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
+
+from wordferry.errors import NotFound, WordferryError
+
+
+class Commands(TyperGroup):
+    """All commands. An error is one line on stderr and an exit code, never a traceback unless ``--debug``."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("wordferry: stopped", err=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader of our output went away (| head): that is no error of ours.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            if os.environ.get("WORDFERRY_DEBUG") or hasattr(error, "format_message"):  # a usage error shows itself
+                raise
+            typer.echo(f"wordferry: {_one_line(error)}", err=True)
+            raise typer.Exit(1 if isinstance(error, NotFound) else 2) from None
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, WordferryError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return f"{type(error).__name__}: {error} (this should not happen; 'wordferry --debug ...' shows where it did)"
+
 
 app = typer.Typer(
     name="wordferry",
+    cls=Commands,
     help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -53,20 +88,5 @@ for _name in COMMANDS:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; errors of ours are one line on stderr and exit code 2, Ctrl-C is 130."""
-    from wordferry.errors import NotFound, WordferryError
-
-    try:
-        app(args=arguments, standalone_mode=True)
-    except WordferryError as error:
-        if os.environ.get("WORDFERRY_DEBUG"):
-            raise
-        typer.echo(f"wordferry: {error}", err=True)
-        sys.exit(1 if isinstance(error, NotFound) else 2)
-    except KeyboardInterrupt:
-        typer.echo("wordferry: stopped", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output went away (| head): that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    """Run the command line and exit: 0 done, 1 not found, 2 bad input, 130 stopped by Ctrl-C."""
+    app(args=arguments, prog_name="wordferry")
