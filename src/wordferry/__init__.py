@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wordferry.distances import pairwise as pairwise
     from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
+    from wordferry.loaders import load_embeddings as load_embeddings
     from wordferry.related import RelatedWords as RelatedWords
     from wordferry.search import Searcher as Searcher
     from wordferry.search import top_k as top_k
@@ -35,6 +36,7 @@ _HOMES = {
     "default_embeddings": "datasets",
     "distance": "distances",
     "encode": "bow",
+    "load_embeddings": "loaders",
     "one_to_many": "distances",
     "pair": "distances",
     "pairwise": "distances",

@@ -8,15 +8,18 @@ import zipfile
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
+from wordferry.arrays import Float32Array
 from wordferry.documents import Record, read_documents
 from wordferry.embeddings import Embeddings
+from wordferry.streams import npy_blocks
 from wordferry.vocabulary import Vocabulary
 
 _VECTORS = "glove.6B.100d-60k-int8"
+_WORDS, _DIMENSIONS = 60_000, 100
 _BLOCK = 2048
 
 
@@ -72,21 +75,17 @@ def default_embeddings() -> Embeddings:
     folder = resources.files("wordferry.data")
     with folder.joinpath(f"{_VECTORS}.npz").open("rb") as stream, zipfile.ZipFile(stream) as archive:
         with archive.open("scale.npy") as member:
-            scale = _read_rows(member, np.float32)
+            scale = _read_rows(member, (_WORDS, 1))
         with archive.open("vectors_q.npy") as member:
-            matrix = _read_rows(member, np.float32)
+            matrix = _read_rows(member, (_WORDS, _DIMENSIONS))
     text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
-    matrix *= scale.reshape(-1, 1)
+    matrix *= scale
     return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)
 
 
-def _read_rows(stream: IO[bytes], dtype: Any) -> Any:
-    """An ``.npy`` stream as another type, converted in blocks, so that the stored array never exists whole."""
-    np.lib.format.read_magic(stream)
-    shape, _, stored = np.lib.format.read_array_header_1_0(stream)
-    flat = np.empty(int(np.prod(shape)), dtype=dtype)
-    step = _BLOCK * (shape[1] if len(shape) > 1 else 1)
-    for start in range(0, len(flat), step):
-        stop = min(start + step, len(flat))
-        flat[start:stop] = np.frombuffer(stream.read((stop - start) * stored.itemsize), dtype=stored)
-    return flat.reshape(shape)
+def _read_rows(stream: IO[bytes], shape: tuple[int, ...]) -> Float32Array:
+    """An ``.npy`` stream as float32, converted in blocks, so that the stored array never exists whole."""
+    result = np.empty(shape, dtype=np.float32)
+    for number, block in enumerate(npy_blocks(stream, _BLOCK)):
+        result[number * _BLOCK : number * _BLOCK + len(block)] = block.reshape(len(block), -1)
+    return result

@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import os
 import sys
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.runtime import optional_import
+from wordferry.streams import ByteReader
 
 FORMATS = ("jsonl", "csv", "tsv", "text", "folder", "parquet")
 _SUFFIXES = {
@@ -30,7 +28,6 @@ _SUFFIXES = {
     ".text": "text",
     ".parquet": "parquet",
 }
-_GZIP = b"\x1f\x8b"
 _LONGEST_CELL = 1 << 30
 
 
@@ -156,37 +153,21 @@ def _listed(row: Mapping[str, Any]) -> str:
     return ", ".join(map(repr, list(row)[:12])) or "no fields"
 
 
-@contextmanager
-def _opened(source: str | Path) -> Iterator[Iterator[bytes]]:
-    """The bytes of a file or of the standard input, unpacked when they are gzipped."""
-    if isinstance(source, str):
-        stream: Any = sys.stdin.buffer
-        packed = stream.peek(2)[:2] == _GZIP
-        yield gzip.GzipFile(fileobj=stream) if packed else stream
-        return
-    with open(source, "rb") as stream:
-        if stream.peek(2)[:2] == _GZIP:
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield unpacked
-        else:
-            yield stream
-
-
 def _lines(source: str | Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines, decoded; broken bytes and broken gzip files are named with their line."""
-    name = "standard input" if isinstance(source, str) else source
-    number = 0
-    with _opened(source) as stream:
-        try:
-            for number, line in enumerate(stream, start=1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"{name}, line {number}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x} at position "
-                f"{error.start} of the line. Convert the file to UTF-8."
-            ) from None
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FormatError(f"{name}: the gzip data is broken or ends early after line {number} ({error}).") from None
+    """Numbered lines, decoded, of a file or the standard input; broken bytes are named with their line."""
+    standard = isinstance(source, str)
+    with ByteReader("standard input", sys.stdin.buffer) if standard else ByteReader(source) as reader:
+        number = 0
+        while line := reader.readline():
+            number += 1
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise FormatError(
+                    f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{line[error.start]:02x} at "
+                    f"position {error.start} of the line. Convert the file to UTF-8."
+                ) from None
+            yield number, text
 
 
 def _read_text(source: str | Path) -> Iterator[Record]:

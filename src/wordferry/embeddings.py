@@ -43,7 +43,8 @@ class Embeddings:
         values = np.asarray(matrix)
         if values.ndim != 2 or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
             raise InputError(f"Vectors must be a (words, dimensions) array of real numbers, got shape {values.shape}.")
-        copy = np.array(values, dtype=np.float32, order="C")
+        with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
+            copy = np.array(values, dtype=np.float32, order="C")
         self.vocabulary, self.matrix, self.normalized = words, _checked(copy, words, normalize), bool(normalize)
 
     @classmethod

@@ -54,7 +54,7 @@ app = typer.Typer(
 )
 
 # Each module has a function register(app). Heavy imports stay inside the commands.
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = ("embeddings",)
 
 
 def _show_version(value: bool) -> None:

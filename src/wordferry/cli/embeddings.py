@@ -1,0 +1,82 @@
+"""``wordferry embeddings convert | info``: word vectors into our own format, and what a file of them holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, emit, note, progress_bar
+
+commands = typer.Typer(no_args_is_help=True, help="Convert word vectors and look into files of them.")
+
+LIMIT = typer.Option(None, "--limit", min=1, help="Read only the first so many words.")
+WORDS = typer.Option(None, "--words", exists=True, dir_okay=False, help="Keep only the words of this file, one a line.")
+VOCABULARY = typer.Option(
+    None, "--vocabulary", exists=True, dir_okay=False, help="The words of an array file, one a line."
+)
+FORMAT = typer.Option(None, "--format", help="text, word2vec-binary, array or folder (default: look at the file).")
+
+
+def register(app: Any) -> None:
+    """Add the commands to the command line."""
+    app.add_typer(commands, name="embeddings")
+
+
+@commands.command()
+def convert(
+    source: Path = typer.Argument(
+        ..., help="word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped."
+    ),
+    target: Path = typer.Argument(..., help="The folder to write."),
+    limit: int | None = LIMIT,
+    words: Path | None = WORDS,
+    vocabulary: Path | None = VOCABULARY,
+    format: str | None = FORMAT,
+    normalize: bool = typer.Option(True, help="Scale every vector to length 1."),
+    keep_first: bool = typer.Option(False, "--keep-first", help="Keep the first of a word that stands twice."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the folder if it exists."),
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Write word vectors as a folder that opens at once (memory-mapped).
+
+    Example: wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000
+    """
+    from wordferry.errors import InputError
+    from wordferry.loaders import describe, load_embeddings, read_words
+
+    if target.exists() and not overwrite:
+        raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
+    with progress_bar(f"reading {source.name}") as progress:
+        embeddings = load_embeddings(
+            source,
+            limit,
+            read_words(words) if words else None,
+            normalize,
+            progress,
+            format=format,
+            vocabulary=vocabulary,
+            on_duplicate="first" if keep_first else "error",
+        )
+    embeddings.save(target, overwrite=overwrite)
+    note(f"wrote {len(embeddings)} words of {embeddings.dimensions} dimensions to {target}")
+    emit([describe(target)], as_json)
+
+
+@commands.command()
+def info(
+    path: Path = typer.Argument(..., help="A folder of ours, or any file of vectors."),
+    verify: bool = typer.Option(False, "--verify", help="Compare a folder's files with their checksums first."),
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Show what a file or folder of word vectors holds, without reading the vectors.
+
+    Example: wordferry embeddings info glove --verify
+    """
+    from wordferry.loaders import describe
+    from wordferry.storage import verify_folder
+
+    if verify:
+        verify_folder(path)
+    emit([describe(path)], as_json)

@@ -1,0 +1,204 @@
+"""The estimators on small texts and matrices: the paper's rule, r by cross-validation, and scikit-learn's machinery."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import wordferry
+from wordferry.choosing import Validation, cross_validate_r
+from wordferry.embeddings import Embeddings
+from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.related import RelatedWords
+from wordferry.selection import choose_r, folds
+from wordferry.voting import error_rate, vote
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from wordferry.neighbors import WordMoverClassifier, WordMoverNeighbors, WordMoverTransformer
+
+
+@pytest.fixture(scope="module")
+def articles():
+    """60 articles of the sample with their topics, 4 topics."""
+    records = wordferry.sample().articles
+    topics = sorted({str(r.label) for r in records})[:4]
+    chosen = [r for topic in topics for r in [a for a in records if a.label == topic][:15]]
+    return [r.text for r in chosen], np.array([r.label for r in chosen])
+
+
+def small_world(documents=40, words=30, seed=0):
+    rng = np.random.default_rng(seed)
+    emb = Embeddings([f"w{i}" for i in range(words)], rng.standard_normal((words, 6)))
+    X = rng.integers(0, 3, (documents, words)) * (rng.random((documents, words)) < 0.3)
+    X[:, 0] += 1
+    y = rng.integers(0, 3, documents)
+    return emb, X, y
+
+
+@pytest.mark.parametrize("distance", ["cosine", "wcd", "rwmd", "rel-rwmd"])
+def test_predictions_follow_the_paper_s_rule(distance):
+    emb, X, y = small_world()
+    related = RelatedWords.build(emb, 3)
+    model = WordMoverClassifier(7, distance, embeddings=emb, related=related).fit(X[:30], y[:30])
+    D = wordferry.pairwise(X[30:], X[:30], distance, embeddings=emb, related=related)
+    order = np.argsort(D, axis=1, kind="stable")
+    assert model.predict(X[30:]).tolist() == vote(y[:30][order], 3, 7).winner.tolist()
+
+
+def test_kneighbors_are_those_of_top_k_distances_first():
+    emb, X, _ = small_world()
+    model = WordMoverNeighbors(4, "rwmd", embeddings=emb).fit(X[:30])
+    distances, indices = model.kneighbors(X[30:])
+    expected = wordferry.top_k(X[30:], X[:30], 4, "rwmd", embeddings=emb)
+    assert np.array_equal(indices, expected.indices)
+    assert np.allclose(distances, expected.distances)
+
+
+def test_fitted_documents_are_not_their_own_neighbours():
+    emb, X, _ = small_world(12)
+    X[5] = X[2]  # a duplicate, so that a document may not come first in its own list
+    model = WordMoverNeighbors(3, "rwmd", embeddings=emb).fit(X)
+    indices = model.kneighbors(return_distance=False)
+    assert all(i not in row for i, row in enumerate(indices.tolist()))
+    assert indices[2, 0] == 5
+    assert indices[5, 0] == 2
+
+
+def test_graphs_have_ones_or_distances():
+    emb, X, _ = small_world(10)
+    model = WordMoverNeighbors(3, "rwmd", embeddings=emb).fit(X)
+    assert model.kneighbors_graph(X).sum() == 30
+    assert model.kneighbors_graph(X, 2, "distance").nnz == 20
+    with pytest.raises(InputError, match="'connectivity' or 'distance'"):
+        model.kneighbors_graph(X, mode="both")
+
+
+def test_cross_validation_equals_training_on_the_other_folds():
+    emb, X, y = small_world(50)
+    related = RelatedWords.build(emb, 8)
+    plan = Validation(k=5, values=(1, 2, 4, 8), folds=4, seed=3)
+    choice = cross_validate_r(wordferry.bow.canonical_csr(X), y, related, embeddings=emb, validation=plan)
+    fold = folds(y, 4, seed=3)
+    for r in plan.values:
+        predicted = np.empty_like(y)
+        for number in range(4):
+            held = fold == number
+            model = WordMoverClassifier(5, embeddings=emb, related=related.restrict(r)).fit(X[~held], y[~held])
+            predicted[held] = model.predict(X[held])
+        assert choice.errors[r] == pytest.approx(error_rate(y, predicted))
+    assert choice.r == choose_r(choice.errors)
+
+
+def test_r_by_cross_validation_in_the_classifier():
+    emb, X, y = small_world(50)
+    model = WordMoverClassifier(5, embeddings=emb, r="cv", random_state=3).fit(X, y)
+    assert set(model.cv_errors_) == {1, 2, 4, 8, 16, 32, 64, 128}
+    assert model.r_ == choose_r(model.cv_errors_) == model.related_.r
+    fixed = WordMoverClassifier(5, embeddings=emb, r=model.r_).fit(X, y)
+    assert np.array_equal(model.predict(X), fixed.predict(X))
+
+
+def test_train_and_all_words_differ_and_train_ignores_the_company():
+    emb, X, y = small_world(40, 30)
+    X[:20, 15:] = 0  # half of the words stand in later documents only
+    train = WordMoverClassifier(3, embeddings=emb, r=2).fit(X[:20], y[:20])
+    assert len(train.related_) < 30
+    distances, _ = train.kneighbors(X[20:])
+    alone = np.vstack([train.kneighbors(X[i : i + 1])[0] for i in range(20, 40)])
+    assert np.allclose(distances, alone)
+    both = WordMoverClassifier(3, embeddings=emb, r=2, vocabulary="all").fit(X[:20], y[:20])
+    used = np.flatnonzero(X.any(axis=0))
+    expected = wordferry.top_k(
+        X[20:], X[:20], 3, embeddings=emb, related=RelatedWords.build(emb.restrict(used.astype(np.int64)), 2)
+    )
+    assert np.allclose(both.kneighbors(X[20:])[0], expected.distances)
+    assert not np.allclose(both.kneighbors(X[20:])[0], distances)
+
+
+def test_tfidf_weights_come_from_training_documents_only():
+    emb, X, y = small_world()
+    model = WordMoverClassifier(3, "rwmd", embeddings=emb, weights="tfidf").fit(X[:30], y[:30])
+    idf = wordferry.bow.TfIdf.fit(X[:30])
+    assert np.array_equal(model.idf_, idf.idf)
+    expected = wordferry.top_k(idf.apply(X[30:]), idf.apply(X[:30]), 3, "rwmd", embeddings=emb)
+    assert np.array_equal(model.kneighbors(X[30:])[1], expected.indices)
+    own = WordMoverClassifier(3, "rwmd", embeddings=emb, weights=idf.idf).fit(X[:30], y[:30])
+    assert np.array_equal(own.kneighbors(X[30:])[1], expected.indices)
+
+
+def test_raw_texts_and_token_lists(articles):
+    texts, topics = articles
+    model = WordMoverClassifier(5).fit(texts[::2], topics[::2])
+    assert model.score(texts[1::2], topics[1::2]) > 0.7
+    assert model.predict_proba(texts[1::2]).sum(axis=1) == pytest.approx(1.0)
+    tokens = [text.lower().split() for text in texts]
+    assert WordMoverClassifier(5, "cosine").fit(tokens, topics).score(tokens, topics) > 0.7
+
+
+def test_documents_without_known_words(articles):
+    texts, topics = articles
+    with pytest.raises(EmptyDocumentError, match="Document 1"):
+        WordMoverClassifier().fit(["cat", "qqqq zzzz"], ["a", "b"])
+    labels = ["rare"] + ["common"] * 3
+    model = WordMoverClassifier(1, on_empty="keep").fit(["cat", "dog", "cow", "zzzz"], labels)
+    assert model.predict(["kitten", "xxxx qqqq"]).tolist() == ["rare", "common"]
+    with pytest.raises(InputError, match="'error' or 'keep'"):
+        WordMoverClassifier(on_empty="drop").fit(texts, topics)
+
+
+def test_pipeline_grid_search_and_cross_validation(articles):
+    texts, topics = articles
+    vectors = wordferry.default_embeddings()
+    counts = CountVectorizer(vocabulary=list(vectors.vocabulary))
+    pipeline = make_pipeline(counts, WordMoverClassifier(5, embeddings=vectors))
+    assert pipeline.fit(texts[::2], topics[::2]).score(texts[1::2], topics[1::2]) > 0.6
+    grid = GridSearchCV(WordMoverClassifier(), {"n_neighbors": [1, 7], "distance": ["cosine", "rel-rwmd"]}, cv=3)
+    grid.fit(texts, topics)
+    assert grid.best_score_ > 0.7
+    assert len(cross_val_score(WordMoverClassifier(5, "wcd"), texts, topics, cv=3)) == 3
+    graph = make_pipeline(WordMoverTransformer(9), KNeighborsClassifier(5, metric="precomputed"))
+    assert cross_val_score(graph, texts, topics, cv=3).mean() > 0.6
+
+
+def test_pickles_predict_the_same_and_clones_are_unfitted(articles):
+    texts, topics = articles
+    model = WordMoverClassifier(5, r=4).fit(texts, topics)
+    before = model.predict(texts)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.predict(texts), before)
+    assert len(pickle.dumps(model)) < 20_000_000  # the default vectors are not in it
+    with pytest.raises(NotFittedError):
+        clone(model).predict(texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"r": "best"}, "or 'cv'"),
+        ({"r": 0}, "at least 1"),
+        ({"vocabulary": "test"}, "'train', 'all'"),
+        ({"weights": "bm25"}, "'counts', 'tfidf'"),
+        ({"distance": "wmdd"}, "Choose one of"),
+        ({"n_neighbors": 0}, "at least 1"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        WordMoverClassifier(**options).fit(["cat", "dog"], [0, 1])
+
+
+def test_a_matrix_needs_its_vectors():
+    with pytest.raises(InputError, match="pass embeddings"):
+        WordMoverClassifier().fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(InputError, match="cannot read texts"):
+        WordMoverClassifier(1, "cosine").fit(np.eye(3), [0, 1, 2]).predict(["text"])
