@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
-import httpx  # noqa: E402
+import httpx
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "<script>document.title='stolen'</script> volunteers repair software <img src=x onerror=alert(1)>"

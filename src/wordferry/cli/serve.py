@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -16,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    index: Path = typer.Argument(..., metavar="INDEX", help="The folder of an index (wordferry index create)."),
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of an index (wordferry index create).")],
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; off loopback a token is required."),
     port: int = typer.Option(8080, "--port", min=1, max=65535, help="Port to listen on."),
     token: str = typer.Option(None, "--token", envvar="WORDFERRY_TOKEN", help="Token that readers must send."),

@@ -21,7 +21,8 @@ from wordferry import __version__
 from wordferry.errors import LockedError, NotFound, StorageError, WordferryError
 from wordferry.web import models
 from wordferry.web.batching import Batcher, Overloaded
-from wordferry.web.engine import Engine, Query as SearchQuery
+from wordferry.web.engine import Answer, Engine
+from wordferry.web.engine import Query as SearchQuery
 from wordferry.web.guard import Guard
 from wordferry.web.metrics import Metrics, resident_bytes
 from wordferry.web.settings import Settings
@@ -75,7 +76,7 @@ class Service:
         self.engine = Engine(index)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="wordferry-web")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="wordferry-writer")
-        self.batcher: Batcher[SearchQuery, dict[str, Any]] | None = None
+        self.batcher: Batcher[SearchQuery, Answer] | None = None
 
     def start(self) -> None:
         """Make what belongs to the running event loop."""
@@ -106,7 +107,12 @@ class Service:
         """Answer each text of a search, joined with the searches of others."""
         assert self.batcher is not None
         key = self.engine.lane(request.distance, request.filter)
-        return list(await asyncio.gather(*(self.batcher.submit(key, (text, request.k)) for text in request.texts)))
+        waiting = [self.batcher.submit(key, (text, request.k)) for text in request.texts]
+        answers = await asyncio.gather(*waiting)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return [answer for answer in answers if isinstance(answer, dict)]
 
 
 def create_app(index: Any, settings: Settings | None = None) -> FastAPI:

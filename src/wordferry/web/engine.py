@@ -9,21 +9,21 @@ from typing import Any
 
 import orjson
 
-from wordferry.bow import empty_document_error
-from wordferry.errors import InputError, NotFound
+from wordferry import distances
+from wordferry.errors import EmptyDocumentError, NotFound
 from wordferry.measures import DISTANCES
+from wordferry.related import RelatedWords
+from wordferry.web.models import EXPLAINED, PAIRED
 
 Query = tuple[str, int]
 """A text and its k."""
+Answer = dict[str, Any] | Exception
+"""The result of one query, or why it has none."""
 Lane = tuple[str, bytes | None]
 """Searches that can share one call: the distance's name, and the filter as JSON."""
 
-EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)
-"""Distances made of flows between words."""
-PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
-"""Distances of two texts alone; tf-idf needs a collection."""
 _MOST_UNKNOWN = 10
-_PIECE = re.compile(r"\S+")
+_PIECE = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
 
 class Engine:
@@ -31,16 +31,17 @@ class Engine:
 
     def __init__(self, index: Any) -> None:
         self._index = index
+        self._options = {"embeddings": index.embeddings, "tokenizer": index.tokenizer}
 
     def name(self, distance: str | None) -> str:
         """The distance to use: the one asked for, else the index's own."""
-        return distance or str(self._index.distance)
+        return distance or str(self._index.config.distance)
 
     def lane(self, distance: str | None, filter: dict[str, Any] | None) -> Lane:
         """Which searches this one can be joined with."""
         return self.name(distance), orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
 
-    def search(self, lane: Lane, queries: Sequence[Query]) -> list[dict[str, Any] | Exception]:
+    def search(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
         """Answer queries of one lane by one call; a text without known words gets its error, the others their hits."""
         name, packed = lane
         vocabulary = self._index.embeddings.vocabulary
@@ -50,7 +51,7 @@ class Engine:
         most = max(k for _, k in queries)
         filter = orjson.loads(packed) if packed else None
         found = iter(self._index.search(asked, k=most, distance=name, filter=filter) if asked else ())
-        answers: list[dict[str, Any] | Exception] = []
+        answers: list[Answer] = []
         for (_, k), some, words in zip(queries, tokens, known, strict=True):
             if not words:
                 answers.append(_no_known_word(some))
@@ -64,3 +65,108 @@ class Engine:
                 }
             )
         return answers
+
+    def distances(self, a: str, b: str, names: Sequence[str] | None) -> dict[str, float]:
+        """The distance of two texts by each name; related words are those of the index."""
+        own = self.name(None)
+        wanted = names or [own if own in PAIRED else "rel-rwmd"]
+        return {name: distances.pair(a, b, name, **self._for(name)) for name in dict.fromkeys(wanted)}
+
+    def explain(self, a: dict[str, str], b: dict[str, str], distance: str | None) -> dict[str, Any]:
+        """The flows between two texts or stored documents."""
+        own = self.name(distance)
+        name = own if own in EXPLAINED else "rel-rwmd"
+        first, second = self._text(a), self._text(b)
+        result = explain(first, second, name, **self._for(name))
+        return {
+            "distance": name,
+            "value": float(result.distance),
+        }
+
+    def related(self, word: str) -> dict[str, Any]:
+        """The related words of a word of the collection."""
+        graph = self._related_words()
+        if graph is None:
+            raise NotFound("The index is empty, so it has no related words.")
+        found = word if word in graph.vocabulary else word.lower()
+        neighbours = [{"word": other, "distance": distance} for other, distance in graph.neighbours(found)]
+        return {"word": found, "r": graph.r, "c_max": _finite(graph.c_max), "neighbours": neighbours}
+
+    def page(self, limit: int, after: str | None) -> dict[str, Any]:
+        """Some documents in the order in which they were added, from the one after ``after`` on."""
+        ids = self._index.ids()
+        start = 0
+        if after is not None:
+            if after not in self._index:
+                raise NotFound(f"There is no document {after!r} to go on after.")
+            start = ids.index(after) + 1
+        some = ids[start : start + limit]
+        more = start + limit < len(ids)
+        return {"documents": [_document(self._index.get(id)) for id in some], "next": some[-1] if more else None}
+
+    def get(self, id: str) -> dict[str, Any]:
+        """One document."""
+        return _document(self._index.get(id))
+
+    def add(self, documents: list[dict[str, Any]], replace: bool) -> list[str]:
+        """Store documents, all or none."""
+        store = self._index.upsert if replace else self._index.add
+        ids: list[str] = store(documents)
+        return ids
+
+    def delete(self, id: str) -> None:
+        """Delete one document."""
+        self._index.delete([id])
+
+    def count(self) -> int:
+        """How many documents there are."""
+        return len(self._index)
+
+    def stats(self) -> dict[str, Any]:
+        """What is stored."""
+        graph = self._related_words()
+        return {
+            "documents": self.count(),
+            "words": 0 if graph is None else len(graph.vocabulary),
+            "distance": self.name(None),
+            "distances": list(PAIRED),
+            "explained": list(EXPLAINED),
+            "c_max": None if graph is None else _finite(graph.c_max),
+            "r": self._index.config.r,
+        }
+
+    def _related_words(self) -> RelatedWords | None:
+        with self._index.view() as (_, snapshot):
+            related: RelatedWords | None = self._index.engine.related(snapshot, DISTANCES["rel-rwmd"])
+        return related
+
+    def _for(self, name: str) -> dict[str, Any]:
+        """The options of a comparison by a distance."""
+        related = self._related_words() if DISTANCES[name].needs_related else None
+        return self._options | ({"related": related} if related is not None else {})
+
+    def _text(self, side: dict[str, str]) -> str:
+        return side["text"] if "text" in side else _plain(self._index.get(side["id"]).text)
+
+
+def _document(document: Any) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "text": _plain(document.text),
+        "label": document.label,
+        "metadata": dict(document.metadata),
+    }
+
+
+def _plain(text: str | Sequence[str]) -> str:
+    """A document that was given as tokens is shown as them, with spaces between."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _no_known_word(tokens: Sequence[str]) -> EmptyDocumentError:
+    what = f"0 of {len(tokens)} words have a vector" if tokens else "it has no words"
+    return EmptyDocumentError(f"The text has no known word ({what}). Search with other words.")

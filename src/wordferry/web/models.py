@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from wordferry.distances import DISTANCES
+from wordferry.measures import DISTANCES
 from wordferry.web.settings import Limits
 
-DistanceName = Literal[tuple(DISTANCES)]  # type: ignore[valid-type]
-Scalar = str | int | float | bool | None
+EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)
+"""Distances made of flows between words."""
+PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
+"""Distances of two texts alone; tf-idf needs a collection."""
 
 
 class _In(BaseModel):
@@ -154,50 +156,51 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests; their bounds are the service's limits, so that the OpenAPI page states them."""
     text = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
     identity = Annotated[str, Field(min_length=1, max_length=512)]
-    metadata = dict[Annotated[str, Field(max_length=256)], Scalar]
+    key = Annotated[str, Field(min_length=1, max_length=256, pattern=r'^[^"\\\x00-\x1f]*$')]
+    whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+    metadata = dict[key, str | whole | float | bool | None]  # type: ignore[valid-type]
+    batch = Field(min_length=1, max_length=limits.batch)
 
-    class OfText(_In):
-        """A text."""
+    def model(name: str, about: str, **fields: Any) -> type[BaseModel]:
+        return create_model(name, __base__=_In, __doc__=about, **fields)
 
-        text: text  # type: ignore[valid-type]
-
-    class OfDocument(_In):
-        """A stored document."""
-
-        id: identity
-
-    class NewDocument(_In):
-        text: text  # type: ignore[valid-type]
-        id: identity | None = None
-        label: identity | None = None
-        metadata: metadata = Field(default_factory=dict)  # type: ignore[valid-type]
-
-    search = create_model(
-        "SearchRequest",
-        __base__=_In,
-        texts=(Annotated[list[text], Field(min_length=1, max_length=limits.batch)], ...),  # type: ignore[valid-type]
-        k=(Annotated[int, Field(ge=1, le=limits.k)], 10),
-        distance=(DistanceName | None, None),
-        filter=(dict[str, Any] | None, None),
+    of_text = model("OfText", "A text.", text=(text, ...))
+    of_document = model("OfDocument", "A stored document.", id=(identity, ...))
+    new = model(
+        "NewDocument",
+        "A document to store; without an id it gets one.",
+        text=(text, ...),
+        id=(identity | None, None),
+        label=(identity | None, None),
+        metadata=(metadata, Field(default_factory=dict)),
     )
-    distance = create_model(
-        "DistanceRequest",
-        __base__=_In,
-        a=(text, ...),
-        b=(text, ...),
-        distances=(Annotated[list[DistanceName], Field(min_length=1, max_length=len(DISTANCES))] | None, None),
-    )
-    explain = create_model(
-        "ExplainRequest",
-        __base__=_In,
-        a=(OfText | OfDocument, ...),
-        b=(OfText | OfDocument, ...),
-        distance=(DistanceName | None, None),
-    )
-    add = create_model(
-        "AddRequest",
-        __base__=_In,
-        documents=(Annotated[list[NewDocument], Field(min_length=1, max_length=limits.batch)], ...),
-        replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
-    )
-    return {"search": search, "distance": distance, "explain": explain, "add": add}
+    return {
+        "search": model(
+            "SearchRequest",
+            "Texts to search for. They may be joined with the searches of others.",
+            texts=(Annotated[list[text], batch], ...),  # type: ignore[valid-type]
+            k=(Annotated[int, Field(ge=1, le=limits.k)], 10),
+            distance=(Literal[tuple(DISTANCES)] | None, None),
+            filter=(dict[str, Any] | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
+        ),
+        "distance": model(
+            "DistanceRequest",
+            "Two texts to compare.",
+            a=(text, ...),
+            b=(text, ...),
+            distances=(Annotated[list[Literal[PAIRED]], Field(min_length=1, max_length=20)] | None, None),
+        ),
+        "explain": model(
+            "ExplainRequest",
+            "Two texts or stored documents, the first of which travels to the second.",
+            a=(of_text | of_document, ...),
+            b=(of_text | of_document, ...),
+            distance=(Literal[EXPLAINED] | None, None),
+        ),
+        "add": model(
+            "AddRequest",
+            "Documents to store, all or none.",
+            documents=(Annotated[list[new], batch], ...),  # type: ignore[valid-type]
+            replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
+        ),
+    }
