@@ -176,7 +176,9 @@ class TfIdf:
         """Count in how many rows each word stands."""
         matrix = canonical_csr(X)
         df = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        return cls(np.log((1 + matrix.shape[0]) / (1 + df)) + 1.0, int(matrix.shape[0]))
+        idf = np.log((1 + matrix.shape[0]) / (1 + df)) + 1.0
+        idf.flags.writeable = False
+        return cls(idf, int(matrix.shape[0]))
 
     def apply(self, X: Any) -> sp.csr_array:
         """Counts times idf."""

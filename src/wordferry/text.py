@@ -91,6 +91,9 @@ class WordTokenizer:
         if config.get("name") != cls.name:
             raise InputError(f"Unknown tokenizer {config.get('name')!r}; this version knows {cls.name!r}.")
         values: dict[str, Any] = {key: value for key, value in config.items() if key != "name"}
+        unknown = set(values) - {"lowercase", "stop", "min_length", "keep_compounds"}
+        if unknown:
+            raise InputError(f"The tokenizer {cls.name!r} has no option {min(unknown)!r}.")
         values["stop"] = frozenset(values.get("stop", ()))
         return cls(**values)
 

@@ -95,6 +95,6 @@ class Vocabulary(Sequence[str]):
         """A short digest of the words and their order."""
         digest = hashlib.sha256()
         for word in self._words:
-            digest.update(word.encode("utf-8", "surrogatepass"))
-            digest.update(b"\n")
+            data = word.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(data) + data)
         return digest.hexdigest()[:16]
