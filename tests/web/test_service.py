@@ -137,7 +137,8 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "no known word"),
     ("/api/search", {"texts": [QUERY], "filter": {"year": {"about": 3}}}, 422, "unknown operator"),
     ("/api/search", [], 400, "body: "),
-    ("/api/search", None, 400, ""),
+    ("/api/search", None, 415, "application/json"),
+    ("/api/search", "text", 400, "body: "),
     ("/api/distance", {"a": QUERY}, 400, "b: "),
     ("/api/distance", {"a": QUERY, "b": "the of"}, 422, "no known word"),
     ("/api/distance", {"a": QUERY, "b": QUERY, "distances": ["tfidf-l1"]}, 400, "distances"),
@@ -188,7 +189,7 @@ def test_bad_bodies(reader: Any, content: bytes, kind: str, status: int) -> None
         ("GET", "/api/documents/nobody", 404),
         ("GET", "/api/documents?limit=0", 400),
         ("GET", "/api/documents?limit=x", 400),
-        ("GET", "/api/documents?after=nobody", 422),
+        ("GET", "/api/documents?after=nobody", 404),
         ("GET", "/api/related", 400),
         ("GET", "/api/nothing", 404),
         ("GET", "/static/../settings.py", 404),
@@ -281,7 +282,7 @@ def test_writing(own_index: Path) -> None:
         ({"text": QUERY, "id": ""}, 400),
         ({"text": QUERY, "id": 5}, 400),
         ({"text": QUERY, "metadata": {"a": {"b": 1}}}, 400),
-        ({"text": QUERY, "metadata": {"a": 2**70}}, 400),
+        ({"text": QUERY, "metadata": {"a": [1]}}, 400),
         ({"text": "xyzzyq"}, 422),
         ({"text": QUERY, "more": 1}, 400),
     ],
@@ -310,17 +311,18 @@ def test_unforeseen_error(built_index: Path, monkeypatch: pytest.MonkeyPatch, ca
     """A bug is a plain 500 for the caller, a trace without texts in the log, and not the end."""
 
     def broken(word: str) -> Any:
-        raise ZeroDivisionError(f"secret {word}")
+        raise ZeroDivisionError(f"the secret is {word}")
 
     with open_client(built_index) as client, caplog.at_level(logging.INFO, "wordferry.access"):
         monkeypatch.setattr(client.app.state.service.engine, "related", broken)
         answer = client.get("/api/related", params={"word": "software"})
         assert answer.status_code == 500
-        assert "secret" not in answer.text
+        assert "software" not in answer.text
         assert client.get("/healthz").status_code == 200
     line = json.loads(caplog.records[0].getMessage())
     assert line["error"] == "ZeroDivisionError"
-    assert "secret" not in json.dumps(line)
+    assert line["trace"][-1].endswith(" broken")
+    assert "software" not in json.dumps(line)
 
 
 def test_access_log_holds_no_text(built_index: Path, caplog: pytest.LogCaptureFixture) -> None:

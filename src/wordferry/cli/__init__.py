@@ -54,7 +54,10 @@ app = typer.Typer(
 )
 
 # Each module has a function register(app). Heavy imports stay inside the commands.
-COMMANDS: tuple[str, ...] = ("embeddings",)
+COMMANDS: tuple[str, ...] = (
+    "embeddings",
+    "serve",
+)
 
 
 def _show_version(value: bool) -> None:

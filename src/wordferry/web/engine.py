@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
 from wordferry import distances
 from wordferry.errors import EmptyDocumentError, NotFound
+from wordferry.explain import explain
 from wordferry.measures import DISTANCES
 from wordferry.related import RelatedWords
+from wordferry.text import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
 
 Query = tuple[str, int]
@@ -23,6 +26,7 @@ Lane = tuple[str, bytes | None]
 """Searches that can share one call: the distance's name, and the filter as JSON."""
 
 _MOST_UNKNOWN = 10
+_TOKEN = re.compile(r"[^ ]+")
 _PIECE = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
 
@@ -76,11 +80,17 @@ class Engine:
         """The flows between two texts or stored documents."""
         own = self.name(distance)
         name = own if own in EXPLAINED else "rel-rwmd"
-        first, second = self._text(a), self._text(b)
+        first, second = self._document(a), self._document(b)
         result = explain(first, second, name, **self._for(name))
+        flows = [_flow(row) for row in result.rows]
         return {
             "distance": name,
             "value": float(result.distance),
+            "direction": "",
+            "c_max": _finite(result.c_max),
+            "a": self._side(a, first),
+            "b": self._side(b, second),
+            "flows": flows,
         }
 
     def related(self, word: str) -> dict[str, Any]:
@@ -145,8 +155,21 @@ class Engine:
         related = self._related_words() if DISTANCES[name].needs_related else None
         return self._options | ({"related": related} if related is not None else {})
 
-    def _text(self, side: dict[str, str]) -> str:
-        return side["text"] if "text" in side else _plain(self._index.get(side["id"]).text)
+    def _document(self, side: dict[str, str]) -> str | Sequence[str]:
+        """The text, or the tokens, of one side."""
+        text: str | Sequence[str] = side["text"] if "text" in side else self._index.get(side["id"]).text
+        return text
+
+    def _side(self, side: dict[str, str], document: str | Sequence[str]) -> dict[str, Any]:
+        """A text in pieces, each with the known words in it, and the mass of each word."""
+        vocabulary, split = self._index.embeddings.vocabulary, self._index.tokenizer
+        tokens = split(document) if isinstance(document, str) else document
+        counts = Counter(token for token in tokens if token in vocabulary)
+        total = counts.total()
+        pieces = _pieces(document, split if isinstance(document, str) else lambda piece: [piece])
+        segments = [{"text": text, "words": [word for word in words if word in counts]} for text, words in pieces]
+        masses = {word: count / total for word, count in counts.items()}
+        return {"id": side.get("id"), "segments": segments, "masses": masses}
 
 
 def _document(document: Any) -> dict[str, Any]:
@@ -155,6 +178,31 @@ def _document(document: Any) -> dict[str, Any]:
         "text": _plain(document.text),
         "label": document.label,
         "metadata": dict(document.metadata),
+    }
+
+
+def _pieces(document: str | Sequence[str], split: Tokenizer) -> Iterator[tuple[str, list[str]]]:
+    """The pieces of a text: what may be words, each with the tokens it gives, and what lies between them."""
+    text = _plain(document)
+    pattern = _PIECE if isinstance(document, str) else _TOKEN
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()], []
+        yield match[0], split(match[0])
+        end = match.end()
+    if end < len(text):
+        yield text[end:], []
+
+
+def _flow(row: Any) -> dict[str, Any]:
+    return {
+        "source": row.source,
+        "target": row.target,
+        "mass": float(row.mass),
+        "distance": float(row.distance),
+        "cost": float(row.cost),
+        "related": row.related,
     }
 
 

@@ -135,7 +135,8 @@ class Guard:
         }
         if error is not None:
             line["error"] = type(error).__name__
-            line["trace"] = traceback.format_tb(error.__traceback__)  # no message: it might quote a document
+            frames = traceback.extract_tb(error.__traceback__)  # no message and no code: they might quote a document
+            line["trace"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         access_log.log(logging.ERROR if error else logging.INFO, json.dumps(line))
 
 
