@@ -1,4 +1,5 @@
 #include "bind.hpp"
+#include "kmeans.hpp"
 #include "related.hpp"
 
 namespace wordferry {
@@ -13,14 +14,14 @@ Points points_of(const Vectors& vectors, const In<float>& norms) {
 }
 
 Candidates candidates_of(const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares, const Out<std::int32_t>& counts,
-                         const Out<float>& limits, std::int64_t r) {
-  return {ids.data(), squares.data(), counts.data(), limits.data(), static_cast<std::int64_t>(ids.shape(1)), r};
+                         const Out<float>& limits, const Out<std::uint8_t>& locks, std::int64_t r) {
+  return {ids.data(),    squares.data(), counts.data(), limits.data(), locks.data(), static_cast<std::int64_t>(ids.shape(1)), r};
 }
 
 double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& column_ids, bool mirror, bool overlapping,
                    const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids,
                    const Out<float, 2>& squares, const Out<std::int32_t>& counts, const Out<float>& limits,
-                   std::int64_t r) {
+                   const Out<std::uint8_t>& locks, std::int64_t r) {
   const Tile tile{products.data(),
                   row_ids.data(),
                   column_ids.data(),
@@ -28,7 +29,7 @@ double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& 
                   static_cast<std::int64_t>(products.shape(1)),
                   mirror};
   const Points points = points_of(vectors, norms);
-  const Candidates candidates = candidates_of(ids, squares, counts, limits, r);
+  const Candidates candidates = candidates_of(ids, squares, counts, limits, locks, r);
   const nb::gil_scoped_release release;
   if (!overlapping) return select_from_tile(tile, points, candidates);
   select_from_gathered_tile(tile, points, candidates);
@@ -36,11 +37,11 @@ double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& 
 }
 
 void rank(const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares,
-          const Out<std::int32_t>& counts, const Out<float>& limits, std::int64_t first, int threads,
-          const Out<std::int32_t, 2>& own, const Out<double, 2>& distances) {
+          const Out<std::int32_t>& counts, const Out<float>& limits, const Out<std::uint8_t>& locks, std::int64_t first,
+          int threads, const Out<std::int32_t, 2>& own, const Out<double, 2>& distances) {
   const auto rows = static_cast<std::int64_t>(own.shape(0)), r = static_cast<std::int64_t>(own.shape(1));
   run_native([&](const Poll& poll) {
-    rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, r), first, first + rows,
+    rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, locks, r), first, first + rows,
                     threads, own.data(), distances.data(), poll);
   });
 }
@@ -59,12 +60,21 @@ void bind_related(nb::module_& m) {
   m.def("related_select_tile", &select_tile, nb::arg("products").noconvert(), nb::arg("row_ids").noconvert(),
         nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("vectors").noconvert(),
         nb::arg("norms").noconvert(), nb::arg("ids").noconvert(), nb::arg("squares").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("r"));
+        nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("r"));
   m.def("related_rank", &rank, nb::arg("vectors").noconvert(), nb::arg("norms").noconvert(), nb::arg("ids").noconvert(),
-        nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("first"),
+        nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("first"),
         nb::arg("threads"), nb::arg("own").noconvert(), nb::arg("distances").noconvert());
   m.def("pair_distances", &distances_of_pairs, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
         nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert());
+  m.def(
+      "nearest_centroids",
+      [](const In<float, 2>& products, const In<float>& half_norms, const Out<std::int32_t, 2>& out) {
+        const nb::gil_scoped_release release;
+        nearest_centroids(products.data(), half_norms.data(), static_cast<std::int64_t>(products.shape(0)),
+                          static_cast<std::int64_t>(products.shape(1)), static_cast<std::int64_t>(out.shape(1)),
+                          out.data());
+      },
+      nb::arg("products").noconvert(), nb::arg("half_norms").noconvert(), nb::arg("out").noconvert());
   m.def(
       "related_union_indptr",
       [](const In<std::int32_t, 2>& own, const Out<std::int64_t>& indptr) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <thread>
 
 #include "cpu.hpp"
 
@@ -30,45 +30,55 @@ float round_up(double value) {
 }
 
 // Squared distances of one row segment, which of them deserve a closer look, and the sum of the distances.
-WF_CLONES double scan_segment(const float* products, std::int64_t count, float norm, float limit, const float* norms,
-                              const float* limits, float error, float* squares, std::uint8_t* flags) {
-  float sums[lanes] = {};
-  std::int64_t start = 0;
-  for (; start + lanes <= count; start += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      const std::int64_t k = start + lane;
-      const float both = norm + norms[k];
-      const float square = both - 2.0F * products[k];
-      const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
-      const float close = cancellation * both;
-      squares[k] = square;
-      flags[k] = square <= (reach > close ? reach : close);
-      sums[lane] += std::sqrt(square > 0.0F ? square : 0.0F);
-    }
-  }
-  double sum = 0;
-  for (const float lane : sums) sum += static_cast<double>(lane);
-  for (std::int64_t k = start; k < count; ++k) {
+// Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum += sqrt(max(squares[k], 0)).
+WF_CLONES double scan_segment(const float* __restrict products, std::int64_t count, float norm, float limit,
+                              const float* __restrict norms, const float* __restrict limits, float error,
+                              float* __restrict squares, std::uint8_t* __restrict flags) {
+  float roots[segment];
+  for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];
     const float square = both - 2.0F * products[k];
     const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
     const float close = cancellation * both;
     squares[k] = square;
+    roots[k] = std::sqrt(square > 0.0F ? square : 0.0F);
     flags[k] = square <= (reach > close ? reach : close);
-    sum += static_cast<double>(std::sqrt(square > 0.0F ? square : 0.0F));
   }
+  for (std::int64_t k = count; k < segment; ++k) roots[k] = 0;
+  for (std::int64_t half = segment / 2; half >= lanes; half /= 2) {
+    for (std::int64_t k = 0; k < half; ++k) roots[k] += roots[k + half];
+  }
+  double sum = 0;
+  for (std::int64_t k = 0; k < lanes; ++k) sum += static_cast<double>(roots[k]);
   return sum;
 }
 
 // The same without the sum and without regard to close pairs.
-WF_CLONES void flag_segment(const float* products, std::int64_t count, float norm, float limit, const float* norms,
-                            const float* limits, float error, float* squares, std::uint8_t* flags) {
+WF_CLONES void flag_segment(const float* __restrict products, std::int64_t count, float norm, float limit,
+                            const float* __restrict norms, const float* __restrict limits, float error,
+                            float* __restrict squares, std::uint8_t* __restrict flags) {
   for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];
     const float square = both - 2.0F * products[k];
     const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
     squares[k] = square;
     flags[k] = square <= reach;
+  }
+}
+
+// The smallest upper bound of a squared distance in each of `groups` groups of columns (k modulo groups). The r-th
+// smallest of these is at least the r-th smallest of all, and close to it.
+WF_CLONES void group_minima(const float* __restrict products, std::int64_t count, float norm,
+                            const float* __restrict norms, float error, std::int64_t groups,
+                            float* __restrict minima) {
+  for (std::int64_t g = 0; g < groups; ++g) minima[g] = infinity;
+  for (std::int64_t start = 0; start < count; start += groups) {
+    const std::int64_t here = std::min(groups, count - start);
+    for (std::int64_t g = 0; g < here; ++g) {
+      const float both = norm + norms[start + g];
+      const float upper = both - 2.0F * products[start + g] + error * both;
+      minima[g] = upper < minima[g] ? upper : minima[g];
+    }
   }
 }
 
@@ -81,6 +91,19 @@ struct Ranked {
   }
 };
 
+class Lock {
+ public:
+  explicit Lock(std::uint8_t& flag) : flag_(flag) {
+    while (__atomic_exchange_n(&flag_, std::uint8_t{1}, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+  }
+  ~Lock() { __atomic_store_n(&flag_, std::uint8_t{0}, __ATOMIC_RELEASE); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::uint8_t& flag_;
+};
+
 class Selector {
  public:
   Selector(const Points& points, const Candidates& candidates)
@@ -90,18 +113,21 @@ class Selector {
   }
 
   float error() const { return error_; }
-  float limit(std::int32_t word) const { return candidates_.limits[word]; }
+
+  float limit(std::int32_t word) const {
+    float value;
+    __atomic_load(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+    return value;
+  }
 
   bool can_enter(std::int32_t word, std::int32_t other, float square) const {
     return square <= limit(word) + error_ * (points_.norms[word] + points_.norms[other]);
   }
 
-  bool holds(std::int32_t word, std::int32_t other) const {
-    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
-    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
-  }
-
-  void push(std::int32_t word, std::int32_t other, float square) {
+  // Enters `other` among the candidates of `word`; with `once`, not a second time.
+  void push(std::int32_t word, std::int32_t other, float square, bool once) {
+    const Lock lock(candidates_.locks[word]);
+    if (once && holds(word, other)) return;
     if (candidates_.counts[word] == candidates_.capacity) {
       compact(word);
       if (!can_enter(word, other, square)) return;
@@ -125,7 +151,7 @@ class Selector {
       candidates_.counts[word] = static_cast<std::int32_t>(kept);
       if (kept == candidates_.r && kept > 0) {
         const float last = round_up(ranked_[static_cast<std::size_t>(kept - 1)].square);
-        candidates_.limits[word] = std::min(candidates_.limits[word], last);
+        lower_limit(word, last);
       }
     }
   }
@@ -134,8 +160,11 @@ class Selector {
   void rank(std::int32_t word) {
     const float* vector = points_.vectors + word * points_.dimensions;
     const std::int64_t base = word * candidates_.capacity;
+    const std::int64_t end = base + candidates_.counts[word];
     ranked_.clear();
-    for (std::int64_t k = base; k < base + candidates_.counts[word]; ++k) {
+    for (std::int64_t k = base; k < std::min(base + ahead, end); ++k) prefetch(candidates_.ids[k]);
+    for (std::int64_t k = base; k < end; ++k) {
+      if (k + ahead < end) prefetch(candidates_.ids[k + ahead]);
       const std::int32_t id = candidates_.ids[k];
       const double square = exact_square(vector, points_.vectors + id * points_.dimensions, points_.dimensions);
       ranked_.push_back({square, id, candidates_.squares[k]});
@@ -155,8 +184,7 @@ class Selector {
       uppers_.push_back(candidates_.squares[k] + error_ * (norm + points_.norms[candidates_.ids[k]]));
     }
     std::nth_element(uppers_.begin(), uppers_.begin() + (candidates_.r - 1), uppers_.end());
-    float& limit = candidates_.limits[word];
-    limit = std::min(limit, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
+    lower_limit(word, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
     std::int64_t kept = base;
     for (std::int64_t k = base; k < base + count; ++k) {
       if (!can_enter(word, candidates_.ids[k], candidates_.squares[k])) continue;
@@ -166,7 +194,36 @@ class Selector {
     candidates_.counts[word] = static_cast<std::int32_t>(kept - base);
   }
 
+  // A first limit for a word that has none, from the row of its first tile, which may hold the word itself.
+  void first_limit(std::int32_t word, const float* products, std::int64_t count, const float* norms) {
+    const std::int64_t needed = candidates_.r + 1;  // one more, because the word itself may be the smallest
+    if (count < needed) return;
+    const std::int64_t groups = std::min(4 * needed, count);
+    uppers_.resize(static_cast<std::size_t>(groups));
+    group_minima(products, count, points_.norms[word], norms, error_, groups, uppers_.data());
+    std::nth_element(uppers_.begin(), uppers_.begin() + (needed - 1), uppers_.end());
+    const Lock lock(candidates_.locks[word]);
+    lower_limit(word, uppers_[static_cast<std::size_t>(needed - 1)]);
+  }
+
  private:
+  static constexpr std::int64_t ahead = 2;
+
+  void lower_limit(std::int32_t word, float value) {
+    if (value < limit(word)) __atomic_store(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+  }
+
+  bool holds(std::int32_t word, std::int32_t other) const {
+    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
+    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
+  }
+
+  void prefetch(std::int32_t word) const {
+    const char* from = reinterpret_cast<const char*>(points_.vectors + word * points_.dimensions);
+    const auto bytes = points_.dimensions * static_cast<std::int64_t>(sizeof(float));
+    for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(from + k);
+  }
+
   const Points& points_;
   const Candidates& candidates_;
   float error_;
@@ -188,11 +245,9 @@ double look_closer(std::int32_t row, std::int32_t column, float square, std::int
     }
   }
   if (row == column) return correction;
-  if (selector.can_enter(row, column, square) && (Sum || !selector.holds(row, column))) {
-    selector.push(row, column, square);
-  }
-  if (tile.mirror && selector.can_enter(column, row, square) && (Sum || !selector.holds(column, row))) {
-    selector.push(column, row, square);
+  if (selector.can_enter(row, column, square)) selector.push(row, column, square, !Sum);
+  if (tile.mirror && selector.can_enter(column, row, square)) {
+    selector.push(column, row, square, !Sum);
     limits[k] = selector.limit(column);
   }
   return correction;
@@ -205,13 +260,16 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
   std::vector<float> norms(columns), limits(columns, -infinity);
   for (std::size_t k = 0; k < columns; ++k) {
     norms[k] = points.norms[tile.column_ids[k]];
-    if (tile.mirror) limits[k] = candidates.limits[tile.column_ids[k]];
+    if (tile.mirror) limits[k] = selector.limit(tile.column_ids[k]);
   }
   float squares[segment];
   alignas(8) std::uint8_t flags[segment] = {};
   double total = 0;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const std::int32_t row = tile.row_ids[i];
+    if (selector.limit(row) == infinity) {
+      selector.first_limit(row, tile.products + i * tile.columns, tile.columns, norms.data());
+    }
     double row_sum = 0;
     for (std::int64_t start = 0; start < tile.columns; start += segment) {
       const std::int64_t count = std::min(segment, tile.columns - start);

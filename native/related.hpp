@@ -16,12 +16,14 @@ struct Points {
 };
 
 // For every word, the candidates that can still be among its r nearest. `limits[i]` is an upper bound of the r-th
-// smallest true squared distance of word i so far (infinite while fewer than r are known).
+// smallest true squared distance of word i so far (infinite while fewer than r are known). Tiles may be worked on by
+// several threads at once: a word's candidates are touched only under its lock, limits are read at any time.
 struct Candidates {
   std::int32_t* ids;     // n x capacity
   float* squares;        // n x capacity, squared distances as the tile gave them
   std::int32_t* counts;  // n
   float* limits;         // n
+  std::uint8_t* locks;   // n, zero when free
   std::int64_t capacity;
   std::int64_t r;
 };

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wordferry.distances import pairwise as pairwise
     from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
+    from wordferry.index import Index as Index
     from wordferry.loaders import load_embeddings as load_embeddings
     from wordferry.related import RelatedWords as RelatedWords
     from wordferry.search import Searcher as Searcher
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DISTANCES": "distances",
     "Embeddings": "embeddings",
+    "Index": "index",
     "RelatedWords": "related",
     "Searcher": "search",
     "Vocabulary": "vocabulary",

@@ -15,6 +15,7 @@ def related_select_tile(
     squares: Any,
     counts: Any,
     limits: Any,
+    locks: Any,
     r: int,
 ) -> float: ...
 def related_rank(
@@ -24,11 +25,13 @@ def related_rank(
     squares: Any,
     counts: Any,
     limits: Any,
+    locks: Any,
     first: int,
     threads: int,
     own: Any,
     distances: Any,
 ) -> None: ...
 def pair_distances(a: Any, b: Any, rows: Any, columns: Any, threads: int, out: Any) -> None: ...
+def nearest_centroids(products: Any, half_norms: Any, out: Any) -> None: ...
 def related_union_indptr(own: Any, indptr: Any) -> None: ...
 def related_union_rows(own: Any, distances: Any, indptr: Any, indices: Any, data: Any) -> None: ...

@@ -44,3 +44,7 @@ class SolverError(WordferryError, ArithmeticError):
 
 class LockedError(WordferryError, OSError):
     """Somebody else is writing; the text names the holder."""
+
+
+class StorageError(WordferryError, OSError):
+    """A disk is full, read-only or failing, or a file system cannot give what is needed; the text names the path."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -16,35 +16,19 @@ from wordferry.arrays import Float32Array, Int32Array
 from wordferry.embeddings import Embeddings
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.kernels import native
-from wordferry.related_exact import OwnLists, build_exact
-from wordferry.runtime import Progress, logger, no_progress, thread_count
+from wordferry.related_build import (
+    RelatedRecord,
+    Work,
+    build_lists,
+    checked_options,
+    extend_lists,
+    restricted_record,
+)
+from wordferry.related_exact import OwnLists
+from wordferry.runtime import Progress, no_progress, thread_count
 from wordferry.vocabulary import Vocabulary
 
 DEFAULT_R = 16
-METHODS = ("auto", "exact")
-
-
-@dataclass(frozen=True)
-class RelatedRecord:
-    """How a graph was made: all that is needed to make it again, and how far it can be trusted."""
-
-    r: int
-    method: str
-    """``exact`` or ``clusters``."""
-    reason: str
-    """Why this method."""
-    c_max_from: str
-    """``all pairs``, ``sample``, or ``none`` when every pair is related."""
-    c_max_sample: int | None = None
-    c_max_standard_error: float | None = None
-    recall: float | None = None
-    """Share of the true own neighbours that were found, measured on ``recall_words`` words; None when exact."""
-    recall_words: int | None = None
-    clusters: int | None = None
-    iterations: int | None = None
-    probes: int | None = None
-    refinements: int | None = None
-    seed: int | None = None
 
 
 class RelatedWords:
@@ -82,8 +66,14 @@ class RelatedWords:
         ----------
         embeddings : the words and their vectors; distances are Euclidean between the vectors as they are.
         r : related words per word, at least 1. With r >= n - 1 every pair is related and c_max is NaN.
-        method : ``exact`` or ``auto``.
+        method : ``exact`` compares all pairs; ``clusters`` is approximate: k-means with sqrt(n / iterations) clusters,
+            each word compared with the words of ``probes`` clusters and c_max taken from a sample of pairs; ``auto``
+            is exact up to about 2e12 operations. ``record`` says which it was, why, and the measured recall.
+        iterations : of k-means.
+        probes : clusters searched for each word (1: the paper's). None: as few as give a recall of 0.92 on a sample.
+        seed : of everything that is drawn.
         memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB a word, come on top).
+        threads : None for ``WORDFERRY_THREADS`` or every core. The answer does not depend on it.
         progress : a callable told ``(done, total)``.
 
         >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
@@ -92,13 +82,9 @@ class RelatedWords:
         ('b', 1.1533)
         """
         r = checked_r(r)
-        if method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-        threads = thread_count(threads)
-        reason = "asked for" if method == "exact" else "auto"
-        record = RelatedRecord(r, "exact", reason, "all pairs" if r < len(embeddings) - 1 else "none")
-        logger.debug("related words of %d words by method exact: %s", len(embeddings), reason)
-        lists = build_exact(embeddings.matrix, r, memory=memory, threads=threads, progress=progress or no_progress)
+        options = checked_options(iterations, probes, seed)
+        work = Work(memory, thread_count(threads), progress or no_progress)
+        lists, record = build_lists(embeddings.matrix, r, method, options, work)
         return cls(embeddings.vocabulary, lists, record, embeddings.fingerprint)
 
     def __len__(self) -> int:
@@ -154,12 +140,7 @@ class RelatedWords:
         width = min(r, n - 1)
         old = self._lists
         lists = OwnLists(old.own[:, :width], old.distances[:, :width], old.rank_sums[:width], old.total)
-        error = self.record.c_max_standard_error
-        if error is not None and r < n - 1:
-            error *= (n - 1 - self.r) / (n - 1 - r)
-        source = self.record.c_max_from if r >= n - 1 or self.r < n - 1 else "all pairs"
-        record = replace(self.record, r=r, c_max_standard_error=error, c_max_from=source)
-        return RelatedWords(self.vocabulary, lists, record, self.fingerprint)
+        return RelatedWords(self.vocabulary, lists, restricted_record(self.record, r, n), self.fingerprint)
 
     def extend(
         self,
@@ -171,7 +152,7 @@ class RelatedWords:
     ) -> RelatedWords:
         """Related words of more words: ``embeddings`` holds the old words in the same order, then new ones.
 
-        Only distances to new words are computed; the result equals building all at once.
+        Only distances to new words are computed; exact related words stay exact and equal those built at once.
         """
         n = len(self)
         if len(embeddings) < n or embeddings.vocabulary[:n] != self.vocabulary[:]:
@@ -181,15 +162,8 @@ class RelatedWords:
         self._check_fingerprint(embeddings.restrict(np.arange(n)) if len(embeddings) > n else embeddings)
         if len(embeddings) == n:
             return self
-        record = replace(self.record, c_max_from="all pairs" if self.r < len(embeddings) - 1 else "none")
-        lists = build_exact(
-            embeddings.matrix,
-            self.r,
-            memory=memory,
-            threads=thread_count(threads),
-            progress=progress or no_progress,
-            start=self._lists,
-        )
+        work = Work(memory, thread_count(threads), progress or no_progress)
+        lists, record = extend_lists(embeddings.matrix, self._lists, self.record, work)
         return RelatedWords(embeddings.vocabulary, lists, record, embeddings.fingerprint)
 
     def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -112,9 +112,11 @@ class _Tiles:
         self.ids = np.arange(n, dtype=np.int32)
         bounds = [*range(0, old, side), *range(old, n, side), n]
         self.stripes = [(bounds[k], bounds[k + 1]) for k in range(len(bounds) - 1)]
-        self.locks = [threading.Lock() for _ in self.stripes]
         fresh = sum(1 for low, _ in self.stripes if low < old)
-        self.pairs = [(a, b) for a, b in stripe_pairs(len(self.stripes)) if b >= fresh]
+        stripes = range(len(self.stripes))
+        # A word's nearest in its own stripe come first: they are a limit that most of the other tiles stay above.
+        self.pairs = [(b, b) for b in stripes if b >= fresh]
+        self.pairs += [(a, b) for a in stripes for b in stripes if a < b and b >= fresh]
         self._local = threading.local()
 
     def work(self, pair: tuple[int, int]) -> float:
@@ -127,30 +129,11 @@ class _Tiles:
         products = buffer[: (b - a) * (d - c)].reshape(b - a, d - c)
         np.matmul(vectors[a:b], vectors[c:d].T, out=products)
         mirror = pair[0] != pair[1]
-        with self.locks[pair[0]]:
-            if not mirror:
-                return self._select(products, a, b, c, d, mirror)
-            with self.locks[pair[1]]:
-                return 2 * self._select(products, a, b, c, d, mirror)
-
-    def _select(self, products: Float32Array, a: int, b: int, c: int, d: int, mirror: bool) -> float:
-        return native.select_tile(products, self.ids[a:b], self.ids[c:d], self.points, self.candidates, mirror=mirror)
+        total = native.select_tile(products, self.ids[a:b], self.ids[c:d], self.points, self.candidates, mirror=mirror)
+        return 2 * total if mirror else total
 
 
-def stripe_pairs(stripes: int) -> Iterator[tuple[int, int]]:
-    """All pairs a <= b, the equal ones first, then in rounds in which no stripe comes twice (the circle method)."""
-    for stripe in range(stripes):
-        yield stripe, stripe
-    even = stripes + stripes % 2
-    for shift in range(even - 1):
-        circle = [(shift + k) % (even - 1) for k in range(even - 1)]
-        meetings = [(even - 1, circle[0]), *((circle[k], circle[-k]) for k in range(1, even // 2))]
-        for a, b in meetings:
-            if max(a, b) < stripes:
-                yield min(a, b), max(a, b)
-
-
-def run_tiles(jobs: list[Job], work: Callable[[Job], float], threads: int, progress: Progress) -> float:
+def run_tiles(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, progress: Progress) -> float:
     """Run every job on ``threads`` threads, BLAS held to one thread each, and add up what they return, in order.
 
     The calling thread only waits, so that Ctrl-C is noticed at once; jobs that run are finished, no other is begun.
@@ -197,4 +180,5 @@ def run_tiles(jobs: list[Job], work: Callable[[Job], float], threads: int, progr
                     worker.join()
     if failures:
         raise failures[0]
+    progress(len(jobs), len(jobs))
     return float(results.sum())

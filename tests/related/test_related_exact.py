@@ -150,13 +150,13 @@ def test_input_flavours(kind, tmp_path):
 @pytest.mark.parametrize("n", [2, 9, 130])
 def test_restrict_equals_building(n):
     embeddings = Embeddings(words(n), np.random.default_rng(n).standard_normal((n, 5)))
-    large = RelatedWords.build(embeddings, 12)
+    large = RelatedWords.build(embeddings, 12, "exact")
     for r in (1, 2, 7, 11, 12):
-        small, fresh = large.restrict(r), RelatedWords.build(embeddings, r)
+        small, fresh = large.restrict(r), RelatedWords.build(embeddings, r, "exact")
         assert (small.own == fresh.own).all()
         assert (small.graph != fresh.graph).nnz == 0
         assert small.c_max == pytest.approx(fresh.c_max, rel=1e-9, nan_ok=True)
-        assert small.record == RelatedWords.build(embeddings, r).record
+        assert small.record == fresh.record
     if n > 13:
         with pytest.raises(InputError, match="r=13 is larger"):
             large.restrict(13)
@@ -168,8 +168,8 @@ def test_extend_equals_building(old, new, r):
     matrix = rng.integers(-2, 3, size=(old + new, 4)) * 1.0
     matrix[:, 0] = 1
     everything = Embeddings(words(old + new), matrix)
-    start = RelatedWords.build(everything.restrict(np.arange(old)), r)
-    grown, fresh = start.extend(everything), RelatedWords.build(everything, r)
+    start = RelatedWords.build(everything.restrict(np.arange(old)), r, "exact")
+    grown, fresh = start.extend(everything), RelatedWords.build(everything, r, "exact")
     assert (grown.own == fresh.own).all()
     assert (grown.graph != fresh.graph).nnz == 0
     assert grown.c_max == pytest.approx(fresh.c_max, rel=1e-7, nan_ok=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry import _native
-from wordferry.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 
 
 def cpu_variant() -> str:
@@ -31,6 +31,7 @@ class Candidates:
     squares: Float32Array
     counts: Int32Array
     limits: Float32Array
+    locks: UInt8Array
     r: int
 
     @classmethod
@@ -41,6 +42,7 @@ class Candidates:
             np.empty((n, room), np.float32),
             np.zeros(n, np.int32),
             np.full(n, np.inf, np.float32),
+            np.zeros(n, np.uint8),
             r,
         )
 
@@ -72,6 +74,7 @@ def select_tile(
         candidates.squares,
         candidates.counts,
         candidates.limits,
+        candidates.locks,
         candidates.r,
     )
 
@@ -89,6 +92,7 @@ def rank_candidates(
         candidates.squares,
         candidates.counts,
         candidates.limits,
+        candidates.locks,
         first,
         threads,
         own,
@@ -103,6 +107,13 @@ def pair_distances(
     """True distances between ``a[rows]`` and ``b[columns]``, from differences in float64."""
     out = np.empty(len(rows), np.float64)
     _native.pair_distances(a, b, rows, columns, threads, out)
+    return out
+
+
+def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: int) -> Int32Array:
+    """The ``count`` nearest centroids of each row, nearest first, from inner products and half squared norms."""
+    out = np.empty((len(products), count), np.int32)
+    _native.nearest_centroids(products, half_norms, out)
     return out
 
 

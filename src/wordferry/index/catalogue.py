@@ -1,0 +1,264 @@
+"""The catalogue: one SQLite file that is the truth about an index.
+
+It holds the documents with their texts, ids and metadata, the words the graph covers, the list of segments, the
+documents that are too few for a segment yet (the buffer), and which rows of segments are deleted (tombstones). Every
+change is one transaction with full durability; readers see the state of the moment they began.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from wordferry.errors import FormatError, LockedError, StorageError, WordferryError
+
+FILE = "catalogue.sqlite"
+FORMAT = 1
+APPLICATION = 0x57464958
+"""The four letters WFIX, in the header of the file."""
+BUSY_SECONDS = 20.0
+
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
+  tokenized INTEGER NOT NULL, label TEXT, metadata TEXT NOT NULL, tokens INTEGER NOT NULL, known INTEGER NOT NULL,
+  checksum INTEGER NOT NULL);
+CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE segments(name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  documents INTEGER NOT NULL, pairs INTEGER NOT NULL, manifest TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE tombstones(number INTEGER PRIMARY KEY);
+CREATE TABLE words(number INTEGER PRIMARY KEY, id INTEGER NOT NULL, word TEXT NOT NULL);
+"""
+DOCUMENT_COLUMNS = "number, id, text, tokenized, label, metadata, tokens, known, checksum"
+
+
+def checksum(*values: Any) -> int:
+    """CRC-32 of a row: the fields as text, each ended by a byte that no text holds."""
+    total = 0
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+        total = zlib.crc32(b"\xff", zlib.crc32(data, total))
+    return total
+
+
+def translate(error: sqlite3.Error, file: Path) -> WordferryError:
+    """What an error of the database means for the user of the index."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StorageError(
+            f"{file.parent}: the disk is full. Nothing of this call was stored; what was there is safe."
+        )
+    if code == sqlite3.SQLITE_READONLY:
+        return StorageError(f"{file} cannot be written: {error}. It can be opened for reading and search.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return LockedError(f"{file} is locked by another program: {error}. Try again when it is done.")
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return StorageError(f"{file} could not be read or written: {error}.")
+    return FormatError(f"{file} is damaged: {error}. Restore the index from a copy.")
+
+
+class Catalogue:
+    """Connections to the catalogue of one index: any number for reading, one for writing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / FILE
+        self._idle: list[sqlite3.Connection] = []
+        self._writer: sqlite3.Connection | None = None
+        self._mutex = Lock()
+        self._closed = False
+        self._process = os.getpid()
+        self.read_only = not os.access(folder, os.W_OK)
+        if not self.file.is_file():
+            raise FormatError(f"{folder} is not a wordferry index: it has no {FILE}.")
+        with self.reading() as connection:
+            check_header(connection, self.file)
+
+    @classmethod
+    def create(cls, folder: Path, meta: dict[str, Any], words: list[tuple[int, int, str]]) -> None:
+        """Write a catalogue without documents into a folder."""
+        file = folder / FILE
+        connection = sqlite3.connect(file, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in SCHEMA.strip().split(";\n"):
+                connection.execute(statement)
+            for key, value in meta.items():
+                set_meta(connection, key, value)
+            connection.executemany("INSERT INTO words VALUES(?, ?, ?)", words)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise translate(error, file) from error
+        finally:
+            connection.close()
+
+    def _connect(self, *, write: bool) -> sqlite3.Connection:
+        options = "mode=rw"
+        if self.read_only:
+            log = self.file.with_name(FILE + "-wal")
+            unfinished = log.is_file() and log.stat().st_size > 0
+            options = "mode=ro" if unfinished else "mode=ro&immutable=1"
+        place = f"{self.file.absolute().as_uri()}?{options}"
+        connection = sqlite3.connect(
+            place, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=64
+        )
+        try:
+            if write:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA fullfsync=ON")
+            else:
+                connection.execute("PRAGMA query_only=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def check_use(self) -> None:
+        """Refuse a catalogue that was closed, or opened before a fork."""
+        if self._closed:
+            raise StorageError(f"The index {self.folder} was closed. Open it again.")
+        if os.getpid() != self._process:
+            raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside a read transaction: everything read through it is one state of the index."""
+        self.check_use()
+        connection: sqlite3.Connection | None = None
+        sound = False
+        try:
+            with self._mutex:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._connect(write=False)
+            connection.execute("BEGIN")
+            yield connection
+            sound = True
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+        finally:
+            if connection is not None:
+                self._hand_back(connection, sound)
+
+    def _hand_back(self, connection: sqlite3.Connection, sound: bool) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            sound = False
+        with self._mutex:
+            if sound and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _explain(self, error: sqlite3.Error) -> WordferryError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if self.read_only and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+            return StorageError(
+                f"{self.file} has changes in {FILE}-wal that a writer left behind, and the folder is read-only. Open "
+                "it once where it can be written (wordferry index info), then use it read-only."
+            )
+        return translate(error, self.file)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside a write transaction: committed and on the disk at the end, or nothing of it."""
+        self.check_use()
+        try:
+            if self._writer is None:
+                self._writer = self._connect(write=True)
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise translate(error, self.file) from error
+
+    def vacuum(self) -> None:
+        """Give space that deleted documents left back to the disk."""
+        try:
+            if self._writer is not None:
+                free = self._writer.execute("PRAGMA freelist_count").fetchone()[0]
+                pages = self._writer.execute("PRAGMA page_count").fetchone()[0]
+                if free * 4 > pages:
+                    self._writer.execute("VACUUM")
+                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as error:
+            raise translate(error, self.file) from error
+
+    def close(self) -> None:
+        """Close every connection; the last one to go folds the log into the file."""
+        with self._mutex:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in [*idle, *([self._writer] if self._writer else [])]:
+            connection.close()
+        self._writer = None
+
+
+def check_header(connection: sqlite3.Connection, file: Path) -> None:
+    """Refuse a file of another program or of a later format."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise FormatError(f"{file} is not the catalogue of a wordferry index, or its first bytes are damaged.")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > FORMAT:
+        raise FormatError(
+            f"{file.parent} is an index in format {version}; this version of wordferry reads formats up to {FORMAT}. "
+            "Upgrade with: pip install -U wordferry"
+        )
+    if version < 1:
+        raise FormatError(f"{file} names the format {version}, which never existed: the file is damaged.")
+
+
+def set_meta(connection: sqlite3.Connection, key: str, value: Any) -> None:
+    """Store one JSON value under a name."""
+    text = json.dumps(value, ensure_ascii=False)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?, ?)", (key, text, checksum(key, text)))
+
+
+def get_meta(connection: sqlite3.Connection, key: str, file: Path) -> Any:
+    """The JSON value under a name, or None."""
+    row = connection.execute("SELECT value, checksum FROM meta WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return None
+    if checksum(key, row[0]) != row[1]:
+        raise damaged(file, f"the entry {key!r} in the table meta")
+    return json.loads(row[0])
+
+
+def document_checksum(row: tuple[Any, ...]) -> int:
+    """The checksum of a row of documents, given in the order of the columns (with or without the checksum)."""
+    return checksum(*row[:8])
+
+
+def checked_document(row: tuple[Any, ...], file: Path) -> tuple[Any, ...]:
+    """A row of documents whose checksum is right."""
+    if document_checksum(row) != row[8]:
+        raise damaged(file, f"document {row[1]!r}")
+    return row
+
+
+def damaged(file: Path, what: str) -> FormatError:
+    """The error for a row whose checksum is wrong."""
+    return FormatError(f"{file} is damaged: {what} does not match its checksum. Restore the index from a copy.")

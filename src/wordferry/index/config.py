@@ -1,0 +1,125 @@
+"""What an index is made with and keeps for life: distance, r, tokenizer, and where its word vectors are."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from wordferry import storage
+from wordferry.embeddings import Embeddings
+from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
+from wordferry.index.segments import check_manifest
+from wordferry.text import Tokenizer, WordTokenizer, default_tokenizer
+
+Keep = Literal["copy", "path"]
+KEEP = ("copy", "path")
+COPY = "embeddings"
+
+
+@dataclass(frozen=True)
+class Config:
+    """The choices of ``Index.create``, stored in the catalogue."""
+
+    distance: str
+    overlap: str | None
+    r: int
+    on_empty: str
+    tokenizer: dict[str, Any]
+    keep: str
+    """"copy" when the vectors are in the index folder, "path" when they are elsewhere."""
+    path: str | None
+    fingerprint: str
+    """Of the full embeddings."""
+    normalized: bool
+    vocabulary: str
+    """Fingerprint of the words of the full embeddings."""
+    base: dict[str, Any] | None = None
+    """The related words that were given at creation, if any."""
+    manifest: str | None = None
+    """sha256 of the manifest of the copied vectors."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Config:
+        return cls(**values)
+
+    def make_tokenizer(self) -> WordTokenizer:
+        return WordTokenizer.from_config(self.tokenizer)
+
+
+def check_tokenizer(tokenizer: Tokenizer | None) -> WordTokenizer:
+    """The tokenizer to store: one that can be made again when the index is opened."""
+    if tokenizer is None:
+        return default_tokenizer()
+    if isinstance(tokenizer, WordTokenizer):
+        return tokenizer
+    raise InputError(
+        "An index keeps its tokenizer, so it must be one of wordferry.text.make_tokenizer(...). With a tokenizer of "
+        "your own, add and search token lists instead of texts."
+    )
+
+
+def check_keep(keep: str, embeddings: Any) -> Path | None:
+    """The path to remember for ``keep="path"``."""
+    if keep not in KEEP:
+        raise InputError(f"keep must be one of {', '.join(map(repr, KEEP))}; got {keep!r}.")
+    if keep == "copy":
+        return None
+    if not isinstance(embeddings, str | os.PathLike):
+        raise InputError(
+            "keep='path' remembers where the word vectors are, so pass their path: embeddings='vectors/'. "
+            "Save vectors that are only in memory with Embeddings.save, or use keep='copy'."
+        )
+    return Path(embeddings).resolve()
+
+
+def read_embeddings(given: Any) -> Embeddings:
+    """Embeddings from what a caller passes: the object, a path, or None for the default ones."""
+    if given is None:
+        from wordferry.datasets import default_embeddings
+
+        return default_embeddings()
+    if isinstance(given, Embeddings):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _load(Path(given))
+    raise InputError(f"embeddings must be an Embeddings or a path, got {type(given).__name__}.")
+
+
+def open_embeddings(folder: Path, config: Config) -> Embeddings:
+    """The embeddings of an index, memory-mapped, with their words compared with the fingerprint."""
+    if config.keep == "copy":
+        check_manifest(folder / COPY, str(config.manifest))
+        embeddings = Embeddings.load(folder / COPY)
+    else:
+        place = Path(str(config.path))
+        try:
+            embeddings = _load(place, config.normalized)
+        except (WordferryError, OSError) as error:
+            raise FormatError(
+                f"The word vectors of {folder} are not in the index but at {place}, and cannot be read: {error} "
+                "Bring them back, or open the index with embeddings=<their new path>."
+            ) from error
+    check_fingerprint(embeddings, config)
+    return embeddings
+
+
+def check_fingerprint(embeddings: Embeddings, config: Config) -> None:
+    """Refuse other words than those the index was made with (the vectors in use are checked with the graph)."""
+    if embeddings.vocabulary.fingerprint != config.vocabulary or embeddings.normalized != config.normalized:
+        raise VocabularyMismatch(
+            f"The words of these vectors are not those the index was made with (fingerprint {config.fingerprint}). "
+            "Open it with the same embeddings."
+        )
+
+
+def _load(place: Path, normalized: bool = True) -> Embeddings:
+    if place.is_dir() and (place / storage.MANIFEST).is_file():
+        return Embeddings.load(place)
+    from wordferry.loaders import load_embeddings
+
+    return load_embeddings(place, normalize=normalized)

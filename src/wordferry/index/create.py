@@ -1,0 +1,124 @@
+"""Making a new index folder: written beside its place and renamed, so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from wordferry import bow, storage
+from wordferry.embeddings import Embeddings
+from wordferry.errors import InputError, StorageError
+from wordferry.index import config as settings
+from wordferry.index.catalogue import FILE, Catalogue
+from wordferry.index.config import COPY, Config
+from wordferry.index.graph import FOLDER as GRAPH
+from wordferry.index.graph import Graphs, check_related
+from wordferry.index.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.segments import FOLDER as SEGMENTS
+from wordferry.index.segments import is_full
+from wordferry.measures import find_distance, find_overlap
+from wordferry.related import RelatedWords
+
+
+def create_folder(
+    path: Path,
+    *,
+    given: Any,
+    related: Any,
+    distance: str,
+    overlap: str | None,
+    tokenizer: Any,
+    on_empty: str,
+    keep: str,
+    overwrite: bool,
+) -> None:
+    """Check everything, then write the folder of an empty index."""
+    record = find_distance(distance)
+    if overlap is not None:
+        find_overlap(record, overlap)
+    bow.check_on_empty(on_empty)
+    words = settings.check_tokenizer(tokenizer).config()
+    place = settings.check_keep(keep, given)
+    _check_target(path, overwrite)
+    refuse_network(path.absolute().parent)
+    embeddings = settings.read_embeddings(given)
+    r, start = check_related(related, embeddings)
+    config = Config(
+        distance=record.name,
+        overlap=overlap,
+        r=r,
+        on_empty=on_empty,
+        tokenizer=words,
+        keep=keep,
+        path=None if place is None else str(place),
+        fingerprint=embeddings.fingerprint,
+        normalized=embeddings.normalized,
+        vocabulary=embeddings.vocabulary.fingerprint,
+    )
+    try:
+        _write(path, config, embeddings, start)
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        if is_full(error, path.absolute()):
+            raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
+        raise read_only_error(path, error) from error
+
+
+def _check_target(path: Path, overwrite: bool) -> None:
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not (path / FILE).is_file():
+        raise InputError(f"{path} exists and is not a wordferry index; it is left alone. Choose another path.")
+    if not overwrite:
+        raise InputError(f"{path} is an index already. Open it with Index.open, or replace it with overwrite=True.")
+
+
+def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
+    parent = path.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=parent))
+    try:
+        (temporary / SEGMENTS).mkdir()
+        (temporary / GRAPH).mkdir()
+        values = config.to_json()
+        if config.keep == "copy":
+            embeddings.save(temporary / COPY)
+            values["manifest"] = storage.file_digest(temporary / COPY / storage.MANIFEST)
+        meta: dict[str, Any] = {}
+        words: list[str] = []
+        if start is not None:
+            meta["graph"] = values["base"] = Graphs(temporary, embeddings, config.r, None).save(start, 0)
+            words = list(start.vocabulary)
+        state = {"generation": 1, "next_number": 1, "documents": 0, "epoch": 0}
+        rows = [(number, embeddings.vocabulary.id(word), word) for number, word in enumerate(words)]
+        Catalogue.create(temporary, {"config": values, "state": state, **meta}, rows)
+        for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
+            storage.fsync_path(folder)
+        os.chmod(temporary, 0o755)
+        _swap_in(temporary, path)
+        storage.fsync_path(parent)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _swap_in(temporary: Path, path: Path) -> None:
+    """Rename into place; an index that is replaced must not be in use by a writer."""
+    if not (path / FILE).is_file():
+        if path.is_dir():
+            path.rmdir()
+        os.rename(temporary, path)
+        return
+    lock = WriterLock(path)
+    lock.acquire()
+    try:
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.absolute().parent))
+        os.rename(path, old / "index")
+        os.rename(temporary, path)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        lock.release()

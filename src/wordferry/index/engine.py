@@ -1,0 +1,148 @@
+"""Searching a snapshot: prepared collections are remembered, so that a query pays only for itself."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.arrays import BoolArray, Neighbors
+from wordferry.embeddings import Embeddings
+from wordferry.index.graph import Graphs
+from wordferry.index.segments import Bags
+from wordferry.index.snapshot import Snapshot, matrix_of
+from wordferry.measures import Distance, find_overlap
+from wordferry.related import RelatedWords
+from wordferry.runtime import Progress
+from wordferry.search import Searcher
+
+_KEPT = 6
+
+
+class Engine:
+    """Makes searchers over the documents of snapshots and remembers the last few."""
+
+    def __init__(self, embeddings: Embeddings, graphs: Graphs, overlap: str | None) -> None:
+        self._embeddings = embeddings
+        self._graphs = graphs
+        self._overlap = overlap
+        self._mutex = Lock()
+        self._searchers: OrderedDict[Hashable, Searcher] = OrderedDict()
+
+    def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
+        """The related words of the snapshot's words, where the distance needs them."""
+        if not record.needs_related or not len(snapshot.words):
+            return None
+        return self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)
+
+    def overlap(self, record: Distance) -> str | None:
+        """The overlap chosen at creation, for the distances that know it."""
+        return self._overlap if self._overlap in record.overlaps else None
+
+    def top_k(
+        self,
+        snapshot: Snapshot,
+        queries: sp.csr_array,
+        k: int,
+        record: Distance,
+        *,
+        mask: BoolArray | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Neighbors:
+        """The nearest rows of the snapshot, by (distance, row); rows that the mask forbids are never found."""
+        k = min(k, len(snapshot.numbers))
+        if record.tfidf:  # the frequencies are those of the living documents together
+            return self._top_k_live(snapshot, queries, k, record, mask, threads)
+        found = []
+        for part in snapshot.parts:
+            searcher = self._searcher(part.key, part.bags, snapshot, record)
+            allowed = None if mask is None else mask[part.span]
+            near = searcher.top_k(queries, k, mask=allowed, threads=threads, progress=progress)
+            found.append((near, part.start))
+        return merge(found, k)
+
+    def _top_k_live(
+        self,
+        snapshot: Snapshot,
+        queries: sp.csr_array,
+        k: int,
+        record: Distance,
+        mask: BoolArray | None,
+        threads: int | None,
+    ) -> Neighbors:
+        rows = snapshot.live_rows()
+        allowed = None if mask is None else mask[rows]
+        near = self.live_searcher(snapshot, record).top_k(queries, k, mask=allowed, threads=threads)
+        indices = np.where(near.indices >= 0, rows[near.indices], -1)
+        return Neighbors(indices, near.distances, near.solved, near.counts)
+
+    def live_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher:
+        """One searcher over the documents that are alive, in order."""
+        return self._searcher(("live", snapshot.generation), snapshot.live_bags(), snapshot, record)
+
+    def bound_searcher(self, snapshot: Snapshot, bound: Distance, record: Distance) -> Searcher:
+        """A searcher for a distance that never exceeds another one, with the overlap for which that holds."""
+        overlap = find_overlap(record, self.overlap(record)) if bound.overlaps else None
+        return Searcher(
+            matrix_of(snapshot.live_bags(), len(self._embeddings)),
+            bound,
+            embeddings=self._embeddings,
+            related=self.related(snapshot, bound),
+            overlap=overlap,
+            on_empty="keep",
+        )
+
+    def _searcher(self, rows: Hashable, bags: Bags, snapshot: Snapshot, record: Distance) -> Searcher:
+        words = (snapshot.epoch, len(snapshot.words)) if record.needs_related else None
+        key = (record.name, rows, words)
+        with self._mutex:
+            found = self._searchers.get(key)
+            if found is None:
+                found = Searcher(
+                    matrix_of(bags, len(self._embeddings)),
+                    record,
+                    embeddings=self._embeddings,
+                    related=self.related(snapshot, record),
+                    overlap=self.overlap(record),
+                    on_empty="keep",
+                )
+                self._forget_relatives(key)
+                self._searchers[key] = found
+            self._searchers.move_to_end(key)
+            return found
+
+    def _forget_relatives(self, key: tuple[str, Hashable, Hashable]) -> None:
+        """Make room: an earlier state of the same documents goes first."""
+        name, rows, _ = key
+        kind = rows[0] if isinstance(rows, tuple) else rows
+        for known in list(self._searchers):
+            if isinstance(known, tuple) and known[0] == name and known[1][0] == kind:
+                del self._searchers[known]
+        while len(self._searchers) >= _KEPT:
+            self._searchers.popitem(last=False)
+
+
+def merge(found: list[tuple[Neighbors, int]], k: int) -> Neighbors:
+    """The k nearest of several searches, each of which counted its rows from its own start."""
+    if len(found) == 1 and found[0][1] == 0:
+        return found[0][0]
+    far = np.iinfo(np.int64).max
+    shifted = [np.where(near.indices >= 0, near.indices + start, far) for near, start in found]
+    indices = np.concatenate(shifted, axis=1)
+    distances = np.concatenate([near.distances for near, _ in found], axis=1)
+    order = np.lexsort((indices, distances), axis=1)[:, :k]
+    nearest = np.take_along_axis(indices, order, axis=1)
+    counts: dict[str, int] = {}
+    for near, _ in found:
+        for name, value in near.counts.items():
+            counts[name] = counts.get(name, 0) + value
+    return Neighbors(
+        np.where(nearest == far, -1, nearest),
+        np.take_along_axis(distances, order, axis=1),
+        sum(near.solved for near, _ in found),
+        counts,
+    )

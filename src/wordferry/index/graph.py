@@ -1,0 +1,125 @@
+"""The related words of an index: kept on disk, extended exactly when documents bring new words.
+
+The words of an index are numbered in the order in which they came, so the graph of any earlier moment covers a prefix
+of them and is extended to the present one. What is on disk may therefore be behind the catalogue, never wrong: it
+names the numbering (``epoch``) and how many words it covers. Compaction may start a new numbering.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from wordferry import storage
+from wordferry.arrays import Int64Array
+from wordferry.embeddings import Embeddings
+from wordferry.errors import FormatError, InputError, VocabularyMismatch
+from wordferry.index.segments import MissingFolder, check_manifest, with_remedy, write_folder
+from wordferry.related import RelatedWords
+from wordferry.runtime import logger
+
+FOLDER = "graph"
+_KEPT = 4
+Record = dict[str, Any]
+"""What the catalogue says of a stored graph: name, epoch, words, manifest (its sha256)."""
+
+
+class Graphs:
+    """Related words for prefixes of the index's words, built, extended, loaded or remembered."""
+
+    def __init__(self, folder: Path, embeddings: Embeddings, r: int, base: Record | None) -> None:
+        self._folder = folder / FOLDER
+        self._embeddings = embeddings
+        self._r = r
+        self._base = base
+        self._mutex = Lock()
+        self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
+
+    def get(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
+        """The related words of exactly these words (rows of the embeddings, in the index's order)."""
+        with self._mutex:
+            key = (epoch, len(words))
+            found = self._known.get(key)
+            if found is None:
+                found = self._known[key] = self._make(words, epoch, stored)
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(key)
+            return found
+
+    def _make(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
+        start = self._nearest_start(words, epoch, stored)
+        if start is None:
+            return RelatedWords.build(self._embeddings.restrict(words), self._r)
+        if len(start.vocabulary) == len(words):
+            return start
+        return start.extend(self._embeddings.restrict(words))
+
+    def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
+        """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""
+        sizes = [size for known, size in self._known if known == epoch and size <= len(words)]
+        best = max(sizes, default=0)
+        on_disk = stored if stored and stored["epoch"] == epoch and best < stored["words"] <= len(words) else None
+        for record in (on_disk, self._base if not best else None):
+            if record is not None and record["words"] > 0:
+                try:
+                    return self.load(record, words[: record["words"]])
+                except MissingFolder as error:
+                    logger.warning("%s The related words are built again.", error)
+        return self._known[epoch, best] if best else None
+
+    def load(self, record: Record, words: Int64Array) -> RelatedWords:
+        """A stored graph, after comparing every byte with its checksum and its vectors with the embeddings."""
+        place = self._folder / record["name"]
+        try:
+            check_manifest(place, record["manifest"])
+            storage.verify_folder(place)
+            related = RelatedWords.load(place)
+        except MissingFolder:
+            raise
+        except FormatError as error:
+            raise with_remedy(error) from None
+        if related.fingerprint != self._embeddings.restrict(words).fingerprint:
+            raise FormatError(
+                f"{place} was built from other vectors than the embeddings of the index hold now: either the vectors "
+                "were changed or they are damaged. wordferry index verify tells which."
+            )
+        return related
+
+    def save(self, related: RelatedWords, epoch: int) -> Record:
+        """Put a graph on the disk; it counts for nothing until the catalogue names it."""
+        name = f"{epoch:04d}-{len(related.vocabulary):08d}-{secrets.token_hex(4)}"
+        place = self._folder / name
+        write_folder(place, lambda: related.save(place))
+        digest = storage.file_digest(place / storage.MANIFEST)
+        return {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
+
+    def forget(self) -> None:
+        """Drop the graphs in memory."""
+        with self._mutex:
+            self._known.clear()
+
+
+def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWords | None]:
+    """r, and the graph to start from, of what a caller passes: None, a number, or related words."""
+    from wordferry.related import DEFAULT_R
+
+    if related is None:
+        return DEFAULT_R, None
+    if isinstance(related, int) and not isinstance(related, bool):
+        if related < 1:
+            raise InputError(f"related must be at least 1 related word a word, got {related}.")
+        return related, None
+    if not isinstance(related, RelatedWords):
+        raise InputError(f"related must be a RelatedWords, a number r, or None; got {type(related).__name__}.")
+    if related.fingerprint == embeddings.fingerprint:
+        return related.r, related
+    ids = embeddings.vocabulary.ids(related.vocabulary)
+    if (ids < 0).any() or embeddings.restrict(ids).fingerprint != related.fingerprint:
+        raise VocabularyMismatch(
+            "related= was built from other vectors than embeddings=. Build it anew: RelatedWords.build(embeddings)."
+        )
+    return related.r, related

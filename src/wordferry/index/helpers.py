@@ -1,0 +1,135 @@
+"""Near-duplicates and the k-nearest-neighbour graph: all documents against all, without the full matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.arrays import Csr, Float32Array, Int64Array
+from wordferry.distances import evaluate
+from wordferry.measures import DISTANCES, Distance
+from wordferry.problem import Problem
+from wordferry.runtime import Progress
+from wordferry.search import Searcher
+
+BLOCK_VALUES = 1 << 24
+"""Distances held at once: 64 MB."""
+_ROUNDING = 1e-4
+"""How far a bound in float32 may lie above the value it bounds, relative to the threshold or to 1."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two documents that are close to each other; ``first`` was added before ``second``."""
+
+    first: str
+    second: str
+    distance: float
+
+
+def close_pairs(
+    exact: Searcher,
+    bounds: list[Searcher],
+    matrix: sp.csr_array,
+    threshold: float,
+    *,
+    threads: int | None,
+    progress: Progress | None,
+) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
+    """All pairs of rows (i < j) at a distance of at most the threshold, block by block.
+
+    ``bounds`` are searchers over the same documents for distances that never exceed the exact one, cheapest first:
+    only pairs that pass them are computed.
+    """
+    total = matrix.shape[0]
+    start = 0
+    while start < total:
+        stop = min(total, start + max(1, BLOCK_VALUES // max(1, total - start)))
+        first, *others = [*bounds, exact]
+        values = _block(first, matrix, start, stop, threads)
+        limit = threshold if first is exact else loosened(threshold)
+        i, j = np.nonzero(values <= limit)
+        kept = j > i
+        i, j, near = i[kept] + start, j[kept] + start, values[i[kept], j[kept]]
+        for searcher in others:
+            near = _chosen(searcher, matrix, i, j, threads)
+            keep = near <= (threshold if searcher is exact else loosened(threshold))
+            i, j, near = i[keep], j[keep], near[keep]
+        yield i, j, near
+        start = stop
+        if progress is not None:
+            progress(start, total)
+
+
+def loosened(threshold: float) -> float:
+    """A threshold that no bound of a value below the true one can fail through rounding."""
+    return threshold + _ROUNDING * max(1.0, abs(threshold))
+
+
+def bound_distances(record: Distance) -> list[Distance]:
+    """Cheaper distances that never exceed the given one, cheapest first."""
+    if not record.transport:
+        return []
+    return [
+        other for other in (DISTANCES["wcd"], DISTANCES["rwmd"], DISTANCES["rel-rwmd"]) if other.bound_of == record.name
+    ]
+
+
+def _block(searcher: Searcher, matrix: sp.csr_array, start: int, stop: int, threads: int | None) -> Float32Array:
+    """Distances of rows start .. stop to all rows from start on."""
+    problem = searcher.problem(matrix[start:stop], threads=threads)
+    low = int(problem.y.indptr[start])
+    counts = None if problem.y_counts is None else problem.y_counts[low:]
+    y = problem.y.rows(start, problem.y.shape[0])
+    return _values(replace(problem, y=y, y_counts=counts, y_rows=np.arange(y.shape[0])))
+
+
+def _chosen(
+    searcher: Searcher, matrix: sp.csr_array, i: Int64Array, j: Int64Array, threads: int | None
+) -> Float32Array:
+    """Distances of the pairs (i, j), given with i rising."""
+    out = np.empty(len(i), dtype=np.float32)
+    rows, starts = np.unique(i, return_index=True)
+    for row, low, high in zip(rows.tolist(), starts, [*starts[1:], len(i)], strict=True):
+        problem = searcher.problem(matrix[row : row + 1], threads=threads)
+        out[low:high] = _values(_only(problem, j[low:high]))[0]
+    return out
+
+
+def _only(problem: Problem, rows: Int64Array) -> Problem:
+    """The problem against some rows of y."""
+    lengths = np.diff(problem.y.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(problem.y.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    y = Csr(indptr, problem.y.indices[places], problem.y.data[places], (len(rows), problem.y.shape[1]))
+    counts = None if problem.y_counts is None else problem.y_counts[places]
+    return replace(problem, y=y, y_counts=counts, y_rows=np.arange(len(rows)))
+
+
+def _values(problem: Problem) -> Float32Array:
+    return evaluate(problem, np.empty(problem.shape, dtype=np.float32))
+
+
+def neighbour_graph(
+    searcher: Searcher, matrix: sp.csr_array, k: int, *, threads: int | None, progress: Progress | None
+) -> sp.csr_array:
+    """The k nearest other rows of each row as a CSR matrix of distances (zeros between equal documents are stored)."""
+    total = matrix.shape[0]
+    k = min(k, total - 1)
+    indices = np.empty((total, max(k, 0)), dtype=np.int64)
+    distances = np.empty((total, max(k, 0)), dtype=np.float32)
+    block = 1024
+    for start in range(0, total if k > 0 else 0, block):
+        stop = min(total, start + block)
+        near = searcher.top_k(matrix[start:stop], k + 1, threads=threads)
+        own = near.indices == np.arange(start, stop)[:, None]
+        own[~own.any(axis=1), -1] = True  # more than k equal documents came first: the last one goes
+        indices[start:stop] = near.indices[~own].reshape(-1, k)
+        distances[start:stop] = near.distances[~own].reshape(-1, k)
+        if progress is not None:
+            progress(stop, total)
+    indptr = np.arange(total + 1, dtype=np.int64) * max(k, 0)
+    return sp.csr_array((distances.ravel(), indices.ravel(), indptr), shape=(total, total))

@@ -1,0 +1,388 @@
+"""The index: a collection on disk that is built once, searched for ever, added to and deleted from."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Any
+
+import scipy.sparse as sp
+
+from wordferry import bow
+from wordferry.bow import OnEmpty
+from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
+from wordferry.index import create, searching
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checked_document, get_meta, set_meta
+from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddings, read_embeddings
+from wordferry.index.engine import Engine
+from wordferry.index.graph import FOLDER as GRAPH
+from wordferry.index.graph import Graphs
+from wordferry.index.helpers import Pair, bound_distances, close_pairs, neighbour_graph
+from wordferry.index.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.model import Document, checked_id, entries
+from wordferry.index.segments import FOLDER as SEGMENTS
+from wordferry.index.segments import MissingFolder, remove_orphans, with_remedy
+from wordferry.index.snapshot import Snapshot, Snapshots, matrix_of
+from wordferry.index.stats import Stats, collect
+from wordferry.index.verify import Checker, Verification
+from wordferry.index.writer import Writer
+from wordferry.measures import find_distance
+from wordferry.runtime import Progress, logger
+from wordferry.search import check_k
+from wordferry.text import Tokenizer
+
+_ATTEMPTS = 8
+
+
+class Index:
+    """A collection of documents on disk, opened with :meth:`create` or :meth:`open`.
+
+    Any number of readers may have it open while one writer works; a search sees one state of the index. A call that
+    changes it is done when it returns: its documents are on the disk, and nothing of a call that fails is. The first
+    such call takes the writer's lock and keeps it until :meth:`close`. All methods may be called from several threads.
+
+    >>> import tempfile, wordferry
+    >>> emb = wordferry.Embeddings(["cat", "dog", "car"], [[1.0, 0.1], [0.9, 0.3], [0.0, 1.0]])
+    >>> with tempfile.TemporaryDirectory() as folder, Index.create(f"{folder}/pets", embeddings=emb) as index:
+    ...     ids = index.add([{"id": "a", "text": "the cat"}, {"id": "b", "text": "a car"}])
+    ...     [hit.id for hit in index.search("dog", k=1)]
+    ['a']
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, embeddings: Any = None) -> None:
+        self.path = Path(path)
+        refuse_network(self.path)
+        self._catalogue = Catalogue(self.path)
+        try:
+            with self._catalogue.reading() as connection:
+                self.config = _read_config(connection, self._catalogue.file)
+            if embeddings is None:
+                self.embeddings = open_embeddings(self.path, self.config)
+            else:
+                self.embeddings = read_embeddings(embeddings)
+                check_fingerprint(self.embeddings, self.config)
+        except BaseException:
+            self._catalogue.close()
+            raise
+        self.tokenizer = self.config.make_tokenizer()
+        self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base)
+        self._engine = Engine(self.embeddings, self._graphs, self.config.overlap)
+        self._snapshots = Snapshots(self.path)
+        self._lock = WriterLock(self.path)
+        self._writer = Writer(self._catalogue, self.config, self.embeddings)
+        self._mutex = RLock()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        embeddings: Any = None,
+        related: Any = None,
+        distance: str = "rel-rwmd",
+        overlap: str | None = None,
+        tokenizer: Tokenizer | None = None,
+        on_empty: OnEmpty = "error",
+        keep: Keep = "copy",
+        overwrite: bool = False,
+    ) -> Index:
+        """Make an empty index in a new folder.
+
+        Parameters
+        ----------
+        path : the folder; it must not exist, or be an index that ``overwrite=True`` allows to be replaced.
+        embeddings : word vectors, their path, or None for the default ones.
+        related : r, the number of related words; or related words to start from, which may cover more than the
+            documents' words; None is r = 16 over the documents' words.
+        distance, overlap : what :meth:`search` uses unless told otherwise.
+        tokenizer : one of ``wordferry.text.make_tokenizer``; it is stored and used for documents and queries.
+        on_empty : documents without a known word: "error", "drop" (not stored), "keep" (at distance inf).
+        keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
+        """
+        create.create_folder(
+            Path(path),
+            given=embeddings,
+            related=related,
+            distance=distance,
+            overlap=overlap,
+            tokenizer=tokenizer,
+            on_empty=on_empty,
+            keep=keep,
+            overwrite=overwrite,
+        )
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None) -> Index:
+        """Open an index. ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved."""
+        return cls(path, embeddings=embeddings)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        with self._catalogue.reading() as connection:
+            return int(get_meta(connection, "state", self._catalogue.file)["documents"])
+
+    def __iter__(self) -> Iterator[Document]:
+        """All documents of one state, in the order in which they were added."""
+        with self._catalogue.reading() as connection:
+            for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
+                yield searching.document(checked_document(row, self._catalogue.file))
+
+    def __contains__(self, id: object) -> bool:
+        with self._catalogue.reading() as connection:
+            return connection.execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone() is not None
+
+    def __repr__(self) -> str:
+        return f"Index({str(self.path)!r}, {len(self)} documents, {self.config.distance})"
+
+    def ids(self) -> list[str]:
+        """The ids of all documents, in the order in which they were added."""
+        with self._catalogue.reading() as connection:
+            return [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]
+
+    def get(self, id: str) -> Document:
+        """One document by its id; NotFound when there is none."""
+        with self._catalogue.reading() as connection:
+            row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            raise NotFound(f"{self.path} has no document {id!r}.")
+        return searching.document(checked_document(row, self._catalogue.file))
+
+    def search(
+        self,
+        query: Any,
+        k: int = 10,
+        *,
+        distance: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        explain: bool = False,
+        rerank: str | None = None,
+        candidates: int | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """The k documents nearest to a query, or to each of several.
+
+        Parameters
+        ----------
+        query : a text (or a tuple of tokens) gives :class:`Hits`; a list of texts or token lists gives a list of them.
+        distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
+        filter : conditions on metadata, e.g. ``{"topic": "sport", "year": {"gte": 2001}}``, applied before the
+            nearest are chosen. Operators: eq, ne, in, gt, gte, lt, lte, exists.
+        explain : attach to every hit which word moved where.
+        rerank : a second distance, e.g. "wmd", that orders the ``candidates`` (default 10 k, at least 100) nearest by
+            ``distance``. Faster than searching by the second distance, and *not exact*: a document that the first
+            one does not rank among the candidates is missed. ``Hits.exact`` is False.
+        """
+        plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
+        queries, single = searching.queries(query)
+        bags = bow.bags(queries, self.embeddings.vocabulary, tokenizer=self.tokenizer)
+        with self.view() as (connection, snapshot):
+            found = searching.run(self, connection, snapshot, plan, queries, bags.matrix, threads, progress)
+        return found[0] if single else found
+
+    @contextmanager
+    def view(self) -> Iterator[tuple[sqlite3.Connection, Snapshot]]:
+        """One state of the index: a read transaction and the arrays that belong to it."""
+        missing: MissingFolder | None = None
+        seen = -1
+        for _ in range(_ATTEMPTS):
+            with ExitStack() as stack:
+                connection = stack.enter_context(self._catalogue.reading())
+                try:
+                    snapshot = self._snapshots.get(connection)
+                except MissingFolder as error:  # compacted away after this transaction began, or lost
+                    generation = get_meta(connection, "state", self._catalogue.file)["generation"]
+                    lost, seen, missing = generation == seen, generation, error
+                else:
+                    yield connection, snapshot
+                    return
+            if lost:
+                self._recover(missing)
+        raise with_remedy(FormatError(str(missing)))
+
+    def _recover(self, missing: MissingFolder) -> None:
+        """Make lost segments again from the texts, if nobody else is writing."""
+        try:
+            held = self._lock.held
+            logger.warning("%s The segments are made again from the texts.", missing)
+            self.compact(rebuild=True)
+            if not held:
+                self._lock.release()
+        except (LockedError, StorageError) as error:
+            raise with_remedy(FormatError(f"{missing} ({error})")) from error
+
+    @property
+    def engine(self) -> Engine:
+        """What searches snapshots."""
+        return self._engine
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def add(self, documents: Iterable[Any], *, progress: Progress | None = None) -> list[str]:
+        """Add documents, all or none; their ids, given or generated.
+
+        A document is a text, a list of tokens, a :class:`~wordferry.documents.Record`, or a mapping with ``text`` (or
+        ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are metadata too. An id
+        that exists is an error.
+        """
+        return self._store(documents, replace=False, progress=progress)
+
+    def upsert(self, documents: Iterable[Any], *, progress: Progress | None = None) -> list[str]:
+        """Add documents, all or none; one whose id exists replaces that document."""
+        return self._store(documents, replace=True, progress=progress)
+
+    def _store(self, documents: Iterable[Any], *, replace: bool, progress: Progress | None) -> list[str]:
+        total = len(documents) if isinstance(documents, Sized) else 0
+        with self._writing() as writer:
+            ids = writer.add(
+                entries(documents),
+                replace=replace,
+                report=lambda done: progress(done, max(total, done)) if progress is not None else None,
+            )
+            self._keep_graph(least=1000)
+        return ids
+
+    def delete(self, ids: Iterable[str] | str, *, missing_ok: bool = False) -> int:
+        """Delete documents by id, all or none; how many were deleted. An unknown id is NotFound unless allowed."""
+        wanted = [checked_id(id, "delete") for id in ([ids] if isinstance(ids, str | int) else ids)]
+        with self._writing() as writer:
+            return writer.delete(wanted, missing_ok=missing_ok)
+
+    def compact(self, *, rebuild: bool = False) -> None:
+        """Write the live documents into as few files as possible, and forget words that none of them has.
+
+        ``rebuild=True`` makes bags of words and related words again from the texts, e.g. after damage to their files.
+        """
+        with self._writing() as writer:
+            writer.compact(rebuild=rebuild)
+            self._keep_graph()
+            self._clean()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Writer]:
+        with self._mutex:
+            if self._catalogue.read_only:
+                raise read_only_error(self.path, PermissionError(30, "the folder is read-only"))
+            self._catalogue.check_use()
+            if self._lock.acquire():
+                self._clean()
+            yield self._writer
+
+    def _clean(self) -> None:
+        """Remove files that the catalogue does not list: left by a killed writer, or replaced."""
+        with self._catalogue.reading() as connection:
+            names = {row[0] for row in connection.execute("SELECT name FROM segments")}
+            graphs = [self.config.base, get_meta(connection, "graph", self._catalogue.file)]
+        remove_orphans(self.path / SEGMENTS, names)
+        remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
+
+    def _keep_graph(self, least: int = 1) -> None:
+        """Put the related words on the disk when the stored ones lack at least so many words (or a tenth)."""
+        if not find_distance(self.config.distance).needs_related:
+            return
+        with self._catalogue.reading() as connection:
+            state = get_meta(connection, "state", self._catalogue.file)
+            stored = get_meta(connection, "graph", self._catalogue.file)
+            count = connection.execute("SELECT count(*) FROM words").fetchone()[0]
+        covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
+        behind = count - covered
+        if behind == 0 or (least > 1 and behind < least and behind * 10 < count):
+            return
+        with self.view() as (_, snapshot):
+            related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)
+        record = self._graphs.save(related, snapshot.epoch)
+        with self._catalogue.writing() as connection:
+            state = get_meta(connection, "state", self._catalogue.file)
+            state["generation"] += 1
+            set_meta(connection, "graph", record)
+            set_meta(connection, "state", state)
+        self._clean()
+
+    # -- the rest ---------------------------------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """Sizes and counts of the index."""
+        with self.view() as (connection, snapshot):
+            return collect(self, connection, snapshot)
+
+    def verify(self) -> Verification:
+        """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""
+        return Checker(self._catalogue, self.config, self.embeddings, self._graphs).run()
+
+    def duplicates(
+        self,
+        threshold: float,
+        *,
+        distance: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Pair]:
+        """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held."""
+        if not isinstance(threshold, int | float) or not threshold >= 0:
+            raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
+        record = find_distance(distance or self.config.distance)
+        with self.view() as (connection, snapshot):
+            ids = searching.ids_of(connection, snapshot)
+            if len(ids) < 2:
+                return []
+            exact = self._engine.live_searcher(snapshot, record)
+            bounds = [self._engine.bound_searcher(snapshot, other, record) for other in bound_distances(record)]
+            matrix = self._live_matrix(snapshot)
+            blocks = close_pairs(exact, bounds, matrix, float(threshold), threads=threads, progress=progress)
+            pairs = [
+                Pair(ids[i], ids[j], float(d))
+                for block in blocks
+                for i, j, d in zip(*(column.tolist() for column in block), strict=True)
+            ]
+        return sorted(pairs, key=lambda pair: pair.distance)
+
+    def knn_graph(
+        self, k: int, *, distance: str | None = None, threads: int | None = None, progress: Progress | None = None
+    ) -> sp.csr_array:
+        """The k nearest other documents of each document, as a CSR matrix of distances; rows as :meth:`ids` says.
+
+        Made for scikit-learn (``metric="precomputed"``), UMAP and HDBSCAN. Zeros between equal documents are stored.
+        """
+        record = find_distance(distance or self.config.distance)
+        k = check_k(k)
+        with self.view() as (_, snapshot):
+            matrix = self._live_matrix(snapshot)
+            if matrix.shape[0] == 0:
+                return sp.csr_array((0, 0), dtype="float32")
+            searcher = self._engine.live_searcher(snapshot, record)
+            return neighbour_graph(searcher, matrix, k, threads=threads, progress=progress)
+
+    def _live_matrix(self, snapshot: Snapshot) -> sp.csr_array:
+        return matrix_of(snapshot.live_bags(), len(self.embeddings))
+
+    def close(self) -> None:
+        """Put what is only in memory on the disk, give the lock back, and close the files."""
+        with self._mutex:
+            try:
+                if self._lock.held and not self._catalogue.closed:
+                    self._keep_graph()
+            finally:
+                self._catalogue.close()
+                self._lock.release()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _read_config(connection: sqlite3.Connection, file: Path) -> Config:
+    values = get_meta(connection, "config", file)
+    if values is None:
+        raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
+    return Config.from_json(values)

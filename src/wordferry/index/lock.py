@@ -1,0 +1,132 @@
+"""One writer at a time, and never on a file system that cannot promise it."""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from wordferry.errors import LockedError, StorageError, Unsupported
+from wordferry.runtime import logger
+
+FILE = "lock"
+_REMOTE = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs")
+_CLUSTER = ("ceph", "lustre", "gfs", "gfs2", "ocfs2", "glusterfs", "beegfs", "gpfs")
+_MOUNTED = ("sshfs", "glusterfs", "ceph", "s3fs", "rclone", "gcsfuse", "davfs")
+NETWORK = frozenset([*_REMOTE, *_CLUSTER, *(f"fuse.{name}" for name in _MOUNTED)])
+DOUBTFUL = frozenset(["9p", "virtiofs", "drvfs", "vboxsf", "fuse.vmhgfs-fuse"])
+"""Folders shared with a host: safe when one machine uses them, which cannot be seen from here."""
+
+
+class WriterLock:
+    """An exclusive advisory lock on the index folder, held until :meth:`release` or the end of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._descriptor is not None
+
+    def acquire(self) -> bool:
+        """Take the lock; True when it was not held before. LockedError names whoever holds it."""
+        if self._descriptor is not None:
+            return False
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - a system without POSIX locks
+            raise Unsupported(
+                "Writing to an index needs POSIX file locks, which this system lacks; reading works."
+            ) from None
+        file = self._folder / FILE
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise read_only_error(self._folder, error) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            text = os.pread(descriptor, 4096, 0)
+            os.close(descriptor)
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise LockedError(
+                    f"{self._folder} is being written by {_holder(text)}. Only one writer is allowed: close that one "
+                    "(or wait), then try again. Reading and searching need no lock."
+                ) from None
+            raise StorageError(f"{file} cannot be locked: {error.strerror}.") from None
+        self._descriptor = descriptor
+        self._name_holder(descriptor)
+        return True
+
+    def _name_holder(self, descriptor: int) -> None:
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, text.encode("utf-8"), 0)
+        except OSError as error:
+            self.release()
+            raise StorageError(f"{self._folder / FILE} cannot be written: {error.strerror}.") from None
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it is not held."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.release()
+
+
+def _holder(text: bytes) -> str:
+    try:
+        facts: dict[str, Any] = json.loads(text)
+        return f"process {facts['pid']} on {facts['host']} since {facts['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def read_only_error(folder: Path, error: OSError) -> StorageError:
+    """The error for a folder that cannot be written."""
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StorageError(f"{folder} cannot be written: {error.strerror}. It can be opened for reading and search.")
+    return StorageError(f"{folder} cannot be written: {error.strerror}.")
+
+
+def file_system(path: Path, mounts: str = "/proc/self/mountinfo") -> str | None:
+    """The type of the file system that holds a path, where the system tells it."""
+    try:
+        with open(mounts, encoding="utf-8", errors="replace") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return None
+    place = os.path.realpath(path)
+    best, kind = -1, None
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        fields = left.split(" ")
+        if len(fields) < 5 or not right:
+            continue
+        mount = fields[4].encode().decode("unicode_escape")
+        inside = place == mount or place.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= best:
+            best, kind = len(mount), right.split(" ")[0]
+    return kind
+
+
+def refuse_network(path: Path, mounts: str = "/proc/self/mountinfo") -> None:
+    """Refuse a file system whose locks and shared memory do not work between machines."""
+    kind = file_system(path, mounts)
+    if kind in NETWORK:
+        raise Unsupported(
+            f"{path} is on a network file system ({kind}). The index needs file locks and shared memory that such "
+            "file systems do not give reliably, and could lose documents. Put it on a local disk; to share it, serve "
+            "it from the machine that holds it, or copy the closed folder."
+        )
+    if kind in DOUBTFUL:
+        logger.warning("%s is on a shared folder (%s): use the index from one machine only.", path, kind)

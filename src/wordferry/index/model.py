@@ -1,0 +1,172 @@
+"""What goes into an index and what comes out: documents, hits, and the checks on what a user hands in."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wordferry.documents import Record
+from wordferry.errors import InputError
+
+Scalar = str | int | float | bool | None
+_OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
+_INT64 = 1 << 63
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of an index."""
+
+    id: str
+    text: str | tuple[str, ...]
+    """The text, or its tokens when it was given as tokens."""
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Hit(Document):
+    """A document found by a search, and how far it is from the query."""
+
+    distance: float = math.inf
+    explanation: Any = None
+    """With ``explain=True``: which word moved where and what it cost."""
+
+
+class Hits(list[Hit]):
+    """The hits of one query, nearest first; ties go to the document that was added first.
+
+    ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
+    did not find. ``method`` says in words what was done.
+    """
+
+    def __init__(self, hits: Iterable[Hit] = (), *, method: str = "", exact: bool = True) -> None:
+        super().__init__(hits)
+        self.method = method
+        self.exact = exact
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checked document on its way into the catalogue."""
+
+    id: str | None
+    text: str
+    tokenized: bool
+    label: str | None
+    metadata: str
+    words: str | Sequence[str]
+
+
+def entries(documents: Any) -> Iterator[Entry]:
+    """Check documents as they come: texts, token lists, records, or mappings with a text."""
+    if isinstance(documents, str | Mapping | Record):
+        raise InputError("Expected a list of documents, got one document. Put it in a list: [document].")
+    if not isinstance(documents, Iterable):
+        raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
+    for number, document in enumerate(documents):
+        yield _entry(document, f"Document {number}")
+
+
+def _entry(document: Any, where: str) -> Entry:
+    if isinstance(document, Document):
+        document = Record(document.text, document.id, document.label, metadata=document.metadata)
+    if isinstance(document, Record):
+        metadata = dict(document.metadata)
+        if document.split is not None:
+            metadata.setdefault("split", document.split)
+        parts = (document.id, document.text, document.label, metadata)
+    elif isinstance(document, Mapping):
+        parts = _from_mapping(document, where)
+    else:
+        parts = (None, document, None, {})
+    given_id, words, label, metadata = parts
+    identifier = None if given_id is None else checked_id(given_id, where)
+    if identifier is not None:
+        where = f"{where} ({identifier!r})"
+    if label is not None and not isinstance(label, str):
+        raise InputError(f"{where}: the label must be a str, got {type(label).__name__}.")
+    text, tokenized = _checked_text(words, where)
+    _check_encodable(text if label is None else text + label, where)
+    return Entry(identifier, text, tokenized, label, checked_metadata(metadata, where), words)
+
+
+def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
+    if ("text" in document) == ("tokens" in document):
+        raise InputError(f"{where} must have either 'text' or 'tokens'; its keys are {sorted(map(str, document))}.")
+    words = document["text"] if "text" in document else document["tokens"]
+    given = document.get("metadata")
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{where}: metadata must be a flat object, got {type(given).__name__}.")
+    metadata = dict(given or {})
+    for key, value in document.items():
+        if key in _OWN_KEYS:
+            continue
+        if key in metadata:
+            raise InputError(f"{where}: {key!r} stands both beside the text and in its metadata.")
+        metadata[key] = value
+    return document.get("id"), words, document.get("label"), metadata
+
+
+def checked_id(value: Any, where: str) -> str:
+    """A document id: a str that is not empty; whole numbers are taken as their digits."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where}: an id is a str that is not empty, got {value!r}.")
+    _check_encodable(value, where)
+    return value
+
+
+def _checked_text(words: Any, where: str) -> tuple[str, bool]:
+    if isinstance(words, str):
+        return words, False
+    if isinstance(words, Sequence) and not isinstance(words, bytes):
+        for token in words:
+            if not isinstance(token, str):
+                raise InputError(f"{where}: tokens must be str, got {type(token).__name__} ({token!r}).")
+        return json.dumps(list(words), ensure_ascii=False), True
+    raise InputError(f"{where} must be a text, a list of tokens, a record or a mapping; got {type(words).__name__}.")
+
+
+def _check_encodable(text: str, where: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"{where} holds a character that is no valid Unicode: {error}.") from None
+
+
+def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
+    """Metadata as JSON text: a flat object of str, finite numbers of 64 bits, bool and None."""
+    if not metadata:
+        return "{}"
+    for key, value in metadata.items():
+        check_key(key, where)
+        if isinstance(value, bool | str) or value is None:
+            continue
+        if isinstance(value, int):
+            if -_INT64 <= value < _INT64:
+                continue
+            raise InputError(f"{where}: metadata {key!r} is {value}, which does not fit into 64 bits.")
+        if isinstance(value, float):
+            if math.isfinite(value):
+                continue
+            raise InputError(f"{where}: metadata {key!r} is {value}; numbers must be finite.")
+        raise InputError(
+            f"{where}: metadata {key!r} is a {type(value).__name__}; a value must be a str, number, bool or None."
+        )
+    text = json.dumps(dict(metadata), ensure_ascii=False)
+    _check_encodable(text, where)
+    return text
+
+
+def check_key(key: Any, where: str) -> None:
+    """A metadata key: a str without quotes, backslashes or control characters, so that a filter can name it."""
+    if not isinstance(key, str) or not key or '"' in key or "\\" in key or any(ord(c) < 32 for c in key):
+        raise InputError(
+            f"{where}: a metadata key is a str that is not empty, without quotes, backslashes or control "
+            f"characters; got {key!r}."
+        )

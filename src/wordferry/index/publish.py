@@ -1,0 +1,115 @@
+"""From the bags of one transaction to rows of the buffer or to new segments."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from wordferry.index import segments
+from wordferry.index.catalogue import FILE, checksum
+from wordferry.index.segments import Bags, Segment, join
+from wordferry.index.snapshot import read_buffer
+
+BUFFER = 1000
+"""Fewer new documents than this wait in the catalogue; more become a segment."""
+SEGMENT = 200_000
+"""Documents of the largest segment that is made."""
+
+
+class Publisher:
+    """Collects the bags of one transaction; what it has written is undone when the transaction fails."""
+
+    def __init__(self, folder: Path, vocabulary: str) -> None:
+        self._folder = folder
+        self._vocabulary = vocabulary
+        self._parts: list[Bags] = []
+        self._waiting = 0
+        self._written: list[str] = []
+        self._replaced: list[str] = []
+
+    def take(self, connection: sqlite3.Connection, bags: Bags) -> None:
+        """Accept bags whose numbers follow all earlier ones; a segment's worth is written at once."""
+        self._parts.append(bags)
+        self._waiting += len(bags)
+        if self._waiting >= SEGMENT:
+            self._write(connection)
+
+    def publish(self, connection: sqlite3.Connection) -> None:
+        """Put what is left where it belongs by its size."""
+        buffered = connection.execute("SELECT count(*) FROM buffer").fetchone()[0]
+        if self._waiting + buffered >= BUFFER:
+            self._write(connection)
+            return
+        for bags in self._parts:
+            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?)", _buffer_rows(bags))
+
+    def replace_all(self, connection: sqlite3.Connection, bags: Bags) -> None:
+        """Let these bags be all there is: compaction."""
+        self._replaced += [row[0] for row in connection.execute("SELECT name FROM segments")]
+        for table in ("segments", "buffer", "tombstones"):
+            connection.execute(f"DELETE FROM {table}")
+        self._store(connection, bags)
+
+    def undo(self) -> None:
+        """Remove the segments of a transaction that failed."""
+        for name in self._written:
+            shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
+
+    def remove_replaced(self) -> None:
+        """Remove segments that the committed transaction no longer lists; who has them mapped keeps them."""
+        for name in self._replaced:
+            shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
+
+    def _write(self, connection: sqlite3.Connection) -> None:
+        parts = [read_buffer(connection, self._folder / FILE), *self._parts]
+        connection.execute("DELETE FROM buffer")
+        size = sum(map(len, parts))
+        rows = connection.execute("SELECT * FROM segments ORDER BY first DESC").fetchall()
+        for row in rows:  # smaller segments before it are merged in, so that their number grows like a logarithm
+            last = Segment.from_row(row, self._folder / FILE)
+            if last.documents > size or size + last.documents > SEGMENT:
+                break
+            parts.insert(0, self._absorb(connection, last))
+            size += len(parts[0])
+        self._store(connection, join(parts))
+        self._parts, self._waiting = [], 0
+
+    def _absorb(self, connection: sqlite3.Connection, segment: Segment) -> Bags:
+        """The live rows of a segment that is to disappear."""
+        bags = live_rows(connection, segment, self._folder)
+        connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
+        connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (segment.first, segment.last))
+        self._replaced.append(segment.name)
+        return bags
+
+    def _store(self, connection: sqlite3.Connection, bags: Bags) -> None:
+        for start in range(0, len(bags), SEGMENT):
+            rows = np.arange(start, min(start + SEGMENT, len(bags)))
+            part = bags if len(rows) == len(bags) else bags.select(rows)
+            segment = segments.write(self._folder, part, self._vocabulary)
+            self._written.append(segment.name)
+            connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
+
+
+def live_rows(connection: sqlite3.Connection, segment: Segment, folder: Path) -> Bags:
+    """The rows of a segment that are not deleted."""
+    bags = segment.read(folder)
+    span = (segment.first, segment.last)
+    rows = connection.execute("SELECT number FROM tombstones WHERE number BETWEEN ? AND ?", span)
+    dead = np.array([row[0] for row in rows], dtype=np.int64)
+    if not len(dead):
+        return bags
+    return bags.select(np.flatnonzero(~np.isin(bags.numbers, dead, assume_unique=True)))
+
+
+def _buffer_rows(bags: Bags) -> list[tuple[int, bytes, bytes, int]]:
+    rows = []
+    for i, number in enumerate(bags.numbers.tolist()):
+        span = slice(bags.indptr[i], bags.indptr[i + 1])
+        words = bags.words[span].astype("<i4").tobytes()
+        counts = bags.counts[span].astype("<i4").tobytes()
+        rows.append((number, words, counts, checksum(number, words, counts)))
+    return rows

@@ -1,0 +1,205 @@
+"""A search from the query to the hits, inside one state of the index."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.distances import pairwise
+from wordferry.errors import InputError
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, checked_document, damaged
+from wordferry.index.config import Config
+from wordferry.index.filters import Condition, compile_filter
+from wordferry.index.model import Document, Hit, Hits
+from wordferry.index.segments import Bags, join
+from wordferry.index.snapshot import Snapshot, matrix_of
+from wordferry.measures import Distance, find_distance
+from wordferry.runtime import Progress
+from wordferry.search import check_k
+
+if TYPE_CHECKING:
+    from wordferry.index.index import Index
+
+_VARIABLES = 500
+_LEAST_CANDIDATES = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The checked options of a search."""
+
+    k: int
+    record: Distance
+    condition: Condition | None
+    explain: bool
+    rerank: Distance | None
+    candidates: int
+
+    @classmethod
+    def check(
+        cls,
+        config: Config,
+        k: int,
+        distance: str | None,
+        filter: Mapping[str, Any] | None,
+        explain: bool,
+        rerank: str | None,
+        candidates: int | None,
+    ) -> Plan:
+        """Names to records, and a message for what makes no sense."""
+        k = check_k(k)
+        record = find_distance(distance or config.distance)
+        second = None if rerank is None else find_distance(rerank)
+        if candidates is not None:
+            if second is None:
+                raise InputError("candidates= is the size of the first stage of a search with rerank=; pass both.")
+            if check_k(candidates) < k:
+                raise InputError(f"candidates must be at least k ({k}), got {candidates}.")
+        if second is not None and second.tfidf:
+            raise InputError(f"rerank={second.name!r} has no meaning: its weights belong to a whole collection.")
+        return cls(k, record, compile_filter(filter), explain, second, candidates or max(10 * k, _LEAST_CANDIDATES))
+
+
+def queries(query: Any) -> tuple[Sequence[Any], bool]:
+    """The queries of a call, and whether it was a single one: a text, or a tuple of tokens."""
+    if isinstance(query, str):
+        return [query], True
+    if isinstance(query, tuple) and query and all(isinstance(token, str) for token in query):
+        return [query], True
+    if isinstance(query, Sequence) and not isinstance(query, bytes):
+        return query, False
+    raise InputError(
+        f"A query is a text, a tuple of tokens, or a list of texts or of token lists; got {type(query).__name__}."
+    )
+
+
+def run(
+    index: Index,
+    connection: sqlite3.Connection,
+    snapshot: Snapshot,
+    plan: Plan,
+    asked: Sequence[Any],
+    matrix: sp.csr_array,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Hits]:
+    """The hits of every query."""
+    mask = snapshot.allowed(connection, plan.condition)
+    method = plan.record.name
+    if plan.rerank is not None:
+        method = f"{plan.candidates} candidates by {plan.record.name}, ordered by {plan.rerank.name}: not exact"
+    exact = plan.rerank is None
+    if not len(snapshot.numbers) or not matrix.shape[0] or (mask is not None and not mask.any()):
+        return [Hits(method=method, exact=exact) for _ in asked]
+    k = plan.k if plan.rerank is None else plan.candidates
+    near = index.engine.top_k(snapshot, matrix, k, plan.record, mask=mask, threads=threads, progress=progress)
+    if plan.rerank is not None:
+        near = _reranked(index, snapshot, plan, matrix, near, threads)
+    rows = _documents(index, connection, snapshot, near)
+    hits = [
+        Hits((_hit(rows[i], d) for i, d in zip(*row, strict=True) if i >= 0), method=method, exact=exact)
+        for row in zip(near.indices.tolist(), near.distances.tolist(), strict=True)
+    ]
+    if plan.explain:
+        hits = [_explained(index, snapshot, plan, one, found) for one, found in zip(asked, hits, strict=True)]
+    return hits
+
+
+def _documents(
+    index: Index, connection: sqlite3.Connection, snapshot: Snapshot, near: Neighbors
+) -> dict[int, tuple[Any, ...]]:
+    """The rows of the catalogue of all documents found, by their row in the snapshot."""
+    places = np.unique(near.indices[near.indices >= 0])
+    numbers = snapshot.numbers[places].tolist()
+    found: dict[int, tuple[Any, ...]] = {}
+    file = index.path / "catalogue.sqlite"
+    for start in range(0, len(numbers), _VARIABLES):
+        some = numbers[start : start + _VARIABLES]
+        marks = ",".join("?" * len(some))
+        for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number IN ({marks})", some):
+            found[row[0]] = checked_document(row, file)
+    for number in numbers:
+        if number not in found:
+            raise damaged(file, f"the document with number {number} (it is missing)")
+    return {place: found[number] for place, number in zip(places.tolist(), numbers, strict=True)}
+
+
+def document(row: tuple[Any, ...]) -> Document:
+    """A row of the catalogue as a document."""
+    text: str | tuple[str, ...] = tuple(json.loads(row[2])) if row[3] else row[2]
+    return Document(row[1], text, json.loads(row[5]), row[4])
+
+
+def _hit(row: tuple[Any, ...], distance: float) -> Hit:
+    found = document(row)
+    return Hit(found.id, found.text, found.metadata, found.label, distance)
+
+
+def _reranked(
+    index: Index, snapshot: Snapshot, plan: Plan, matrix: sp.csr_array, near: Neighbors, threads: int | None
+) -> Neighbors:
+    """The candidates in the order of the second distance."""
+    record = plan.rerank
+    assert record is not None
+    indices = np.full((len(near), plan.k), -1, dtype=np.int64)
+    distances = np.full((len(near), plan.k), np.inf, dtype=np.float32)
+    for q, row in enumerate(near.indices):
+        places = np.sort(row[row >= 0])
+        values = pairwise(
+            matrix[q : q + 1],
+            matrix_of(rows_of(snapshot, places), matrix.shape[1]),
+            record,
+            embeddings=index.embeddings,
+            related=index.engine.related(snapshot, record),
+            overlap=index.engine.overlap(record),
+            on_empty="keep",
+            threads=threads,
+        )[0]
+        order = np.argsort(values, kind="stable")[: plan.k]
+        indices[q, : len(order)] = places[order]
+        distances[q, : len(order)] = values[order]
+    return Neighbors(indices, distances)
+
+
+def rows_of(snapshot: Snapshot, places: Int64Array) -> Bags:
+    """The bags of some rows of a snapshot, given in rising order."""
+    parts = []
+    for part in snapshot.parts:
+        inside: BoolArray = (places >= part.span.start) & (places < part.span.stop)
+        parts.append(part.bags.select(places[inside] - part.start))
+    return join(parts)
+
+
+def _explained(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, hits: Hits) -> Hits:
+    """The same hits with explanations."""
+    explain: Any = import_module("wordferry.explain").explain
+    record = plan.rerank or plan.record
+    tokens = _tokens(index, asked)
+    explained = []
+    for hit in hits:
+        why = explain(
+            tokens,
+            _tokens(index, hit.text),
+            distance=record.name,
+            embeddings=index.embeddings,
+            related=index.engine.related(snapshot, record),
+        )
+        explained.append(Hit(hit.id, hit.text, hit.metadata, hit.label, hit.distance, why))
+    return Hits(explained, method=hits.method, exact=hits.exact)
+
+
+def _tokens(index: Index, text: str | Sequence[str]) -> list[str]:
+    return index.tokenizer(text) if isinstance(text, str) else list(text)
+
+
+def ids_of(connection: sqlite3.Connection, snapshot: Snapshot) -> list[str]:
+    """The ids of the living documents of a snapshot, by row."""
+    return [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]

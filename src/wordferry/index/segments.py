@@ -1,0 +1,170 @@
+"""Segments: bags of words of many documents in immutable, checksummed, memory-mapped files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry import storage
+from wordferry.arrays import Int32Array, Int64Array
+from wordferry.errors import FormatError, InputError, StorageError
+from wordferry.index.catalogue import checksum, damaged
+
+FOLDER = "segments"
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Bags of words of some documents: CSR over the rows of the embeddings, and the number of each document."""
+
+    indptr: Int64Array
+    words: Int32Array
+    counts: Int32Array
+    numbers: Int64Array
+
+    @property
+    def pairs(self) -> int:
+        return len(self.words)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def select(self, rows: Int64Array) -> Bags:
+        """Some rows, in the order given."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Bags(indptr, self.words[places], self.counts[places], self.numbers[rows])
+
+
+def join(parts: Sequence[Bags]) -> Bags:
+    """The rows of several bags, one after the other."""
+    parts = [part for part in parts if len(part)]
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(part.pairs for part in parts)])
+    ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+    none = np.zeros(0, dtype=np.int32)
+    return Bags(
+        np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
+        np.concatenate([none, *(part.words for part in parts)]),
+        np.concatenate([none, *(part.counts for part in parts)]),
+        np.concatenate([none.astype(np.int64), *(part.numbers for part in parts)]),
+    )
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A segment as the catalogue lists it."""
+
+    name: str
+    first: int
+    last: int
+    documents: int
+    pairs: int
+    manifest: str
+    """sha256 of the segment's manifest, which holds those of its files."""
+
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...], file: Path) -> Segment:
+        if checksum(*row[:6]) != row[6]:
+            raise damaged(file, f"the entry of segment {row[0]!r}")
+        return cls(*row[:6])
+
+    @cached_property
+    def row(self) -> tuple[Any, ...]:
+        values = (self.name, self.first, self.last, self.documents, self.pairs, self.manifest)
+        return (*values, checksum(*values))
+
+    def read(self, folder: Path) -> Bags:
+        """Map the arrays, after comparing every byte with its checksum."""
+        place = folder / FOLDER / self.name
+        try:
+            check_manifest(place, self.manifest)
+            arrays = storage.read_folder(place, "segment", verify=True).arrays
+        except MissingFolder:
+            raise
+        except FormatError as error:
+            raise with_remedy(error) from None
+        bags = Bags(arrays["indptr"], arrays["words"], arrays["counts"], arrays["numbers"])
+        if len(bags) != self.documents or bags.pairs != self.pairs:
+            raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
+        return bags
+
+
+def with_remedy(error: FormatError) -> FormatError:
+    """The same error, with what to do about files that can be made again from the catalogue."""
+    return FormatError(f"{error} The texts are safe in the catalogue: wordferry index compact --rebuild makes it anew.")
+
+
+def check_manifest(place: Path, digest: str) -> None:
+    """Refuse a folder whose manifest is missing or is not the one that was published."""
+    file = place / storage.MANIFEST
+    try:
+        found = storage.file_digest(file)
+    except FileNotFoundError:
+        raise MissingFolder(f"{file} is missing.") from None
+    except OSError as error:
+        raise StorageError(f"{file} cannot be read: {error.strerror}.") from None
+    if found != digest:
+        raise FormatError(f"{file} is damaged: its checksum differs from the catalogue.")
+
+
+class MissingFolder(FormatError):
+    """A folder that the catalogue lists is not there: compacted away a moment ago, or lost."""
+
+
+def write(folder: Path, bags: Bags, vocabulary: str) -> Segment:
+    """Put bags on the disk as a new segment; it counts for nothing until the catalogue lists it."""
+    name = f"{int(bags.numbers[0]):010d}-{secrets.token_hex(4)}"
+    place = folder / FOLDER / name
+    arrays: dict[str, Any] = {
+        "indptr": bags.indptr,
+        "words": bags.words,
+        "counts": bags.counts,
+        "numbers": bags.numbers,
+    }
+    write_folder(place, lambda: storage.write_folder(place, "segment", {"vocabulary": vocabulary}, arrays))
+    first, last = int(bags.numbers[0]), int(bags.numbers[-1])
+    return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
+
+
+def write_folder(place: Path, action: Any) -> None:
+    """Run a write, and turn what the disk says into an error that names the place."""
+    try:
+        action()
+    except InputError:
+        raise
+    except OSError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        reason = error.strerror or str(error)
+        hint = "the disk is full" if is_full(error, place) else reason
+        raise StorageError(f"{place} cannot be written: {hint}. Nothing of this call was stored.") from error
+
+
+def is_full(error: OSError, place: Path) -> bool:
+    """Whether a failed write was for want of space (NumPy does not pass the number of the error on)."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return True
+    try:
+        facts = os.statvfs(place.parent)
+    except OSError:
+        return False
+    return error.errno is None and facts.f_bavail * facts.f_frsize < 1 << 20
+
+
+def remove_orphans(folder: Path, kept: set[str]) -> None:
+    """Remove what a killed writer left: folders that the catalogue does not list. Only for the holder of the lock."""
+    if folder.is_dir():
+        for entry in folder.iterdir():
+            if entry.is_dir() and entry.name not in kept:
+                shutil.rmtree(entry, ignore_errors=True)

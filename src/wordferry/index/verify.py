@@ -1,0 +1,184 @@
+"""Checking an index byte by byte: the catalogue, the segments, the related words, the vectors, and that they agree."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry import storage
+from wordferry.arrays import Int64Array
+from wordferry.embeddings import Embeddings
+from wordferry.errors import FormatError, WordferryError
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, document_checksum, get_meta, translate
+from wordferry.index.config import COPY, Config
+from wordferry.index.graph import Graphs
+from wordferry.index.segments import Bags, Segment, check_manifest, join
+from wordferry.index.snapshot import read_buffer
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared and found right."""
+
+    documents: int
+    segments: int
+    pairs: int
+    words: int
+    graph_words: int
+    bytes: int
+    """Of all files of the index."""
+
+
+@dataclass
+class Checker:
+    """Runs the checks and collects what is wrong."""
+
+    catalogue: Catalogue
+    config: Config
+    embeddings: Embeddings
+    graphs: Graphs
+    problems: list[str] = field(default_factory=list)
+
+    def run(self) -> Verification:
+        """All checks; FormatError lists everything that is wrong."""
+        found: Verification | None = None
+        with self.catalogue.reading() as connection:
+            try:
+                found = self._check_all(connection)
+            except sqlite3.Error as error:
+                self.problems.append(str(translate(error, self.catalogue.file)))
+        if self.problems or found is None:
+            raise FormatError("The index is damaged. " + " | ".join(self.problems))
+        return found
+
+    def _check_all(self, connection: sqlite3.Connection) -> Verification:
+        file = self.catalogue.file
+        for (line,) in connection.execute("PRAGMA integrity_check"):
+            if line != "ok":
+                self._wrong(f"{file}: {line}.")
+        self._check_meta(connection)
+        numbers = self._check_documents(connection)
+        parts = self._check_segments(connection)
+        buffer = self._attempt(lambda: read_buffer(connection, file)) or join([])
+        segmented = join(parts)
+        everything = join([segmented, buffer])
+        dead = _column(connection, "SELECT number FROM tombstones ORDER BY number")
+        self._check_rows(numbers, segmented.numbers, buffer.numbers, dead)
+        words = self._check_words(connection, everything)
+        covered = self._check_graph(connection, words)
+        self._check_embeddings()
+        state = self._attempt(lambda: get_meta(connection, "state", file)) or {}
+        if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
+            self._wrong(f"{file}: the number of documents is {len(numbers)}, the state says {state['documents']}.")
+        size = folder_bytes(self.catalogue.folder)
+        return Verification(len(numbers), len(parts), everything.pairs, len(words), covered, size)
+
+    def _wrong(self, text: str) -> None:
+        self.problems.append(text)
+
+    def _attempt(self, action: Callable[[], Any]) -> Any:
+        """The result, or None with the error noted."""
+        try:
+            return action()
+        except (WordferryError, OSError, ValueError, KeyError, TypeError) as error:
+            self._wrong(str(error))
+            return None
+
+    def _check_meta(self, connection: sqlite3.Connection) -> None:
+        for key, value, stored in connection.execute("SELECT key, value, checksum FROM meta"):
+            if checksum(key, value) != stored:
+                self._wrong(f"{self.catalogue.file} is damaged: the entry {key!r} does not match its checksum.")
+        missing = {"config", "state"} - {row[0] for row in connection.execute("SELECT key FROM meta")}
+        if missing:
+            self._wrong(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
+
+    def _check_documents(self, connection: sqlite3.Connection) -> Int64Array:
+        numbers = []
+        for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
+            numbers.append(row[0])
+            if document_checksum(row) != row[8]:
+                self._wrong(f"{self.catalogue.file} is damaged: document {row[1]!r} does not match its checksum.")
+            else:
+                self._attempt(lambda: json.loads(row[5]))  # noqa: B023 - called at once
+        return np.array(numbers, dtype=np.int64)
+
+    def _check_segments(self, connection: sqlite3.Connection) -> list[Bags]:
+        parts = []
+        for row in connection.execute("SELECT * FROM segments ORDER BY first"):
+            segment = self._attempt(lambda: Segment.from_row(row, self.catalogue.file))  # noqa: B023
+            bags = self._attempt(lambda: segment.read(self.catalogue.folder)) if segment else None  # noqa: B023
+            if bags is None:
+                continue
+            parts.append(bags)
+            if bags.numbers[0] != segment.first or bags.numbers[-1] != segment.last:
+                self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
+        return parts
+
+    def _check_rows(self, documents: Int64Array, segmented: Int64Array, buffered: Int64Array, dead: Int64Array) -> None:
+        """Every document has exactly one bag, and every bag that is not deleted has its document."""
+        file = self.catalogue.file
+        if not np.isin(dead, segmented).all():
+            self._wrong(f"{file}: documents are marked deleted that no segment holds.")
+        live = np.concatenate([segmented[~np.isin(segmented, dead)], buffered])
+        if np.any(np.diff(live) <= 0):
+            self._wrong(f"{file}: the documents of segments and buffer are not in order.")
+        if not np.array_equal(live, documents):
+            lost = len(np.setdiff1d(documents, live))
+            extra = len(np.setdiff1d(live, documents))
+            self._wrong(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
+
+    def _check_words(self, connection: sqlite3.Connection, bags: Bags) -> Int64Array:
+        rows = connection.execute("SELECT number, id, word FROM words ORDER BY number").fetchall()
+        vocabulary, file = self.embeddings.vocabulary, self.catalogue.file
+        for place, (number, word_id, word) in enumerate(rows):
+            if number != place or not 0 <= word_id < len(vocabulary) or vocabulary[word_id] != word:
+                self._wrong(f"{file}: the entry of word {number} ({word!r}) is damaged.")
+                return np.zeros(0, dtype=np.int64)
+        ids = np.array([row[1] for row in rows], dtype=np.int64)
+        if len(np.unique(ids)) != len(ids):
+            self._wrong(f"{file}: a word has two entries.")
+        if bags.pairs and (bags.words.min() < 0 or bags.words.max() >= len(vocabulary)):
+            self._wrong(f"{self.catalogue.folder}: a bag of words names a word that does not exist.")
+        elif not np.isin(np.unique(bags.words), ids).all():
+            self._wrong(f"{file}: documents have words that are not listed.")
+        return ids
+
+    def _check_graph(self, connection: sqlite3.Connection, words: Int64Array) -> int:
+        state = self._attempt(lambda: get_meta(connection, "state", self.catalogue.file)) or {"epoch": -1}
+        stored = self._attempt(lambda: get_meta(connection, "graph", self.catalogue.file))
+        covered = 0
+        for record in (self.config.base, stored):
+            current = record is not None and (record is self.config.base or record["epoch"] == state["epoch"])
+            if record is not None and current and record["words"] <= len(words):
+                related = self._attempt(lambda: self.graphs.load(record, words[: record["words"]]))  # noqa: B023
+                covered = record["words"] if related is not None else covered
+        return int(covered)
+
+    def _check_embeddings(self) -> None:
+        if self.config.keep == "copy":
+            place = self.catalogue.folder / COPY
+            self._attempt(lambda: check_manifest(place, str(self.config.manifest)))
+            self._attempt(lambda: storage.verify_folder(place))
+        elif self.embeddings.fingerprint != self.config.fingerprint:
+            self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
+
+
+def _column(connection: sqlite3.Connection, statement: str) -> Int64Array:
+    return np.array([row[0] for row in connection.execute(statement)], dtype=np.int64)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    total = 0
+    for file in folder.rglob("*"):
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:  # removed by a writer in this moment
+            continue
+    return total

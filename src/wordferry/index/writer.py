@@ -1,0 +1,247 @@
+"""Changing an index: every call is one transaction, published after its segments are safely on the disk."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from wordferry import bow
+from wordferry.arrays import BoolArray, Int32Array, Int64Array
+from wordferry.embeddings import Embeddings
+from wordferry.errors import InputError, NotFound
+from wordferry.index.catalogue import (
+    DOCUMENT_COLUMNS,
+    Catalogue,
+    checked_document,
+    document_checksum,
+    get_meta,
+    set_meta,
+)
+from wordferry.index.config import Config
+from wordferry.index.model import Entry
+from wordferry.index.publish import Publisher, live_rows
+from wordferry.index.segments import Bags, Segment, join
+from wordferry.index.snapshot import read_buffer
+
+CHUNK = 4096
+State = dict[str, Any]
+Connection = sqlite3.Connection
+
+
+class Writer:
+    """The one who holds the lock: adds, deletes and compacts."""
+
+    def __init__(self, catalogue: Catalogue, config: Config, embeddings: Embeddings) -> None:
+        self._catalogue = catalogue
+        self._config = config
+        self._embeddings = embeddings
+        self._tokenizer = config.make_tokenizer()
+        self._have: tuple[int, BoolArray] | None = None
+
+    def add(self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object]) -> list[str]:
+        """Store documents, all of them or none; their ids."""
+        ids: list[str] = []
+        seen: set[str] = set()
+
+        def action(connection: Connection, state: State, publisher: Publisher) -> None:
+            source = iter(entries)
+            done = 0
+            while chunk := list(islice(source, CHUNK)):
+                _refuse_twice(chunk, seen, done)
+                stored, bags = self._insert(connection, state, chunk, done, replace, seen)
+                ids.extend(stored)
+                publisher.take(connection, bags)
+                done += len(chunk)
+                report(done)
+            publisher.publish(connection)
+
+        self._transact(action)
+        return ids
+
+    def delete(self, ids: list[str], *, missing_ok: bool) -> int:
+        """Delete documents, all of them or none; how many there were."""
+        count = 0
+
+        def action(connection: Connection, state: State, _: Publisher) -> None:
+            nonlocal count
+            for identifier in dict.fromkeys(ids):
+                if self._remove(connection, state, identifier):
+                    count += 1
+                elif not missing_ok:
+                    raise NotFound(f"{self._catalogue.folder} has no document {identifier!r}. Nothing was deleted.")
+
+        self._transact(action)
+        return count
+
+    def compact(self, *, rebuild: bool) -> None:
+        """Write all live documents into as few segments as possible, and drop words that none of them has."""
+
+        def action(connection: Connection, state: State, publisher: Publisher) -> None:
+            bags = self._encode_all(connection) if rebuild else self._live(connection)
+            publisher.replace_all(connection, bags)
+            self._note_words(connection, bags.words)
+            self._shrink_words(connection, state, bags.words, renumber=rebuild)
+
+        self._transact(action)
+        self._have = None
+        self._catalogue.vacuum()
+
+    def _transact(self, action: Callable[[Connection, State, Publisher], None]) -> None:
+        publisher = Publisher(self._catalogue.folder, self._config.vocabulary)
+        try:
+            with self._catalogue.writing() as connection:
+                state: State = get_meta(connection, "state", self._catalogue.file)
+                self._load_words(connection, state)
+                action(connection, state, publisher)
+                state["generation"] += 1
+                set_meta(connection, "state", state)
+        except BaseException:
+            self._have = None
+            publisher.undo()
+            raise
+        if self._have is not None:
+            self._have = state["generation"], self._have[1]
+        publisher.remove_replaced()
+
+    def _load_words(self, connection: Connection, state: State) -> None:
+        if self._have is None or self._have[0] != state["generation"]:
+            have = np.zeros(len(self._embeddings), dtype=bool)
+            have[[row[0] for row in connection.execute("SELECT id FROM words")]] = True
+            self._have = state["generation"], have
+
+    def _insert(
+        self, connection: Connection, state: State, chunk: list[Entry], offset: int, replace: bool, seen: set[str]
+    ) -> tuple[list[str], Bags]:
+        """Documents and words of a chunk into the catalogue; the ids stored, and the bags for the publisher."""
+        found = bow.bags(
+            (e.words for e in chunk), self._embeddings.vocabulary, tokenizer=self._tokenizer, on_empty="keep"
+        )
+        matrix, kept = found.matrix, np.arange(len(chunk))
+        empty = np.diff(matrix.indptr) == 0
+        if empty.any() and self._config.on_empty == "error":
+            self._refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
+        if empty.any() and self._config.on_empty == "drop":
+            matrix, kept = matrix[~empty], np.flatnonzero(~empty)
+        first = state["next_number"]
+        rows = []
+        for number, place in enumerate(kept.tolist(), start=first):
+            entry = chunk[place]
+            identifier = self._claim(connection, state, entry.id, number, replace, seen)
+            row = (
+                *(number, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata),
+                *(int(found.tokens[place]), int(found.known[place])),
+            )
+            rows.append((*row, document_checksum(row)))
+        connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        state["next_number"] += len(rows)
+        state["documents"] += len(rows)
+        bags = Bags(
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32, copy=False),
+            matrix.data.astype(np.int32, copy=False),
+            np.arange(first, first + len(rows), dtype=np.int64),
+        )
+        self._note_words(connection, bags.words)
+        return [row[1] for row in rows], bags
+
+    def _claim(
+        self, connection: Connection, state: State, given: str | None, number: int, replace: bool, seen: set[str]
+    ) -> str:
+        """The id a new document gets; one that exists is refused, or its document replaced."""
+        if given is None:
+            given = f"doc-{number}"
+            while given in seen or _exists(connection, given):
+                given += "-new"
+            seen.add(given)
+        elif replace:
+            self._remove(connection, state, given)
+        elif _exists(connection, given):
+            raise InputError(
+                f"{self._catalogue.folder} has a document {given!r} already. Nothing was added. Use upsert to replace "
+                "documents that exist."
+            )
+        return given
+
+    def _remove(self, connection: Connection, state: State, identifier: str) -> bool:
+        row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+        if row is None:
+            return False
+        connection.execute("DELETE FROM documents WHERE number = ?", row)
+        if connection.execute("DELETE FROM buffer WHERE number = ?", row).rowcount == 0:
+            connection.execute("INSERT INTO tombstones VALUES(?)", row)
+        state["documents"] -= 1
+        return True
+
+    def _refuse_empty(self, chunk: list[Entry], offset: int, place: int) -> None:
+        entry = chunk[place]
+        tokens = self._tokenizer(entry.words) if isinstance(entry.words, str) else entry.words
+        error = bow.empty_document_error(offset + place, tokens)
+        name = "" if entry.id is None else f"The id is {entry.id!r}. "
+        raise type(error)(f"{error} {name}Nothing was added; on_empty= is chosen when the index is created.")
+
+    def _note_words(self, connection: Connection, words: Int32Array) -> None:
+        """Number words that no document had before, in the order in which they come."""
+        assert self._have is not None
+        have = self._have[1]
+        new = list(dict.fromkeys(words[~have[words]].tolist()))
+        if not new:
+            return
+        count = connection.execute("SELECT count(*) FROM words").fetchone()[0]
+        connection.executemany("INSERT INTO words VALUES(?, ?, ?)", self._word_rows(new, count))
+        have[new] = True
+
+    def _word_rows(self, ids: list[int], start: int) -> Iterator[tuple[int, int, str]]:
+        vocabulary = self._embeddings.vocabulary
+        return ((number, i, vocabulary[i]) for number, i in enumerate(ids, start=start))
+
+    def _shrink_words(self, connection: Connection, state: State, used: Int32Array, *, renumber: bool) -> None:
+        """Forget words that no document has; the words of a graph given at creation stay."""
+        current: Int64Array = np.array(
+            [row[0] for row in connection.execute("SELECT id FROM words ORDER BY number")], dtype=np.int64
+        )
+        keep = np.zeros(len(self._embeddings), dtype=bool)
+        keep[used] = True
+        if self._config.base is not None:
+            keep[current[: self._config.base["words"]]] = True
+        kept = current[keep[current]]
+        if len(kept) == len(current) and not renumber:
+            return
+        connection.execute("DELETE FROM words")
+        connection.executemany("INSERT INTO words VALUES(?, ?, ?)", self._word_rows(kept.tolist(), 0))
+        state["epoch"] += 1
+        connection.execute("DELETE FROM meta WHERE key = 'graph'")
+
+    def _live(self, connection: Connection) -> Bags:
+        file, folder = self._catalogue.file, self._catalogue.folder
+        rows = connection.execute("SELECT * FROM segments ORDER BY first").fetchall()
+        parts = [live_rows(connection, Segment.from_row(row, file), folder) for row in rows]
+        return join([*parts, read_buffer(connection, file)])
+
+    def _encode_all(self, connection: Connection) -> Bags:
+        """The bags of all documents, made again from their texts."""
+        cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
+        parts: list[Bags] = []
+        while rows := [checked_document(row, self._catalogue.file) for row in cursor.fetchmany(CHUNK)]:
+            texts = (json.loads(row[2]) if row[3] else row[2] for row in rows)
+            matrix = bow.encode(texts, self._embeddings, tokenizer=self._tokenizer, on_empty="keep")
+            numbers = np.array([row[0] for row in rows], dtype=np.int64)
+            parts.append(Bags(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, numbers))
+        return join(parts)
+
+
+def _exists(connection: Connection, identifier: str) -> bool:
+    return connection.execute("SELECT 1 FROM documents WHERE id = ?", (identifier,)).fetchone() is not None
+
+
+def _refuse_twice(chunk: list[Entry], seen: set[str], offset: int) -> None:
+    for place, entry in enumerate(chunk, start=offset):
+        if entry.id is None:
+            continue
+        if entry.id in seen:
+            raise InputError(f"Document {place}: the id {entry.id!r} stands twice in this call. Nothing was added.")
+        seen.add(entry.id)

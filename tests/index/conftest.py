@@ -1,0 +1,32 @@
+"""Fixtures of the index tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordferry
+from tests.index import collection
+from wordferry.index import Index
+
+
+@pytest.fixture(scope="session")
+def emb() -> wordferry.Embeddings:
+    return collection.embeddings()
+
+
+@pytest.fixture
+def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., Index]]:
+    """Makes indexes in a temporary folder and closes them."""
+    made: list[Index] = []
+
+    def build(name: str = "index", **options: Any) -> Index:
+        made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **options}))
+        return made[-1]
+
+    yield build
+    for index in made:
+        index.close()
