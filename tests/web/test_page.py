@@ -92,7 +92,7 @@ def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
     distances = [float(text) for text in page.locator(".hit .number").all_inner_texts()]
     assert distances == sorted(distances)
     page.locator("#hits .hit").first.click()
-    page.wait_for_selector(".flow")
+    page.wait_for_selector(".flow", state="attached")
     first = check_picture(page)
     assert first == pytest.approx(distances[0], abs=1e-4)
 
@@ -100,7 +100,7 @@ def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
     assert max(thick)[1] == max(width for _, width in thick)
     flows = page.eval_on_selector_all(".flow", "n => n.map(x => x.dataset.source + '>' + x.dataset.target).sort()")
     page.select_option("#distance", "wmd")
-    page.wait_for_function("document.querySelector('.total').textContent.includes(' wmd')")
+    page.wait_for_selector('#value[data-distance="wmd"]')
     second = check_picture(page)
     assert second != pytest.approx(first, abs=1e-4)
     assert flows != page.eval_on_selector_all(
@@ -112,21 +112,21 @@ def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
 
     again = Visit(browser, address)
     again.page.goto(link)
-    again.page.wait_for_selector(".flow")
+    again.page.wait_for_selector(".flow", state="attached")
     assert check_picture(again.page) == pytest.approx(second, abs=1e-4)
     assert again.page.input_value("#query") == QUERY
     assert again.page.input_value("#distance") == "wmd"
     again.page.keyboard.press("Escape")
     again.page.wait_for_selector("#detail", state="hidden")
     again.page.go_back()
-    again.page.wait_for_selector(".flow")
+    again.page.wait_for_selector(".flow", state="attached")
     again.end()
 
 
 def test_hover_and_related_words(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
     page = visit.open(q=QUERY, id="computing-01", distance="rel-wmd")
-    page.wait_for_selector(".flow")
+    page.wait_for_selector(".flow", state="attached")
     word = page.locator('text.word[data-side="source"]').first
     name = word.get_attribute("data-word")
     word.hover()
@@ -156,7 +156,7 @@ def test_compare(browser: Any, address: str) -> None:
     )
     assert float(values["rwmd"]) <= float(values["wmd"]) + 1e-4
     page.reload()
-    page.wait_for_selector(".flow")
+    page.wait_for_selector(".flow", state="attached")
     assert page.input_value("#text-b") == "The president greets the press in Chicago"
     visit.end()
 
@@ -170,7 +170,7 @@ def test_keyboard_only(browser: Any, address: str) -> None:
     page.keyboard.press("ArrowDown")
     assert page.evaluate("[...document.querySelectorAll('.hit')].indexOf(document.activeElement)") == 1
     page.keyboard.press("Enter")
-    page.wait_for_selector(".flow")
+    page.wait_for_selector(".flow", state="attached")
     check_picture(page)
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.className") == "hit"
@@ -183,7 +183,8 @@ def test_documents_cannot_run(browser: Any, address: str) -> None:
     """A document full of tags is shown as text."""
     visit = Visit(browser, address)
     page = visit.open(q="volunteers repair software", id="script/<b>")
-    page.wait_for_selector(".flow")
+    page.wait_for_selector(".flow", state="attached")
+    page.wait_for_selector("#hits .hit")
     assert page.title() == "wordferry"
     assert page.locator("#hits script, #hits i:not(.bar i), #detail img, #detail script").count() == 0
     assert "<script>" in page.inner_text("#detail")
@@ -195,9 +196,9 @@ def test_messages(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
     page = visit.open()
     page.fill("#query", "xyzzyq")
-    page.wait_for_function("document.querySelector('#status').textContent.includes('no known word')")
+    playwright.expect(page.locator("#status")).to_contain_text("no known word")
     page.fill("#query", "software xyzzyq")
-    page.wait_for_function("document.querySelector('#status').textContent.includes('No vector for: xyzzyq')")
+    playwright.expect(page.locator("#status")).to_contain_text("No vector for: xyzzyq")
     visit.errors = [text for text in visit.errors if "422" not in text]  # the browser's own note of the refusal
     visit.end()
 
@@ -210,7 +211,7 @@ def test_fits(browser: Any, address: str, tmp_path: Path, name: str, width: int,
     """Nothing sticks out to the right. WORDFERRY_SCREENSHOTS names a folder that keeps what was seen."""
     visit = Visit(browser, address, width, height, color_scheme=scheme)
     page = visit.open(q=QUERY, id="computing-01", distance="rel-rwmd")
-    page.wait_for_selector(".flow")
+    page.wait_for_selector(".flow", state="attached")
     page.wait_for_selector("#hits .hit")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")

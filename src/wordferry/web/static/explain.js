@@ -40,7 +40,7 @@ function total(answer, sum) {
     el("span", {}, "costs of ", el("b", {}, String(answer.flows.length)), " flows: Σ mass × distance = "),
     el("output", { id: "sum", "data-value": sum }, shown(sum)),
     el("span", { class: same ? "equal" : "unequal" }, same ? " = " : " ≠ "),
-    el("output", { id: "value", "data-value": answer.value }, shown(answer.value)),
+    el("output", { id: "value", "data-value": answer.value, "data-distance": answer.distance }, shown(answer.value)),
     el("span", {}, ` ${answer.distance}`),
     el("span", { class: "quiet" }, answer.direction ? ` · ${answer.direction}` : ""));
 }

@@ -3,21 +3,26 @@
 import { colour, farthest } from "./colour.js";
 import { shown, svg } from "./dom.js";
 
-const ROW = 24;
-const GAP = 6;
+const ROW = 20; // the least height of a word's row
+const GAP = 3;
 
-/** Stack words from top to bottom; each is as high as its mass needs. */
-function stack(words, scale) {
-  let top = 8;
+/** Stack words from top to bottom; each is as high as its mass needs, and the shorter side spreads its gaps. */
+function stack(words, scale, height) {
+  const heights = words.map(([, mass]) => Math.max(ROW, mass * scale));
+  const free = height - heights.reduce((sum, one) => sum + one, 0);
+  const gap = Math.min(free / Math.max(1, words.length), 40);
+  let top = (height - (height - free + gap * (words.length - 1))) / 2;
   const places = new Map();
-  for (const [word, mass] of words) {
-    const height = Math.max(2, mass * scale);
-    const room = Math.max(ROW, height);
-    places.set(word, { top: top + (room - height) / 2, middle: top + room / 2, height, used: 0 });
-    top += room + GAP;
-  }
-  return { places, bottom: top };
+  words.forEach(([word, mass], i) => {
+    const own = Math.max(1, mass * scale);
+    places.set(word, { top: top + (heights[i] - own) / 2, middle: top + heights[i] / 2, used: 0 });
+    top += heights[i] + gap;
+  });
+  return places;
 }
+
+/** The height a side needs. */
+const needed = (words, scale) => words.reduce((sum, [, mass]) => sum + Math.max(ROW, mass * scale) + GAP, GAP);
 
 /** Words of one side with the mass that flows, in the given order of flows. */
 function massOf(flows, side) {
@@ -47,19 +52,19 @@ export function drawFlows(answer, width, touch, choose) {
   const flows = answer.flows.filter((flow) => flow.mass > 0);
   const { left, right } = order(flows);
   const rows = Math.max(left.length, right.length, 1);
-  const scale = Math.max(160, rows * ROW * 0.8);
-  const a = stack(left, scale);
-  const b = stack(right, scale);
-  const height = Math.max(a.bottom, b.bottom);
+  const scale = Math.min(Math.max(120, rows * ROW * 0.6), 420); // pixels of all the mass
+  const height = Math.max(needed(left, scale), needed(right, scale));
+  const a = stack(left, scale, height);
+  const b = stack(right, scale, height);
   const edge = Math.min(170, width * 0.3);
   const picture = svg("svg", { class: "flows", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Flows between the words" });
   const far = farthest(answer.distance, answer.c_max);
   const bands = svg("g", { fill: "none" });
-  const sorted = [...flows].sort((x, y) => b.places.get(x.target).middle - b.places.get(y.target).middle);
-  for (const flow of sorted) bands.append(band(flow, a.places.get(flow.source), b.places.get(flow.target), edge, width - edge, scale, far, touch));
+  const sorted = [...flows].sort((x, y) => b.get(x.target).middle - b.get(y.target).middle);
+  for (const flow of sorted) bands.append(band(flow, a.get(flow.source), b.get(flow.target), edge, width - edge, scale, far, touch));
   picture.append(bands);
-  for (const [word] of left) picture.append(label(word, "source", a.places.get(word), edge - 10, "end", touch, choose));
-  for (const [word] of right) picture.append(label(word, "target", b.places.get(word), width - edge + 10, "start", touch, choose));
+  for (const [word] of left) picture.append(label(word, "source", a.get(word), edge - 10, "end", touch, choose));
+  for (const [word] of right) picture.append(label(word, "target", b.get(word), width - edge + 10, "start", touch, choose));
   return picture;
 }
 
@@ -71,7 +76,7 @@ function band(flow, from, to, x0, x1, scale, far, touch) {
   to.used += thickness;
   const middle = (x0 + x1) / 2;
   const path = svg("path", {
-    class: "flow",
+    class: flow.related === false ? "flow unrelated" : "flow",
     d: `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`,
     stroke: colour(flow.distance / far),
     "stroke-width": thickness.toFixed(2),

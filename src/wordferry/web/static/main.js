@@ -53,8 +53,14 @@ async function openHit(id, push) {
   state.id = id;
   address.write(state, push);
   markOpen(id);
-  await runExplain({ text: state.q.trim() }, { id }, ["Your text", id], "status");
+  await runExplain({ text: state.q.trim() }, { id }, ["Your text", titleOf(id)], "status");
   if (push) byId("detail").focus({ preventScroll: matchMedia("(min-width: 60rem)").matches });
+}
+
+/** A hit's title and id, or its id alone while it is not in the list. */
+function titleOf(id) {
+  const hit = document.querySelector(`#hits .hit[data-id="${CSS.escape(id)}"] strong`);
+  return hit && hit.textContent !== id ? `${hit.textContent} (${id})` : id;
 }
 
 function closeDetail() {
@@ -114,7 +120,8 @@ async function show() {
     return;
   }
   if (!state.id) byId("detail").hidden = true;
-  await Promise.all([runSearch(), state.id && state.q.trim() ? openHit(state.id, false) : null]);
+  await runSearch();
+  if (state.id && state.q.trim()) await openHit(state.id, false);
 }
 
 function switchView(view) {
