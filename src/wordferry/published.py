@@ -331,20 +331,3 @@ def read_pairs(path: str | os.PathLike[str], documents: str | os.PathLike[str] |
         second.append(b)
         ratings.append(float(row["score"]))
     return RatedPairs(Path(path).parent.name or Path(path).name, tuple(first), tuple(second), tuple(ratings))
-
-
-def read_vectors(path: str | os.PathLike[str]) -> Embeddings:
-    """Read ``NAME.npz`` (``vectors``, or ``vectors_q`` times ``scale``) with its ``NAME.vocab.txt.gz``."""
-    file = Path(path)
-    words_file = file.with_name(file.name.removesuffix(".npz") + ".vocab.txt.gz")
-    if not file.is_file() or not words_file.is_file():
-        raise NotFound(f"Expected {file} and {words_file.name} beside it.")
-    with np.load(file, allow_pickle=False) as arrays:
-        if "vectors" in arrays:
-            matrix = arrays["vectors"].astype(np.float32)
-        elif {"vectors_q", "scale"} <= set(arrays.files):
-            matrix = arrays["vectors_q"].astype(np.float32) * arrays["scale"].reshape(-1, 1).astype(np.float32)
-        else:
-            raise FormatError(f"{file}: expected 'vectors', or 'vectors_q' and 'scale'; found {arrays.files}.")
-    words = gzip.decompress(words_file.read_bytes()).decode("utf-8").rstrip("\n").split("\n")
-    return Embeddings(words, matrix)

@@ -54,8 +54,13 @@ app = typer.Typer(
 )
 
 # Each module has a function register(app). Heavy imports stay inside the commands.
+# One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
     "embeddings",
+    "classify",
+    "triplets",
+    "agreement",
+    "reproduce",
     "serve",
 )
 

@@ -5,13 +5,14 @@ import { shown, svg } from "./dom.js";
 
 const ROW = 20; // the least height of a word's row
 const GAP = 3;
+const MOST_GAP = 14;
 
-/** Stack words from top to bottom; each is as high as its mass needs, and the shorter side spreads its gaps. */
+/** Stack words from top to bottom; each is as high as its mass needs, and the shorter side has wider gaps. */
 function stack(words, scale, height) {
   const heights = words.map(([, mass]) => Math.max(ROW, mass * scale));
   const free = height - heights.reduce((sum, one) => sum + one, 0);
-  const gap = Math.min(free / Math.max(1, words.length), 40);
-  let top = (height - (height - free + gap * (words.length - 1))) / 2;
+  const gap = Math.min(free / Math.max(1, words.length), MOST_GAP);
+  let top = GAP;
   const places = new Map();
   words.forEach(([word, mass], i) => {
     const own = Math.max(1, mass * scale);
@@ -31,19 +32,24 @@ function massOf(flows, side) {
   return masses;
 }
 
-/** Left words by falling cost, right words near those that reach them. */
+/** Words that find a near one come first, and words of the right side stand near those that reach them. */
 function order(flows) {
-  const cost = new Map();
-  for (const flow of flows) cost.set(flow.source, (cost.get(flow.source) ?? 0) + flow.cost);
-  const left = [...massOf(flows, "source")].sort((x, y) => cost.get(y[0]) - cost.get(x[0]));
+  const mean = new Map();
+  for (const flow of flows) {
+    const [cost, mass] = mean.get(flow.source) ?? [0, 0];
+    mean.set(flow.source, [cost + flow.cost, mass + flow.mass]);
+  }
+  const price = (word) => mean.get(word)[0] / mean.get(word)[1];
+  const left = [...massOf(flows, "source")].sort((x, y) => price(x[0]) - price(y[0]));
   const row = new Map(left.map(([word], i) => [word, i]));
   const pull = new Map();
   for (const flow of flows) {
-    const [sum, mass] = pull.get(flow.target) ?? [0, 0];
-    pull.set(flow.target, [sum + row.get(flow.source) * flow.mass, mass + flow.mass]);
+    const [sum, cost, mass] = pull.get(flow.target) ?? [0, 0, 0];
+    pull.set(flow.target, [sum + row.get(flow.source) * flow.mass, cost + flow.cost, mass + flow.mass]);
   }
-  const centre = (word) => pull.get(word)[0] / pull.get(word)[1];
-  const right = [...massOf(flows, "target")].sort((x, y) => centre(x[0]) - centre(y[0]));
+  const centre = (word) => pull.get(word)[0] / pull.get(word)[2];
+  const dear = (word) => pull.get(word)[1] / pull.get(word)[2];
+  const right = [...massOf(flows, "target")].sort((x, y) => centre(x[0]) - centre(y[0]) || dear(x[0]) - dear(y[0]));
   return { left, right };
 }
 

@@ -1,0 +1,42 @@
+"""``wordferry agreement``: how well distances agree with human ratings of pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit
+from wordferry.cli.evaluating import DISTANCES_OPTION, EMBEDDINGS_OPTION, R_OPTION, settings
+
+
+def register(app: Any) -> None:
+    """Add the command to the command line."""
+    app.command()(agreement)
+
+
+def agreement(
+    file: Path = typer.Argument(
+        ..., help="JSON lines with a score (higher = more alike) and the texts a and b, or the numbers i and j."
+    ),
+    documents: Path | None = typer.Option(None, "--documents", help="JSON lines with the texts that i and j number."),
+    distance: list[str] = DISTANCES_OPTION,
+    embeddings: Path | None = EMBEDDINGS_OPTION,
+    r: int = R_OPTION,
+    threads: int | None = THREADS_OPTION,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Correlate distances with human ratings (Spearman and Pearson; 1 is perfect agreement).
+
+    Example: wordferry agreement pairs.jsonl.gz --documents docs.jsonl.gz -d wmd -d wcd
+    """
+    from wordferry.agreement import agreement as correlate
+    from wordferry.published import read_pairs
+
+    pairs = read_pairs(file, documents)
+    rows = []
+    for setting in settings(distance, embeddings, r, threads):
+        result = correlate(pairs.first, pairs.second, pairs.ratings, setting)
+        rows.append({"distance": setting.distance, **result.to_json()})
+    emit(rows, as_json)

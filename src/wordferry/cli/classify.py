@@ -1,0 +1,97 @@
+"""``wordferry classify``: name the classes of documents by their nearest labelled ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, note
+
+
+def register(app: Any) -> None:
+    """Add the command to the command line."""
+    app.command()(classify)
+
+
+def classify(
+    train: Path = typer.Argument(..., help="Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder."),
+    test: Path | None = typer.Argument(
+        None, help="Documents to classify. Without it, TRAIN must have a field 'split' with 'train' and 'test'."
+    ),
+    distance: str = typer.Option("rel-rwmd", "--distance", "-d", help="A distance, e.g. rel-rwmd, rwmd, wmd, wcd."),
+    neighbors: int = typer.Option(19, "--neighbors", "-k", min=1, help="How many neighbours vote."),
+    r: str = typer.Option("16", "--r", help="Related words per word, or cv to choose it by cross-validation."),
+    weights: str = typer.Option("counts", help="counts or tfidf (idf of the training documents)."),
+    vocabulary: str = typer.Option("train", help="Seek related words among those of train, or of all documents."),
+    embeddings: Path | None = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those shipped)."),
+    text: str = typer.Option("text", help="The field that holds the text."),
+    label: str = typer.Option("label", help="The field that holds the class."),
+    threads: int | None = THREADS_OPTION,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Classify documents by a vote of their nearest labelled ones, and count errors where the classes are known.
+
+    Example: wordferry classify train.jsonl test.jsonl --distance rel-rwmd --r cv
+    """
+    from wordferry.cli.evaluating import load_vectors
+    from wordferry.errors import InputError
+    from wordferry.neighbors import WordMoverClassifier
+
+    known, asked = _read(train, test, text, label)
+    if any(record.label is None for record in known):
+        raise InputError(f"Every document of {train} needs a class in the field {label!r}.")
+    model = WordMoverClassifier(
+        neighbors,
+        distance,
+        r=r if r == "cv" else _number(r),
+        weights=weights,
+        vocabulary=vocabulary,
+        embeddings=load_vectors(embeddings),
+        on_empty="keep",
+        threads=threads,
+    ).fit([record.text for record in known], [record.label for record in known])
+    predicted = model.predict([record.text for record in asked])
+    if r == "cv" and hasattr(model, "cv_errors_"):
+        tried = ", ".join(f"{value}: {error:.2f} %" for value, error in model.cv_errors_.items())
+        note(f"r = {model.r_} chosen (cross-validation error {tried})")
+    rows = []
+    for number, (record, name) in enumerate(zip(asked, predicted, strict=True)):
+        rows.append(
+            {"id": record.id if record.id is not None else str(number), "predicted": name, "label": record.label}
+        )
+    judged = [row for row in rows if row["label"] is not None]
+    if judged:
+        wrong = sum(row["predicted"] != row["label"] for row in judged)
+        note(f"{wrong} of {len(judged)} wrong: test error {100 * wrong / len(judged):.2f} %")
+    emit(rows, as_json)
+
+
+def _number(r: str) -> int:
+    from wordferry.errors import InputError
+
+    try:
+        return int(r)
+    except ValueError:
+        raise InputError(f"--r must be a whole number or cv, got {r!r}.") from None
+
+
+def _read(train: Path, test: Path | None, text: str, label: str) -> tuple[list[Any], list[Any]]:
+    from wordferry.documents import read_documents
+    from wordferry.errors import InputError
+
+    records = list(read_documents(train, text=text, label=label))
+    if test is not None:
+        # The class of a document to classify may well be unknown.
+        try:
+            return records, list(read_documents(test, text=text, label=label))
+        except InputError:
+            if label == "label":
+                raise
+            return records, list(read_documents(test, text=text))
+    known = [record for record in records if record.split == "train"]
+    asked = [record for record in records if record.split == "test"]
+    if not known or not asked:
+        raise InputError(f"Pass the documents to classify, or give those of {train} a 'split' of 'train' or 'test'.")
+    return known, asked

@@ -1,0 +1,34 @@
+"""What ``triplets``, ``agreement`` and ``classify`` share: distances to judge, and their word vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+DISTANCES_OPTION = typer.Option(
+    ["wmd", "rel-rwmd"], "--distance", "-d", help="A distance to judge; may be given several times."
+)
+EMBEDDINGS_OPTION = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those shipped).")
+R_OPTION = typer.Option(16, "--r", min=1, help="Related words per word, for the distances that have them.")
+
+
+def load_vectors(path: Path | None) -> Any:
+    """The word vectors of a file, or None for the default ones."""
+    if path is None:
+        return None
+    from wordferry.loaders import load_embeddings
+
+    return load_embeddings(path)
+
+
+def settings(distances: list[str], embeddings: Path | None, r: int, threads: int | None) -> list[Any]:
+    """One setting for each distance to judge."""
+    from wordferry.evaluation import DistanceSetting
+    from wordferry.measures import find_distance
+
+    for name in distances:
+        find_distance(name)
+    vectors = load_vectors(embeddings)
+    return [DistanceSetting(name, vectors, r=r, threads=threads) for name in distances]

@@ -1,0 +1,55 @@
+"""``wordferry triplets``: does a distance find the related pair among three documents?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit
+from wordferry.cli.evaluating import DISTANCES_OPTION, EMBEDDINGS_OPTION, R_OPTION, settings
+
+
+def register(app: Any) -> None:
+    """Add the command to the command line."""
+    app.command()(triplets)
+
+
+def triplets(
+    file: Path | None = typer.Argument(
+        None, help="JSON lines with the texts (or token lists) a, b and c, a and b being related. Default: the sample."
+    ),
+    distance: list[str] = DISTANCES_OPTION,
+    rule: str = typer.Option("closer", help="closer: d(a,b) < d(a,c); smallest: d(a,b) is the smallest of the three."),
+    embeddings: Path | None = EMBEDDINGS_OPTION,
+    r: int = R_OPTION,
+    threads: int | None = THREADS_OPTION,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Judge distances on triplets: the error in percent, with counts; ties fail, documents without words are apart.
+
+    Example: wordferry triplets triplets.jsonl.gz -d wmd -d rel-rwmd -d cosine
+    """
+    from wordferry.published import read_triplets
+    from wordferry.triplets import triplets as judge
+
+    if file is None:
+        documents, triples = _sample()
+    else:
+        found = read_triplets(file)
+        documents, triples = list(found.documents), list(found.triples)
+    rows = []
+    for setting in settings(distance, embeddings, r, threads):
+        result = judge(documents, triples, setting, rule=rule)
+        rows.append({"distance": setting.distance, **result.to_json()})
+    emit(rows, as_json)
+
+
+def _sample() -> tuple[list[Any], list[tuple[int, int, int]]]:
+    from wordferry.datasets import sample
+
+    found = sample()
+    numbers = {record.id: i for i, record in enumerate(found.articles)}
+    triples = [(numbers[a], numbers[b], numbers[c]) for a, b, c in found.triplets]
+    return [record.text for record in found.articles], triples
