@@ -19,15 +19,16 @@ import pytest
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 import httpx
 
-ROOT = Path(__file__).resolve().parents[2]
+import wordferry
+
+PACKAGE = Path(wordferry.__file__).resolve().parents[1]
+"""Where the package under test lies, installed or not."""
 SCRIPT = "<script>document.title='stolen'</script> volunteers repair software <img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="session")
 def built_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of the sample articles and of one document that would like to be HTML; not to be changed."""
-    import wordferry
-
     path = tmp_path_factory.mktemp("web") / "sample"
     with wordferry.Index.create(path) as index:
         index.add(wordferry.sample().articles)
@@ -53,7 +54,6 @@ def open_client(path: Path, **settings: Any) -> Iterator[Any]:
     """A client of an application in this process."""
     from fastapi.testclient import TestClient
 
-    import wordferry
     from wordferry.web.app import create_app
     from wordferry.web.settings import Settings
 
@@ -73,7 +73,7 @@ def serving(path: Path, *options: str, **environment: str) -> Iterator[tuple[str
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "wordferry", "serve", str(path), "--port", str(port), *options]
-    source = {"PYTHONPATH": str(ROOT / "src"), **environment}
+    source = {"PYTHONPATH": str(PACKAGE), **environment}
     with open(path.parent / f"{path.name}.log", "a+", encoding="utf-8") as log:
         process = subprocess.Popen(command, env=os.environ | source, stderr=log, text=True)
         address = f"http://127.0.0.1:{port}"

@@ -17,10 +17,10 @@ import httpx
 import pytest
 
 import wordferry
-from tests.web.conftest import ROOT, serving
+from tests.web.conftest import PACKAGE, serving
 
 WRITER = {"authorization": "Bearer writer"}
-SOURCE = {"PYTHONPATH": str(ROOT / "src")}
+SOURCE = {"PYTHONPATH": str(PACKAGE)}
 
 
 def test_graceful_stop(built_index: Path) -> None:

@@ -14,7 +14,7 @@ from wordferry.errors import NotFound, WordferryError
 
 
 class Commands(TyperGroup):
-    """All commands. An error is one line on stderr and an exit code, never a traceback unless ``--debug``."""
+    """All commands, with our own manners on Ctrl-C and on a reader that goes away."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -23,16 +23,9 @@ class Commands(TyperGroup):
             typer.echo("wordferry: stopped", err=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # The reader of our output went away (| head): that is no error of ours.
+            # Whoever read our output has seen enough (| head): that is no error of ours.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
-        except (typer.Exit, typer.Abort):
-            raise
-        except Exception as error:
-            if os.environ.get("WORDFERRY_DEBUG") or hasattr(error, "format_message"):  # a usage error shows itself
-                raise
-            typer.echo(f"wordferry: {_one_line(error)}", err=True)
-            raise typer.Exit(1 if isinstance(error, NotFound) else 2) from None
 
 
 def _one_line(error: Exception) -> str:
@@ -96,5 +89,14 @@ for _name in COMMANDS:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line and exit: 0 done, 1 not found, 2 bad input, 130 stopped by Ctrl-C."""
-    app(args=arguments, prog_name="wordferry")
+    """Run the command line and exit: 0 done, 1 not found, 2 bad input, 130 stopped by Ctrl-C.
+
+    An error is one line on stderr; its traceback is shown only with ``--debug``.
+    """
+    try:
+        app(args=arguments, prog_name="wordferry")
+    except Exception as error:
+        if os.environ.get("WORDFERRY_DEBUG"):
+            raise
+        typer.echo(f"wordferry: {_one_line(error)}", err=True)
+        sys.exit(1 if isinstance(error, NotFound) else 2)

@@ -66,7 +66,7 @@ class Batcher(Generic[Item, Answer]):
     async def _drain(self, key: Hashable, lane: _Lane[Item, Answer]) -> None:
         while lane.waiting:
             async with self._turns:
-                batch = []
+                batch: list[tuple[Item, asyncio.Future[Answer]]] = []
                 while lane.waiting and len(batch) < self._largest:
                     item, future = lane.waiting.popleft()
                     if not future.done():  # its request may have timed out or gone away

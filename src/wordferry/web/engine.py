@@ -6,13 +6,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import orjson
 
 from wordferry import distances
 from wordferry.errors import EmptyDocumentError, NotFound
-from wordferry.explain import explain
 from wordferry.measures import DISTANCES
 from wordferry.related import RelatedWords
 from wordferry.text import Tokenizer
@@ -81,6 +81,7 @@ class Engine:
         own = self.name(distance)
         name = own if own in EXPLAINED else "rel-rwmd"
         first, second = self._document(a), self._document(b)
+        explain: Any = import_module("wordferry.explain").explain
         result = explain(first, second, name, **self._for(name))
         flows = [_flow(row) for row in result.rows]
         return {

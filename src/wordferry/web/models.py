@@ -154,11 +154,14 @@ class Health(BaseModel):
 
 def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests; their bounds are the service's limits, so that the OpenAPI page states them."""
-    text = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
-    identity = Annotated[str, Field(min_length=1, max_length=512)]
-    key = Annotated[str, Field(min_length=1, max_length=256, pattern=r'^[^"\\\x00-\x1f]*$')]
-    whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-    metadata = dict[key, str | whole | float | bool | None]  # type: ignore[valid-type]
+    text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
+    identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
+    key: Any = Annotated[str, Field(min_length=1, max_length=256, pattern=r'^[^"\\\x00-\x1f]*$')]
+    whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+    metadata: Any = dict[key, str | whole | float | bool | None]
+    searched: Any = Literal[tuple(DISTANCES)]
+    paired: Any = Literal[PAIRED]
+    explained: Any = Literal[EXPLAINED]
     batch = Field(min_length=1, max_length=limits.batch)
 
     def model(name: str, about: str, **fields: Any) -> type[BaseModel]:
@@ -166,7 +169,7 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
 
     of_text = model("OfText", "A text.", text=(text, ...))
     of_document = model("OfDocument", "A stored document.", id=(identity, ...))
-    new = model(
+    new: Any = model(
         "NewDocument",
         "A document to store; without an id it gets one.",
         text=(text, ...),
@@ -178,9 +181,9 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
         "search": model(
             "SearchRequest",
             "Texts to search for. They may be joined with the searches of others.",
-            texts=(Annotated[list[text], batch], ...),  # type: ignore[valid-type]
+            texts=(Annotated[list[text], batch], ...),
             k=(Annotated[int, Field(ge=1, le=limits.k)], 10),
-            distance=(Literal[tuple(DISTANCES)] | None, None),
+            distance=(searched | None, None),
             filter=(dict[str, Any] | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
         ),
         "distance": model(
@@ -188,19 +191,19 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
             "Two texts to compare.",
             a=(text, ...),
             b=(text, ...),
-            distances=(Annotated[list[Literal[PAIRED]], Field(min_length=1, max_length=20)] | None, None),
+            distances=(Annotated[list[paired], Field(min_length=1, max_length=20)] | None, None),
         ),
         "explain": model(
             "ExplainRequest",
             "Two texts or stored documents, the first of which travels to the second.",
             a=(of_text | of_document, ...),
             b=(of_text | of_document, ...),
-            distance=(Literal[EXPLAINED] | None, None),
+            distance=(explained | None, None),
         ),
         "add": model(
             "AddRequest",
             "Documents to store, all or none.",
-            documents=(Annotated[list[new], batch], ...),  # type: ignore[valid-type]
+            documents=(Annotated[list[new], batch], ...),
             replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
         ),
     }

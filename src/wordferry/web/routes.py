@@ -4,7 +4,7 @@ Annotations are evaluated here as they are read (no ``from __future__ import ann
 made for each service, with its limits.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from importlib import resources
 from typing import Annotated, Any
 
@@ -45,7 +45,7 @@ class _JsonRequest(Request):
 class _JsonRoute(APIRoute):
     """A route that takes bodies of type application/json only (which also keeps other sites' forms out)."""
 
-    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
