@@ -50,10 +50,14 @@ app = typer.Typer(
 # One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
     "embeddings",
+    "related",
+    "index",
+    "search",
     "classify",
     "triplets",
     "agreement",
     "reproduce",
+    "plot",
     "serve",
 )
 
