@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from wordferry import explain_rows
@@ -150,3 +152,13 @@ def table(explanation: Explanation, limit: int | None = None) -> str:
 
 def _direction(explanation: Explanation) -> str:
     return {"left": "  (a's words onto b's)", "right": "  (b's words onto a's)"}.get(explanation.side, "")
+
+
+class _CallableModule(ModuleType):
+    """The function and this module share the name ``wordferry.explain``; both can be called."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Explanation:
+        return explain(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,4 +1,4 @@
-"""An explanation as one page of HTML that asks nothing of the network: a flow diagram in SVG, and the rows as a table."""
+"""An explanation as one page of HTML that asks nothing of the network: a flow diagram in SVG and a table."""
 
 from __future__ import annotations
 
@@ -113,10 +113,11 @@ def _figure(explanation: Explanation, layout: Layout, largest: float) -> str:
     for ribbon in layout.ribbons:
         ends = _Ends(ribbon.left, ribbon.right, ribbon.left_height, ribbon.right_height)
         row = ribbon.row
+        opacity = 0.25 if row.kind == "c_max" else 0.6  # what has no partner stays in the background
         hint = f"{row.source or '-'} to {row.target or 'no related word'}: mass {row.mass:.4f}, "
         hint += f"distance {row.distance:.4f}, cost {row.cost:.4f} ({row.share:.1%})"
         shapes.append(
-            f'<path d="{_ribbon(ends, layout)}" fill="{colour(row.distance, largest)}" opacity="0.6">'
+            f'<path d="{_ribbon(ends, layout)}" fill="{colour(row.distance, largest)}" opacity="{opacity}">'
             f"<title>{escape(hint)}</title></path>"
         )
     for node in layout.nodes:
