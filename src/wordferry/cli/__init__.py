@@ -21,12 +21,14 @@ app = typer.Typer(
 # Each module has a function register(app). Heavy imports stay inside the commands.
 COMMANDS: tuple[str, ...] = (
     "embeddings",
-    "index",
-    "search",
     "classify",
     "triplets",
     "agreement",
     "reproduce",
+    "related",
+    "plot",
+    "index",
+    "search",
 )
 
 
