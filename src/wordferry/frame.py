@@ -82,6 +82,12 @@ class Frame:
             frame = replace(frame, graph=graph, c_max=c_max)
         return frame
 
+    @classmethod
+    def without_graph(cls, words: Int64Array, columns: int, embeddings: Embeddings) -> Frame:
+        """A frame in which no words are related and c_max is 0: for collections without a single word."""
+        frame = cls.build(words, columns, embeddings, None, vectors=True)
+        return replace(frame, graph=_csr(words, words, np.zeros(0, dtype=np.float32), len(words)), c_max=0.0)
+
     def extended(self, words: Int64Array) -> Frame:
         """A frame that also has ``words``; ids that exist do not change."""
         new = words[self.columns[words] < 0]
@@ -94,6 +100,9 @@ class Frame:
         if self.vectors is not None:
             added = _required(self.embeddings).matrix[new]
             frame = replace(frame, vectors=np.concatenate([self.vectors, added]))
+        if self.related is None and self.graph is not None:
+            nothing = new[:0]
+            return replace(frame, graph=_csr(nothing, nothing, np.zeros(0, dtype=np.float32), len(everything)))
         if self.related is not None:
             graph, c_max = self._extended_costs(everything, len(new))
             frame = replace(frame, graph=graph, c_max=c_max)

@@ -208,6 +208,8 @@ def frame_for(
     if not record.needs_related:
         related = None
     elif related is None and embeddings is not None:
+        if not len(words):
+            return Frame.without_graph(words, columns, embeddings)
         related = related_over(embeddings, words, DEFAULT_R, threads)
     return Frame.build(words, columns, embeddings, related, vectors=record.needs_vectors)
 
