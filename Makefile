@@ -1,39 +1,95 @@
 # make demo and make test do all the set-up: Python 3.11+, make and a C++20 compiler are enough.
+#
+#   make demo       what wordferry does, on the data it carries
+#   make test       lint, types and every test (PYTEST_OPTIONS="-k loaders" for some)
+#   make test-slow  the long forms of tests
+#   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some)
+#   make docs       the documentation, into docs/_build/html
+#   make sanitize   kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make plain      kernel tests on a build without multiversioning
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
-NATIVE := $(wildcard native/*.cpp native/*.hpp) CMakeLists.txt pyproject.toml
-PYTEST ?= $(BIN)/python -m pytest
+PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
+WERROR := $(if $(CI),ON,OFF)
+BENCH  ?= $(sort $(wildcard benchmarks/*.py))
+CODE   := $(wildcard src tests benchmarks tools examples docs/conf.py)
+# Tests that call kernels, for the builds below.
+KERNEL_TESTS ?= $(wildcard tests/kernels tests/related tests/relaxed tests/transport tests/properties tests/agnostic)
 
-.PHONY: demo test lint types bench docs sanitize clean
+# Three stamps: the package, what its tests need, what its benchmarks need. The package is reinstalled when one of its
+# sources changed (only the kernels that changed are compiled again), the others when pyproject.toml did.
+PACKAGE := $(VENV)/.package
+TOOLS   := $(VENV)/.tools
+RIVALS  := $(VENV)/.rivals
+SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-demo: $(STAMP)
-	$(BIN)/wordferry demo
+.PHONY: demo test test-slow lint types bench docs sanitize plain clean
+
+demo: $(PACKAGE)
+	@$(BIN)/wordferry demo
 
 test: lint types
-	$(PYTEST)
+	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
-lint: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks tools examples
-	$(BIN)/ruff format --check src tests benchmarks tools examples
+test-slow: $(TOOLS)
+	$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
 
-types: $(STAMP)
+lint: $(TOOLS)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+types: $(TOOLS)
 	$(BIN)/mypy
 
-$(VENV)/bin/python:
+bench: $(RIVALS)
+	@set -e; for script in $(BENCH); do echo "== $$script"; $(BIN)/python $$script; done
+
+docs: $(TOOLS)
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# An editable install: Python sources are used from the tree, so only native code or metadata need it again.
-$(STAMP): $(VENV)/bin/python $(NATIVE)
-	$(BIN)/python -m pip install -q "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.26" ninja
-	$(BIN)/python -m pip install -q --no-build-isolation -C cmake.define.WORDFERRY_WERROR=$(if $(CI),ON,OFF) -e ".[dev]"
-	touch $(STAMP)
+$(PACKAGE): $(BIN)/python $(SOURCES)
+	$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.26" ninja
+	$(PIP) --no-build-isolation -C cmake.define.WORDFERRY_WERROR=$(WERROR) .
+	@touch $@
+
+# The package is installed already, so these bring only what the extra adds.
+$(TOOLS): $(PACKAGE) pyproject.toml
+	$(PIP) "wordferry[dev]"
+	@touch $@
+
+$(RIVALS): $(PACKAGE) pyproject.toml
+	$(PIP) "wordferry[bench]"
+	@touch $@
+
+# Other builds of the kernels, each in a folder of its own, with the package copied beside it so that it is imported
+# instead of the installed one.
+STAGE = rm -rf build/$@/package && mkdir -p build/$@/package && cp -r src/wordferry build/$@/package/ \
+	&& rm -f build/$@/package/wordferry/_native*.so && cp build/$@/_native*.so build/$@/package/wordferry/
+CONFIGURE = PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/$@ -G Ninja -DWORDFERRY_WERROR=$(WERROR) \
+	-DPython_EXECUTABLE=$(abspath $(BIN))/python
+BUILD = PATH="$(abspath $(BIN)):$$PATH" cmake --build build/$@
+
+# The sanitizers' library must be in the process before Python, and the C++ library with it so that throwing works.
+PRELOAD = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
+
+sanitize: $(TOOLS)
+	$(CONFIGURE) -DWORDFERRY_SANITIZE=ON >/dev/null
+	$(BUILD)
+	@$(STAGE)
+	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
+
+plain: $(TOOLS)
+	$(CONFIGURE) -DWORDFERRY_MULTIVERSION=OFF >/dev/null
+	$(BUILD)
+	@$(STAGE)
+	PYTHONPATH=build/$@/package WORDFERRY_EXPECT_VARIANT=plain \
+	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
 clean:
 	rm -rf build dist $(VENV) docs/_build
-
-docs: $(STAMP)
-	$(BIN)/python tools/make_cli_reference.py
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
-	@echo "docs/_build/html/index.html"

@@ -12,15 +12,15 @@ from wordferry.arrays import Float32Array
 from wordferry.bow import Document, OnEmpty
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
+from wordferry.kernels import reference
 from wordferry.measures import DISTANCES as DISTANCES
 from wordferry.measures import Distance as Distance
 from wordferry.measures import find_distance as find_distance
+from wordferry.plan import Plan, check_algorithm, make_plan
 from wordferry.problem import Problem, is_matrix, prepare
 from wordferry.related import RelatedWords
 from wordferry.runtime import Progress
 from wordferry.text import Tokenizer
-
-ALGORITHMS = ("auto", "standard", "linear")
 
 
 def pairwise(
@@ -37,9 +37,11 @@ def pairwise(
     tokenizer: Tokenizer | None = None,
     idf: Any = None,
     out: Float32Array | None = None,
+    memory: int = relaxed.MEMORY,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Float32Array:
+    explain_plan: bool = False,
+) -> Any:
     """Distances of all documents of X to all of Y, or of X to each other.
 
     Parameters
@@ -58,14 +60,15 @@ def pairwise(
     idf : inverse document frequencies for the tf-idf distances (a TfIdf or an array); None fits them on Y
         (on X when there is no Y).
     out : a float32 array to fill instead of a new one.
+    memory : bytes to work in beside the inputs and the output.
     threads, progress : see :mod:`wordferry.runtime`.
+    explain_plan : return the :class:`~wordferry.plan.Plan` (the method chosen, and what it is expected to cost)
+        instead of distances.
 
     >>> pairwise([["cat"], ["dog"]], [["cat"]], "bow-l1", embeddings=Embeddings(["cat", "dog"], np.eye(2)))
     array([[0.],
            [2.]], dtype=float32)
     """
-    if algorithm not in ALGORITHMS:
-        raise InputError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}; got {algorithm!r}.")
     problem = prepare(
         X,
         Y,
@@ -80,17 +83,52 @@ def pairwise(
         threads=threads,
         progress=progress,
     )
-    return evaluate(problem, _output(problem, out))
+    check_memory(memory)
+    if problem.distance.transport:
+        check_algorithm(problem, algorithm)
+        if explain_plan:
+            raise InputError(f"explain_plan describes the relaxed distances; {problem.distance.name} has no plan.")
+        return evaluate(problem, _output(problem, out))
+    plan = make_plan(problem, algorithm)
+    return plan if explain_plan else evaluate(problem, _output(problem, out), plan, memory)
 
 
-def evaluate(problem: Problem, out: Float32Array) -> Float32Array:
+def evaluate(
+    problem: Problem, out: Float32Array, plan: Plan | None = None, memory: int = relaxed.MEMORY
+) -> Float32Array:
     """All distances of a prepared problem, written to ``out``."""
-    if problem.distance.transport and find_spec("wordferry.transport") is not None:
+    if not problem.distance.transport:
+        return relaxed.fill(problem, out, plan, memory)
+    if find_spec("wordferry.transport") is not None:
         from wordferry import transport
 
         transport.pairwise_problem(problem, out=out)
         return out
-    return relaxed.fill(problem, out)
+    return _by_reference(problem, out)
+
+
+def _by_reference(problem: Problem, out: Float32Array) -> Float32Array:
+    bags = [
+        [dict(zip(*map(np.ndarray.tolist, s.row(i)), strict=True)) for i in range(s.shape[0])]
+        for s in (problem.x, problem.y)
+    ]
+    if problem.graph is not None:
+        rows = [problem.graph.row(i) for i in range(problem.graph.shape[0])]
+        lookup = {i: dict(zip(w.tolist(), c.tolist(), strict=True)) for i, (w, c) in enumerate(rows)}
+        cost = reference.related_cost(lookup, problem.c_max)
+    else:
+        cost = reference.euclidean_cost(np.asarray(problem.vectors))
+    for i, a in enumerate(bags[0]):
+        for j, b in enumerate(bags[1]):
+            out[i, j] = reference.wmd(a, b, cost, problem.overlap)
+    return out
+
+
+def check_memory(memory: Any) -> int:
+    """A number of bytes, at least a megabyte."""
+    if isinstance(memory, bool) or not hasattr(memory, "__index__") or int(memory) < 1 << 20:
+        raise InputError(f"memory must be a whole number of bytes, at least {1 << 20}; got {memory!r}.")
+    return int(memory)
 
 
 def _output(problem: Problem, out: Float32Array | None) -> Float32Array:

@@ -68,3 +68,20 @@ def optional_import(module: str, extra: str) -> ModuleType:
 
 def no_progress(done: int, total: int, /) -> Any:
     """The progress of a caller who did not ask for any."""
+
+
+class Report:
+    """A part of a long job that tells the caller's progress where the whole job stands."""
+
+    def __init__(self, progress: Progress | None, total: int, low: float = 0.0, high: float = 1.0) -> None:
+        self.progress, self.total, self.low, self.high = progress, total, low, high
+
+    def part(self, low: float, high: float) -> Report:
+        """The report of a part of this part: from share ``low`` to share ``high`` of it."""
+        width = self.high - self.low
+        return Report(self.progress, self.total, self.low + low * width, self.low + high * width)
+
+    def __call__(self, done: float, total: float = 1.0, /) -> None:
+        if self.progress is not None:
+            share = self.low + (self.high - self.low) * (done / total if total else 1.0)
+            self.progress(min(self.total, round(share * self.total)), self.total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 
 from wordferry.arrays import BoolArray, Csr, Neighbors
 from wordferry.bow import OnEmpty
-from wordferry.distances import evaluate
+from wordferry.distances import check_memory, evaluate
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
+from wordferry.kernels.passes import Heaps
 from wordferry.measures import Distance
+from wordferry.plan import Plan, make_plan
 from wordferry.problem import (
     Documents,
     Options,
@@ -29,7 +32,8 @@ from wordferry.problem import (
     words_of,
 )
 from wordferry.related import RelatedWords
-from wordferry.runtime import Progress, thread_count
+from wordferry.relaxed import MEMORY, part, tiles
+from wordferry.runtime import Progress, Report, thread_count
 from wordferry.text import Tokenizer
 
 
@@ -42,18 +46,21 @@ def top_k(
     embeddings: Embeddings | None = None,
     related: RelatedWords | None = None,
     overlap: str | None = None,
+    algorithm: str = "auto",
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
     idf: Any = None,
     mask: BoolArray | None = None,
+    memory: int = MEMORY,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Neighbors:
     """The k documents of Y nearest to each of X, sorted by (distance, index); the whole matrix is never held.
 
-    The arguments are those of :func:`wordferry.pairwise`; ``mask`` says which documents of Y may be found. Indices
-    count the documents of the Y that was passed, also after ``on_empty="drop"``; a dropped document of X has no row.
+    The arguments are those of :func:`wordferry.pairwise`; ``mask`` says which documents of Y may be found, and
+    ``memory`` how many bytes may be worked in beside inputs and output. Indices count the documents of the Y that was
+    passed, also after ``on_empty="drop"``; a dropped document of X has no row.
     """
     problem = prepare(
         X,
@@ -69,7 +76,7 @@ def top_k(
         threads=threads,
         progress=progress,
     )
-    return nearest(problem, check_k(k), check_mask(mask, problem, _length(Y)))
+    return nearest(problem, check_k(k), check_mask(mask, problem, _length(Y)), algorithm, check_memory(memory))
 
 
 def check_k(k: Any) -> int:
@@ -97,29 +104,63 @@ def _length(Y: Any) -> int:
     return int(Y.shape[0]) if hasattr(Y, "shape") else len(Y)
 
 
-def nearest(problem: Problem, k: int, mask: BoolArray | None = None) -> Neighbors:
+def nearest(
+    problem: Problem, k: int, mask: BoolArray | None = None, algorithm: str = "auto", memory: int = MEMORY
+) -> Neighbors:
     """The k nearest rows of y to each row of x, numbered as the caller numbers them."""
+    if mask is not None and 2 * np.count_nonzero(mask) < len(mask):
+        problem, mask = _allowed_only(problem, mask), None
     if problem.distance.transport and find_spec("wordferry.cascade") is not None:
         from wordferry import cascade
 
         found: Neighbors = cascade.top_k_problem(problem, k, mask=mask)
     else:
-        found = _nearest_values(problem, k, mask)
+        plan = None if problem.distance.transport else make_plan(problem, algorithm)
+        found = _nearest_values(problem, k, mask, plan, memory)
     if len(problem.y_rows) and not np.array_equal(problem.y_rows, np.arange(problem.shape[1])):
         indices = np.where(found.indices >= 0, problem.y_rows[found.indices], -1)
         found = replace(found, indices=indices)
     return found
 
 
-def _nearest_values(problem: Problem, k: int, mask: BoolArray | None) -> Neighbors:
-    values = evaluate(problem, np.empty(problem.shape, dtype=np.float32))
-    allowed = np.arange(problem.shape[1]) if mask is None else np.flatnonzero(mask)
-    order = np.argsort(values[:, allowed], axis=1, kind="stable")[:, :k]
-    indices = np.full((len(values), k), -1, dtype=np.int64)
-    distances = np.full((len(values), k), np.inf, dtype=np.float32)
-    indices[:, : order.shape[1]] = allowed[order]
-    distances[:, : order.shape[1]] = np.take_along_axis(values[:, allowed], order, axis=1)
-    return Neighbors(indices, distances, counts={"pairs": len(values) * len(allowed)})
+def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Plan | None, memory: int) -> Neighbors:
+    """Blocks of distances, each offered to the heaps of its rows and then forgotten."""
+    heaps = Heaps(problem.shape[0], k)
+    rows, columns = _tile_shape(problem, memory // 2)
+    report = Report(problem.progress, problem.shape[0] * problem.shape[1])
+    blocks = list(tiles(problem, rows, columns))
+    values = np.empty((min(rows, problem.shape[0]), min(columns, problem.shape[1])), dtype=np.float32)
+    for number, (some, others) in enumerate(blocks):
+        shape = some.stop - some.start, others.stop - others.start
+        block = values.ravel()[: shape[0] * shape[1]].reshape(shape)
+        tick = report.part(number / len(blocks), (number + 1) / len(blocks))
+        evaluate(replace(part(problem, some, others), progress=tick), block, plan, memory // 2)
+        heaps.offer(some, block, others.start, None if mask is None else mask[others], problem.threads)
+    heaps.finish(problem.threads)
+    report(1.0)
+    pairs = problem.shape[0] * (problem.shape[1] if mask is None else int(mask.sum()))
+    return Neighbors(heaps.indices, heaps.distances, counts={"pairs": pairs})
+
+
+def _tile_shape(problem: Problem, memory: int) -> tuple[int, int]:
+    """Rows and columns of a block: as square as the documents allow, because both sides pay for each block."""
+    area = max(memory // 4, 4096)
+    rows = min(problem.shape[0], max(1, math.isqrt(area)))
+    columns = min(problem.shape[1], max(1, area // max(rows, 1)))
+    rows = min(problem.shape[0], max(1, area // max(columns, 1)))
+    return max(rows, 1), max(columns, 1)
+
+
+def _allowed_only(problem: Problem, mask: BoolArray) -> Problem:
+    """The problem against the documents of y that the mask allows."""
+    chosen = np.flatnonzero(mask)
+    lengths = np.diff(problem.y.indptr)[chosen]
+    indptr = np.zeros(len(chosen) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    entries = np.arange(indptr[-1]) + np.repeat(problem.y.indptr[chosen] - indptr[:-1], lengths)
+    y = Csr(indptr, problem.y.indices[entries], problem.y.data[entries], (len(chosen), problem.y.shape[1]))
+    counts = None if problem.y_counts is None else problem.y_counts[entries]
+    return replace(problem, y=y, y_counts=counts, y_rows=problem.y_rows[chosen], symmetric=False)
 
 
 class Searcher:
@@ -145,11 +186,13 @@ class Searcher:
         on_empty: OnEmpty = "error",
         tokenizer: Tokenizer | None = None,
         idf: Any = None,
+        memory: int = MEMORY,
         threads: int | None = None,
     ) -> None:
         self.options = Options.check(distance, overlap, side, on_empty, tokenizer)
         record = self.options.distance
         self.threads = thread_count(threads)
+        self.memory = check_memory(memory)
         self.embeddings = vectors_for(Y, None, record, embeddings)
         self.documents = _length(Y) if is_matrix(Y) or hasattr(Y, "__len__") else -1
         if self.documents < 0:
@@ -197,4 +240,4 @@ class Searcher:
     ) -> Neighbors:
         """The k nearest documents of the collection to each of X; ``mask`` says which documents may be found."""
         problem = self.problem(X, threads=threads, progress=progress)
-        return nearest(problem, check_k(k), check_mask(mask, problem, self.documents))
+        return nearest(problem, check_k(k), check_mask(mask, problem, self.documents), memory=self.memory)

@@ -386,7 +386,10 @@ def test_batch_equals_single(make: Make) -> None:
     index = make()
     index.add(documents(40))
     queries = [doc["text"] for doc in documents(8, seed=21)]
-    assert index.search(queries, k=4) == [index.search(query, k=4) for query in queries]
+    for together, query in zip(index.search(queries, k=4), queries, strict=True):
+        alone = index.search(query, k=4)
+        assert [hit.id for hit in together] == [hit.id for hit in alone]
+        np.testing.assert_allclose([h.distance for h in together], [h.distance for h in alone], rtol=1e-6)
     assert index.search([], k=4) == []
 
 

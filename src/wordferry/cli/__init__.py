@@ -19,7 +19,17 @@ app = typer.Typer(
 )
 
 # Each module has a function register(app). Heavy imports stay inside the commands.
-COMMANDS: tuple[str, ...] = ("embeddings", "classify", "triplets", "agreement", "reproduce")
+COMMANDS: tuple[str, ...] = (
+    "embeddings",
+    "classify",
+    "triplets",
+    "agreement",
+    "reproduce",
+    "related",
+    "plot",
+    "index",
+    "search",
+)
 
 
 def _show_version(value: bool) -> None:

@@ -82,7 +82,13 @@ def progress_bar(label: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(label, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+        task = bars.add_task(label, total=None, rate="")
+
+        def show(done: int, total: int, /) -> None:
+            speed = bars.tasks[0].speed
+            bars.update(task, completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
+
+        yield show

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, emit, note, progress_bar
+from wordferry.cli.common import JSON_OPTION, emit, examples, note, progress_bar
 
 commands = typer.Typer(no_args_is_help=True, help="Convert word vectors and look into files of them.")
 
@@ -24,7 +24,7 @@ def register(app: Any) -> None:
     app.add_typer(commands, name="embeddings")
 
 
-@commands.command()
+@commands.command(epilog=examples("wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000"))
 def convert(
     source: Path = typer.Argument(
         ..., help="word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped."
@@ -39,10 +39,7 @@ def convert(
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the folder if it exists."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
-    """Write word vectors as a folder that opens at once (memory-mapped).
-
-    Example: wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000
-    """
+    """Write word vectors as a folder that opens at once (memory-mapped)."""
     from wordferry.errors import InputError
     from wordferry.loaders import describe, load_embeddings, read_words
 
@@ -64,16 +61,13 @@ def convert(
     emit([describe(target)], as_json)
 
 
-@commands.command()
+@commands.command(epilog=examples("wordferry embeddings info glove --verify"))
 def info(
     path: Path = typer.Argument(..., help="A folder of ours, or any file of vectors."),
     verify: bool = typer.Option(False, "--verify", help="Compare a folder's files with their checksums first."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
-    """Show what a file or folder of word vectors holds, without reading the vectors.
-
-    Example: wordferry embeddings info glove --verify
-    """
+    """Show what a file or folder of word vectors holds, without reading the vectors."""
     from wordferry.loaders import describe
     from wordferry.storage import verify_folder
 

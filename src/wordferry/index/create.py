@@ -42,7 +42,7 @@ def create_folder(
     bow.check_on_empty(on_empty)
     words = settings.check_tokenizer(tokenizer).config()
     place = settings.check_keep(keep, given)
-    _check_target(path, overwrite)
+    check_target(path, overwrite)
     refuse_network(path.absolute().parent)
     embeddings = settings.read_embeddings(given)
     r, start = check_related(related, embeddings)
@@ -68,7 +68,8 @@ def create_folder(
         raise read_only_error(path, error) from error
 
 
-def _check_target(path: Path, overwrite: bool) -> None:
+def check_target(path: Path, overwrite: bool) -> None:
+    """Refuse to write where something else is."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not (path / FILE).is_file():
@@ -99,14 +100,14 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
             storage.fsync_path(folder)
         os.chmod(temporary, 0o755)
-        _swap_in(temporary, path)
+        swap_in(temporary, path)
         storage.fsync_path(parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
-def _swap_in(temporary: Path, path: Path) -> None:
+def swap_in(temporary: Path, path: Path) -> None:
     """Rename into place; an index that is replaced must not be in use by a writer."""
     if not (path / FILE).is_file():
         if path.is_dir():

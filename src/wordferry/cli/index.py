@@ -1,0 +1,199 @@
+"""``wordferry index create | add | delete | info | verify | compact``: a collection on disk."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, emit, examples, note, progress_bar
+
+if TYPE_CHECKING:
+    from wordferry.documents import Record
+    from wordferry.index import Index
+
+commands = typer.Typer(no_args_is_help=True, help="Make a searchable collection on disk and change it.")
+
+INDEX = typer.Argument(..., help="The folder of the index.")
+FORMAT = typer.Option(None, "--format", help="jsonl, csv, tsv, text, folder or parquet (default: by the file's name).")
+TEXT = typer.Option("text", "--text", help="The field that holds the text (or its tokens).")
+ID = typer.Option("id", "--id", help="The field that holds the id.")
+LABEL = typer.Option("label", "--label", help="The field that holds the label.")
+DOCUMENTS = "A file or folder of documents, or - for the standard input."
+
+
+def register(app: Any) -> None:
+    """Add the commands to the command line."""
+    app.add_typer(commands, name="index")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Documents of a file with their number, where it is cheap to know."""
+
+    path: str
+    fields: dict[str, Any]
+
+    def __iter__(self) -> Iterator[Record]:
+        from wordferry.documents import read_documents
+
+        return read_documents(self.path, **self.fields)
+
+    def __len__(self) -> int:
+        file = Path(self.path)
+        if self.path == "-" or not file.is_file() or file.suffix not in (".jsonl", ".ndjson", ".txt", ".tsv", ".csv"):
+            return 0
+        with open(file, "rb") as stream:
+            return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+
+
+@commands.command(
+    epilog=examples(
+        "wordferry index create news news.jsonl --embeddings glove",
+        "wordferry index create empty --distance wmd",
+    )
+)
+def create(
+    path: Path = INDEX,
+    documents: str | None = typer.Argument(None, help=DOCUMENTS),
+    embeddings: Path | None = typer.Option(None, "--embeddings", help="Word vectors (default: those of the package)."),
+    related: Path | None = typer.Option(None, "--related", help="Related words to start from (a folder)."),
+    r: int = typer.Option(16, "--r", min=1, help="Related words of each word."),
+    distance: str = typer.Option("rel-rwmd", "--distance", help="What searches use unless told otherwise."),
+    overlap: str | None = typer.Option(None, "--overlap", help="keep, omr or residual (default: the distance's own)."),
+    on_empty: str = typer.Option("error", "--on-empty", help="Documents without a known word: error, drop or keep."),
+    keep: str = typer.Option("copy", "--keep", help="Keep the word vectors as a copy, or by their path."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an index that is there."),
+    format: str | None = FORMAT,
+    text: str = TEXT,
+    id: str = ID,
+    label: str = LABEL,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Make an index, and add documents to it if any are given."""
+    from wordferry.index import Index
+    from wordferry.index.create import check_target, swap_in
+    from wordferry.related import RelatedWords
+
+    check_target(path, overwrite)
+    beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all
+    start = r if related is None else RelatedWords.load(related)
+    options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
+    index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
+    try:
+        with index:
+            count = _add(index, documents, {"format": format, "text": text, "id": id, "label": label})
+        swap_in(beside, path)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    _report(path, as_json, added=count)
+
+
+@commands.command(
+    epilog=examples(
+        "wordferry index add news more.jsonl --upsert", "zcat old.jsonl.gz | wordferry index add news - --format jsonl"
+    )
+)
+def add(
+    path: Path = INDEX,
+    documents: str = typer.Argument(..., help=DOCUMENTS),
+    upsert: bool = typer.Option(False, "--upsert", help="Replace documents whose id exists, instead of refusing them."),
+    format: str | None = FORMAT,
+    text: str = TEXT,
+    id: str = ID,
+    label: str = LABEL,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Add documents, all of them or none."""
+    from wordferry.index import Index
+
+    with Index.open(path) as index:
+        fields = {"format": format, "text": text, "id": id, "label": label}
+        count = _add(index, documents, fields, upsert=upsert)
+    _report(path, as_json, added=count)
+
+
+@commands.command(
+    epilog=examples("wordferry index delete news 17 18", "cat old-ids.txt | wordferry index delete news -")
+)
+def delete(
+    path: Path = INDEX,
+    ids: list[str] = typer.Argument(
+        ..., help="The ids of documents; - reads them from the standard input, one a line."
+    ),
+    missing_ok: bool = typer.Option(False, "--missing-ok", help="Pass over ids that do not exist."),
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Delete documents by id, all of them or none."""
+    from wordferry.index import Index
+
+    if ids == ["-"]:
+        ids = [line.rstrip("\n") for line in sys.stdin if line.strip()]
+    with Index.open(path) as index:
+        count = index.delete(ids, missing_ok=missing_ok)
+    _report(path, as_json, deleted=count)
+
+
+@commands.command(epilog=examples("wordferry index info news"))
+def info(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
+    """Show what an index holds and how large it is."""
+    from wordferry.cli.common import wants_json
+    from wordferry.index import Index
+
+    with Index.open(path) as index:
+        facts = index.stats().to_json()
+    if wants_json(as_json):
+        emit([facts], True)
+    else:
+        emit([{"what": name, "value": str(value)} for name, value in facts.items()], False)
+
+
+@commands.command(epilog=examples("wordferry index verify news"))
+def verify(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
+    """Compare every file with its checksum, and all parts with each other; exit 2 when anything is wrong."""
+    from dataclasses import asdict
+
+    from wordferry.index import Index
+
+    with Index.open(path) as index:
+        emit([asdict(index.verify())], as_json)
+    note(f"{path} is sound")
+
+
+@commands.command(epilog=examples("wordferry index compact news", "wordferry index compact news --rebuild"))
+def compact(
+    path: Path = INDEX,
+    rebuild: bool = typer.Option(False, "--rebuild", help="Make bags and related words again from the texts."),
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Drop what deleted documents left, and write the rest into as few files as possible."""
+    from wordferry.index import Index
+
+    with Index.open(path) as index:
+        before = index.stats().bytes if not rebuild else 0
+        index.compact(rebuild=rebuild)
+    _report(path, as_json, **({"bytes_before": before} if before else {}))
+
+
+def _add(index: Index, documents: str | None, fields: dict[str, Any], *, upsert: bool = False) -> int:
+    if documents is None:
+        return 0
+    source = _Source(documents, fields)
+    with progress_bar("adding documents") as progress:
+        ids = (index.upsert if upsert else index.add)(source, progress=progress)
+    return len(ids)
+
+
+def _report(path: Path, as_json: bool | None, **facts: int) -> None:
+    from wordferry.index import Index
+
+    with Index.open(path) as index:
+        stats = index.stats()
+    row = {"index": str(path), **facts, "documents": stats.documents, "words": stats.words, "bytes": stats.bytes}
+    emit([row], as_json)

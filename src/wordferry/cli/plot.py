@@ -1,0 +1,49 @@
+"""``wordferry plot distances``: the paper's two figures from any embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import THREADS_OPTION, examples, note
+
+commands = typer.Typer(no_args_is_help=True, help="Draw what the method rests on.")
+
+
+def register(app: Any) -> None:
+    """Add the commands to the command line."""
+    app.add_typer(commands, name="plot")
+
+
+@commands.callback()
+def group() -> None:
+    """Draw what the method rests on."""
+
+
+@commands.command(epilog=examples("wordferry plot distances --word cat -o cat.png"))
+def distances(
+    word: list[str] = typer.Option(..., "--word", "-w", help="A word to measure from (repeat for up to five)."),
+    output: Path = typer.Option(..., "--output", "-o", help="The file to write: .png, .svg or .pdf."),
+    embeddings: Path | None = typer.Option(None, "--embeddings", "-e", help="Vectors (default: those shipped)."),
+    limit: int | None = typer.Option(None, "--limit", min=2, help="Only the first so many words."),
+    pairs: int = typer.Option(1_000_000, "--pairs", min=1, help="Pairs in the histogram; all, where there are fewer."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of pairs."),
+    threads: int | None = THREADS_OPTION,
+) -> None:
+    """Draw the sorted distances from a word, and the histogram of the distances of all pairs of words."""
+    import numpy as np
+
+    from wordferry.datasets import default_embeddings
+    from wordferry.loaders import load_embeddings
+    from wordferry.plots import distance_figure, save_figure
+
+    if embeddings is not None:
+        vectors = load_embeddings(embeddings, limit=limit)
+    else:
+        vectors = default_embeddings()
+        if limit is not None and limit < len(vectors):
+            vectors = vectors.restrict(np.arange(limit))
+    save_figure(distance_figure(vectors, word, pairs=pairs, seed=seed, threads=threads), output)
+    note(f"wrote {output}")

@@ -1,0 +1,165 @@
+"""The typed door to the C++ kernels of the relaxed family: arrays only, no decisions (see ``native/panel.hpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordferry import _native
+from wordferry.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
+from wordferry.runtime import Progress
+
+KINDS = {"omr": 0, "keep": 1, "product": 2}
+OVERLAPS = {"omr": 0, "keep": 1, "residual": 2}
+SIDES = {"both": 0, "left": 1, "right": 2}
+FAR_AWAY = np.float32(1e30)
+"""A larger cost than any, for a word that must not move to itself; finite, so that 0 times it is 0."""
+
+View = _native.Csr
+
+
+def view(matrix: Csr) -> View:
+    """A checked view of a Csr, as kernels take it; indices out of range are refused here."""
+    data = np.ascontiguousarray(matrix.data, dtype=np.float32)
+    return View(np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices), data, matrix.shape[1])
+
+
+def empty_graph(words: int) -> View:
+    """A graph in which no two words are related."""
+    nothing = np.zeros(0, dtype=np.int32)
+    return View(np.zeros(words + 1, dtype=np.int64), nothing, nothing.astype(np.float32), words)
+
+
+def aligned(*shape: int) -> Float32Array:
+    """An uninitialised float32 array whose first element lies at a multiple of 64 bytes."""
+    size = int(np.prod(shape)) * 4
+    memory = np.empty(size + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    result: Float32Array = memory[start : start + size].view(np.float32).reshape(shape)
+    return result
+
+
+def panel_sums(
+    panel: View,
+    moving: View,
+    graph: View,
+    rest: float,
+    kind: str,
+    out: Float32Array,
+    *,
+    transposed: bool = False,
+    combine: bool = False,
+    lower: bool = False,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> None:
+    """Sums over the words of each document of ``moving`` against sixteen documents of ``panel`` at a time.
+
+    ``out[moving, panel]``, or the other way round when ``transposed``; with ``combine`` the larger of the sum and
+    what stands there. ``lower`` leaves out what lies above the diagonal.
+    """
+    _native.panel_sums(panel, moving, graph, rest, KINDS[kind], out, transposed, combine, lower, threads, progress)
+
+
+def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = False) -> None:
+    """``values[i, j] = values[j, i] =`` the larger of the two, or the lower one."""
+    _native.make_symmetric(values, from_lower, threads)
+
+
+def transposed_max(out: Float32Array, other: Float32Array, threads: int) -> None:
+    """``out = maximum(out, other.T)``, in place."""
+    _native.transposed_max(out, other, threads)
+
+
+def squares(vectors: Float32Array) -> Float32Array:
+    """Squared lengths of vectors."""
+    result: Float32Array = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).astype(np.float32)
+    return result
+
+
+def products_to_distances(
+    products: Float32Array,
+    a: Float32Array,
+    a_squares: Float32Array,
+    b: Float32Array,
+    b_squares: Float32Array,
+    threads: int,
+) -> None:
+    """Dot products ``a @ b.T`` to Euclidean distances, in place; small ones are computed again from differences."""
+    _native.products_to_distances(products, a, a_squares, b, b_squares, threads)
+
+
+def document_minima(documents: View, costs: Float32Array, nearest: Float32Array, column: int, threads: int) -> None:
+    """``nearest[panel, column + c, lane] = min(costs[w, c] for the words w of the document)``."""
+    _native.document_minima(documents, costs, nearest, column, threads)
+
+
+def accumulate(
+    moving: View,
+    moving_spans: tuple[Int64Array, Int64Array],
+    target: View,
+    target_spans: tuple[Int64Array, Int64Array],
+    nearest: Float32Array,
+    first_word: int,
+    out: Float32Array,
+    *,
+    omr: bool,
+    add: bool,
+    threads: int,
+) -> None:
+    """Add (or start) the sums of one block of words to ``out[moving, target]``."""
+    _native.accumulate(moving, *moving_spans, target, *target_spans, nearest, first_word, omr, add, out, threads)
+
+
+def related_pairs(
+    x: View,
+    y: View,
+    graph: View,
+    c_max: float,
+    overlap: str,
+    side: str,
+    out: Float32Array,
+    *,
+    scan: bool = False,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> None:
+    """Rel-RWMD pair by pair through the lists of related words; ``scan`` serves a few x with one pass over y each."""
+    _native.related_pairs(x, y, graph, c_max, OVERLAPS[overlap], SIDES[side], scan, out, threads, progress)
+
+
+def dense_pairs(
+    x: View,
+    y: View,
+    costs: Float32Array,
+    own: Int32Array,
+    overlap: str,
+    side: str,
+    out: Float32Array,
+    threads: int,
+) -> None:
+    """RWMD of one document to many: ``costs[w, i]`` of word w of y's numbering and the i-th word of x."""
+    _native.dense_pairs(x, y, costs, own, OVERLAPS[overlap], SIDES[side], out, threads)
+
+
+def refine_cosine(x: View, y: View, limit: float, out: Float32Array, threads: int) -> None:
+    """Cosine distances below ``limit`` again, without cancellation; rows have length 1."""
+    _native.refine_cosine(x, y, limit, out, threads)
+
+
+class Heaps:
+    """The k nearest of each row while blocks of values come in."""
+
+    def __init__(self, rows: int, k: int) -> None:
+        self.distances: Float32Array = np.full((rows, k), np.inf, dtype=np.float32)
+        self.indices: Int64Array = np.full((rows, k), np.iinfo(np.int64).max, dtype=np.int64)
+
+    def offer(self, rows: slice, values: Float32Array, first: int, allowed: BoolArray | None, threads: int) -> None:
+        """Offer ``values[i, c]`` to row ``rows.start + i`` as candidate ``first + c`` where ``allowed``."""
+        mask: Any = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+        _native.heaps_offer(self.distances[rows], self.indices[rows], values, first, mask, threads)
+
+    def finish(self, threads: int) -> None:
+        """Sort by (distance, index); places without a candidate become (inf, -1)."""
+        _native.heaps_finish(self.distances, self.indices, threads)

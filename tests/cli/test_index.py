@@ -1,0 +1,143 @@
+"""wordferry index and wordferry search."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.index.collection import documents, embeddings
+
+from wordferry.cli import main
+from wordferry.index import Index
+
+Capture = pytest.CaptureFixture[str]
+
+
+def run(capsys: Capture, *arguments: object) -> tuple[int, list[dict[str, Any]], str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), [json.loads(line) for line in out.splitlines()], err
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with vectors and a file of documents."""
+    embeddings().save(tmp_path / "vectors")
+    lines = [json.dumps({**doc.pop("metadata"), **doc}) for doc in documents(20)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_life_of_an_index(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, vectors = place / "index", place / "vectors"
+    code, rows, _ = run(capsys, "index", "create", index, place / "docs.jsonl", "--embeddings", vectors, "--r", 4)
+    assert code == 0
+    assert (rows[0]["added"], rows[0]["documents"]) == (20, 20)
+    assert sorted(p.name for p in place.iterdir()) == ["docs.jsonl", "index", "vectors"]
+
+    (place / "more.csv").write_text("key,words,year\na,w01 w02,2024\nd3,w03,2025\n")
+    options = ["--text", "words", "--id", "key"]
+    code, _, err = run(capsys, "index", "add", index, place / "more.csv", *options)
+    assert code == 2
+    assert "has a document 'd3' already" in err
+    code, rows, _ = run(capsys, "index", "add", index, place / "more.csv", "--upsert", *options)
+    assert (code, rows[0]["added"], rows[0]["documents"]) == (0, 2, 21)
+
+    code, hits, _ = run(capsys, "search", index, "w01 w02", "-k", 3, "--filter", "topic!=food")
+    assert code == 0
+    assert hits[0]["id"] == "a"
+    assert hits[0]["metadata"] == {"year": "2024"}
+    assert [hit["rank"] for hit in hits] == [1, 2, 3]
+    with Index.open(index) as opened:
+        wanted = opened.search("w01 w02", k=3, filter={"topic": {"ne": "food"}})
+    assert [hit["id"] for hit in hits] == [hit.id for hit in wanted]
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("d1\nd2\n"))
+    assert run(capsys, "index", "delete", index, "-")[1][0]["deleted"] == 2
+    code, _, err = run(capsys, "index", "delete", index, "d1")
+    assert code == 1
+    assert "no document 'd1'" in err
+    assert run(capsys, "index", "delete", index, "d1", "d4", "--missing-ok")[1][0]["deleted"] == 1
+    assert run(capsys, "index", "compact", index)[0] == 0
+    assert run(capsys, "index", "info", index)[1][0]["documents"] == 18
+    code, rows, err = run(capsys, "index", "verify", index)
+    assert (code, rows[0]["documents"]) == (0, 18)
+    assert "is sound" in err
+
+
+def test_queries_from_standard_input(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    queries = [f"w{i:02d} w{i + 1:02d}" for i in range(50)] * 2
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(queries)))
+    code, hits, _ = run(capsys, "search", place / "index", "-", "-k", 2)
+    assert code == 0
+    assert [(hit["query"], hit["rank"]) for hit in hits] == [(q, r) for q in range(1, 101) for r in (1, 2)]
+    with Index.open(place / "index") as opened:
+        assert [hit["id"] for hit in hits[:2]] == [hit.id for hit in opened.search(queries[0], k=2)]
+
+
+def test_table(place: Path, capsys: Capture) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    with pytest.raises(SystemExit):
+        main(["search", str(place / "index"), "w01", "-k", "2", "--table"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["rank", "id", "distance", "label", "text"]
+    assert len(lines) == 3
+    with pytest.raises(SystemExit):
+        main(["index", "info", str(place / "index"), "--table"])
+    assert "documents" in capsys.readouterr().out
+
+
+def test_rerank_is_said_to_be_inexact(place: Path, capsys: Capture) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    code, hits, err = run(capsys, "search", place / "index", "w01 w02", "-k", 2, "--rerank", "wmd", "--candidates", 9)
+    assert (code, len(hits)) == (0, 2)
+    assert "9 candidates by rel-rwmd, ordered by wmd: not exact" in err
+
+
+def test_failed_create_leaves_what_was_there(place: Path, capsys: Capture) -> None:
+    index = place / "index"
+    run(capsys, "index", "create", index, place / "docs.jsonl", "--embeddings", place / "vectors")
+    assert run(capsys, "index", "create", index, "--embeddings", place / "vectors")[0] == 2
+    (place / "bad.jsonl").write_text('{"text": "w01"}\n{"text": "unknown words"}\n')
+    code, _, err = run(
+        capsys, "index", "create", index, place / "bad.jsonl", "--embeddings", place / "vectors", "--overwrite"
+    )
+    assert code == 2
+    assert "Document 1 has no known word" in err
+    assert run(capsys, "index", "info", index)[1][0]["documents"] == 20
+    assert sorted(p.name for p in place.iterdir()) == ["bad.jsonl", "docs.jsonl", "index", "vectors"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (["year"], "expected key=value"),
+        (["{year}"], "no valid JSON"),
+        (["year>1", "year>2"], "has a condition 'gt' already"),
+        (['{"year": {"over": 1}}'], "unknown operator 'over'"),
+    ],
+)
+def test_wrong_filters(place: Path, capsys: Capture, filters: list[str], message: str) -> None:
+    run(capsys, "index", "create", place / "index", "--embeddings", place / "vectors")
+    options = [word for text in filters for word in ("--filter", text)]
+    code, _, err = run(capsys, "search", place / "index", "w01", *options)
+    assert code == 2
+    assert message in err
+
+
+def test_filters_of_all_kinds(place: Path, capsys: Capture) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    options = ["--filter", "year>=1995", "--filter", "year<2000", "--filter", '{"topic": {"in": ["law", "food"]}}']
+    _, hits, _ = run(capsys, "search", place / "index", "w01", "-k", 50, *options)
+    assert sorted(hit["id"] for hit in hits) == ["d5", "d7", "d8"]
+
+
+def test_no_index(tmp_path: Path, capsys: Capture) -> None:
+    code, _, err = run(capsys, "search", tmp_path, "w01")
+    assert code == 2
+    assert "is not a wordferry index" in err
