@@ -19,6 +19,7 @@ constexpr double proof_tolerance = 1e-9;  // of the optimum itself
 constexpr double enter_tolerance = 0x1p-46;  // of the largest cost: smaller gains are rounding, not gains
 constexpr std::int64_t pivots_between_polls = 4096;
 constexpr std::int64_t pivots_a_node = 200;
+constexpr std::int64_t few_pivots = 32;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -110,15 +111,16 @@ void Solver::join_components() {
   }
 }
 
+// Pivots until no arc gains. False when rounding keeps it from ending: exact arithmetic then goes on from here.
 bool Solver::improve(const Stopped& stopped) {
-  Pivoting state{m_, n_, width_, costs_.data(), dual_.data(), enter_tolerance * largest_, 0, &tree_, &candidates_};
-  candidates_.clear();
+  candidates_.resize(at(m_));
+  Pivoting state{m_, n_, width_, costs_.data(), dual_.data(), enter_tolerance * largest_, 0, &tree_, candidates_.data(), 0};
   const std::int64_t limit = pivots_a_node * (m_ + n_) + 1000;
   while (true) {
     set_potentials(state);
     const std::int64_t done = pivot_until_optimal(state, pivots_between_polls);
-    if (done == 0) return true;  // fresh potentials show no gain either
     if ((pivots_ += done) > limit) return false;
+    if (done < few_pivots) return true;  // too few for rounding to have piled up in the potentials
     if (stopped()) throw Interrupted();
   }
 }
