@@ -177,17 +177,17 @@ void bind_transport(nb::module_& m) {
           nb::arg("symmetric"), nb::arg("offset"), nb::arg("out").noconvert(), nb::arg("threads"))
       .def(
           "search",
-          [](const Documents& self, In<std::int64_t, 2> rows, In<double, 2> bounds, std::int64_t k,
+          [](const Documents& self, In<float, 2> bounds, In<std::uint8_t> allowed, double slack, std::int64_t k,
              std::int64_t budget, Out<std::int64_t, 2> found, Out<float, 2> values, Out<std::uint8_t, 2> proved,
              Out<std::int64_t, 2> counts, int threads) {
-            const Ranked candidates{rows.data(), bounds.data(), static_cast<std::int64_t>(rows.shape(1)), k,
-                                        budget};
+            const Ranked ranked{bounds.data(), allowed.data(), slack, self.call.y.rows, k, budget};
             return report([&](Watch& watch) {
-              search(self.call.maker(), self.call.x.rows, candidates,
+              search(self.call.maker(), self.call.x.rows, ranked,
                      {found.data(), values.data(), proved.data(), counts.data()}, threads, watch);
             });
           },
-          nb::arg("rows").noconvert(), nb::arg("bounds").noconvert(), nb::arg("k"), nb::arg("budget"),
+          nb::arg("bounds").noconvert(), nb::arg("allowed").noconvert(), nb::arg("slack"), nb::arg("k"),
+          nb::arg("budget"),
           nb::arg("found").noconvert(), nb::arg("values").noconvert(), nb::arg("proved").noconvert(),
           nb::arg("counts").noconvert(), nb::arg("threads"));
 }

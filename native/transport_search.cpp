@@ -10,6 +10,7 @@ namespace wordferry {
 namespace {
 
 constexpr std::int64_t others_a_block = 256;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, relative
 
 // One evaluator a worker, made when the worker first has something to do.
@@ -39,9 +40,10 @@ struct Hit {
 class Nearest {
  public:
   explicit Nearest(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
+  bool full() const { return hits_.size() == k_; }
   // Values at or above this cannot enter, whatever their row.
   double limit() const {
-    if (hits_.size() < k_) return std::numeric_limits<double>::infinity();
+    if (!full()) return infinity;
     return std::nextafterf(hits_.front().value, std::numeric_limits<float>::infinity());
   }
   void offer(Hit hit) {
@@ -64,29 +66,54 @@ class Nearest {
   std::vector<Hit> hits_;
 };
 
+// Rows of y in rising order of (bound, row), as far as they are asked for.
+class Queue {
+ public:
+  Queue(const Ranked& ranked, std::int64_t query) {
+    const float* bounds = ranked.bounds + query * ranked.others;
+    waiting_.reserve(static_cast<std::size_t>(ranked.others));
+    for (std::int64_t row = 0; row < ranked.others; ++row) {
+      if (ranked.allowed[row]) waiting_.push_back({bounds[row], row});
+    }
+    std::make_heap(waiting_.begin(), waiting_.end(), later);
+  }
+  bool empty() const { return waiting_.empty(); }
+  const Hit& first() const { return waiting_.front(); }
+  void pop() {
+    std::pop_heap(waiting_.begin(), waiting_.end(), later);
+    waiting_.pop_back();
+  }
+
+ private:
+  static bool later(const Hit& a, const Hit& b) { return b < a; }
+  std::vector<Hit> waiting_;
+};
+
 void search_one(Pairs& pairs, std::int64_t query, const Ranked& candidates, const Hits& found, Watch& watch) {
-  const std::int64_t* rows = candidates.rows + query * candidates.count;
-  const double* bounds = candidates.bounds + query * candidates.count;
   std::int64_t* counts = found.counts + 4 * query;
   Nearest nearest(candidates.k);
-  double unproved = std::numeric_limits<double>::infinity();  // the least bound among rows left unsolved
+  double unproved = infinity;  // the least bound among rows left unsolved
   pairs.begin(query);
-  for (std::int64_t c = 0; c < candidates.count && bounds[c] < nearest.limit(); ++c) {
+  for (Queue queue(candidates, query); !queue.empty(); queue.pop()) {
+    const Hit next = queue.first();
+    const double first_bound = next.value - candidates.slack;
+    if (!(first_bound < nearest.limit()) && !(next.value == infinity && !nearest.full())) break;
     if (watch.stopped()) throw Interrupted();
     ++counts[2];
-    double bound = pairs.bound(rows[c]);
-    bound = std::max(bounds[c], bound - bound_slack * std::fabs(bound));
-    if (!(bound < nearest.limit())) {
+    double bound = pairs.bound(next.row);
+    bound = std::max(first_bound, bound - bound_slack * std::fabs(bound));
+    if (!(bound < nearest.limit()) && nearest.full()) {
       ++counts[1];
       continue;
     }
     if (counts[0] == candidates.budget) {
       unproved = std::min(unproved, bound);
       ++counts[3];
+      if (!nearest.full()) break;  // nothing more can be ruled out
       continue;
     }
     ++counts[0];
-    nearest.offer({static_cast<float>(pairs.solve(rows[c], watch.asked())), rows[c]});
+    nearest.offer({static_cast<float>(pairs.solve(next.row, watch.asked())), next.row});
   }
   const std::vector<Hit>& hits = nearest.sorted();
   for (std::int64_t place = 0; place < candidates.k; ++place) {
@@ -96,7 +123,7 @@ void search_one(Pairs& pairs, std::int64_t query, const Ranked& candidates, cons
     found.rows[slot] = hit.row;
     found.values[slot] = hit.value;
     const double above = std::nextafterf(hit.value, std::numeric_limits<float>::infinity());
-    found.proved[slot] = unproved == std::numeric_limits<double>::infinity() || (here && above <= unproved) ? 1 : 0;
+    found.proved[slot] = unproved == infinity || (here && above <= unproved) ? 1 : 0;
   }
 }
 

@@ -17,20 +17,21 @@ using MakePairs = std::function<std::unique_ptr<Pairs>()>;
 void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others, bool symmetric, std::int64_t offset,
                float* out, int threads, Watch& watch);
 
-// What a search is given for each query: `count` rows of y with lower bounds on their values, both in rising order
-// of the bound, and how many problems it may solve (-1: as many as it takes).
+// What a search is given: lower bounds on the values of each query (row) and each row of y (column), what rounding
+// may have added to them, which rows of y may be found, and how many problems a query may solve (-1: all it takes).
 struct Ranked {
-  const std::int64_t* rows;
-  const double* bounds;
-  std::int64_t count, k, budget;
+  const float* bounds;
+  const std::uint8_t* allowed;
+  double slack;
+  std::int64_t others, k, budget;
 };
 
 // And what it gives back, for each query.
 struct Hits {
-  std::int64_t* rows;   // k, -1 where there are fewer
-  float* values;        // k, sorted by (value, row)
-  std::uint8_t* proved; // k
-  std::int64_t* counts; // 4: problems solved, stopped by the dual bound, candidates looked at, left for lack of budget
+  std::int64_t* rows;    // k, -1 where there are fewer
+  float* values;         // k, sorted by (value, row)
+  std::uint8_t* proved;  // k
+  std::int64_t* counts;  // 4: solved, stopped by the dual bound, looked at, left for lack of budget
 };
 
 void search(const MakePairs& make, std::int64_t queries, const Ranked& candidates, const Hits& found, int threads,

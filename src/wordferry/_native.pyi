@@ -108,8 +108,9 @@ class TransportDocuments:
     def all_pairs(self, symmetric: bool, offset: int, out: Any, threads: int) -> tuple[int, int]: ...
     def search(
         self,
-        rows: Any,
         bounds: Any,
+        allowed: Any,
+        slack: float,
         k: int,
         budget: int,
         found: Any,

@@ -165,19 +165,19 @@ class Block:
     documents: kernels.Documents
 
 
-def blocks(problem: Problem) -> Iterator[Block]:
-    """Blocks of queries, with the distances of their words to all words computed once a block."""
+def blocks(problem: Problem, rows: int = _ROWS_A_CALL) -> Iterator[Block]:
+    """Blocks of at most ``rows`` queries, with the distances of their words to all words computed once a block."""
     x, y = whole_bags(problem)
     if problem.graph is not None:
-        for start in range(0, x.shape[0], _ROWS_A_CALL):
-            stop = min(start + _ROWS_A_CALL, x.shape[0])
+        for start in range(0, x.shape[0], rows):
+            stop = min(start + rows, x.shape[0])
             documents = kernels.Documents(x.rows(start, stop), y)
             documents.related(problem.graph, problem.c_max, problem.overlap == "keep")
             yield Block(start, stop, documents)
         return
     assert problem.vectors is not None
     vectors = np.ascontiguousarray(problem.vectors)
-    for start, stop in _query_ranges(x, len(vectors)):
+    for start, stop in _query_ranges(x, len(vectors), rows):
         part = x.rows(start, stop)
         words = np.unique(part.indices)
         costs = kernels.word_distances(vectors[words], vectors, problem.threads)
@@ -188,7 +188,7 @@ def blocks(problem: Problem) -> Iterator[Block]:
         yield Block(start, stop, documents)
 
 
-def _query_ranges(x: Csr, words: int) -> Iterator[tuple[int, int]]:
+def _query_ranges(x: Csr, words: int, rows: int) -> Iterator[tuple[int, int]]:
     """Ranges of rows whose words' distances to all words fit in a fixed amount of memory."""
     room = max(1, _COST_BYTES // (4 * max(words, 1)))
     seen = np.full(x.shape[1], -1, np.int64)
@@ -196,7 +196,7 @@ def _query_ranges(x: Csr, words: int) -> Iterator[tuple[int, int]]:
     for row in range(x.shape[0]):
         indices = x.row(row)[0]
         fresh = int((seen[indices] != start).sum())
-        if used + fresh > room and row > start:
+        if row > start and (used + fresh > room or row - start == rows):
             yield start, row
             start, used = row, 0
             fresh = len(indices)

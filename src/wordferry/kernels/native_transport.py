@@ -88,9 +88,9 @@ class Documents:
         return where
 
     def search(
-        self, rows: Int64Array, bounds: Float64Array, k: int, budget: int, threads: int
+        self, bounds: Float32Array, allowed: BoolArray, slack: float, k: int, budget: int, threads: int
     ) -> tuple[Int64Array, Float32Array, BoolArray, Int64Array, tuple[int, int]]:
-        """The k nearest of each query among candidates in rising order of their lower bounds.
+        """The k nearest of each query, given lower bounds that may be up to ``slack`` too high.
 
         Returns rows, values, what is proved, counts (solved, stopped by the dual bound, looked at, left for lack of
         budget) of each query, and the pair without an optimum or (-1, -1).
@@ -98,5 +98,7 @@ class Documents:
         queries = self.shape[0]
         found, values = np.empty((queries, k), np.int64), np.empty((queries, k), np.float32)
         proved, counts = np.empty((queries, k), np.uint8), np.zeros((queries, 4), np.int64)
-        where: tuple[int, int] = self._native.search(rows, bounds, k, budget, found, values, proved, counts, threads)
+        where: tuple[int, int] = self._native.search(
+            bounds, allowed.view(np.uint8), slack, k, budget, found, values, proved, counts, threads
+        )
         return found, values, proved.astype(bool), counts, where
