@@ -56,6 +56,8 @@ COMMANDS: tuple[str, ...] = (
     "related",
     "index",
     "search",
+    "distance",
+    "explain",
     "classify",
     "triplets",
     "agreement",
