@@ -1,6 +1,7 @@
 #include "related.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -15,6 +16,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t segment = 128;  // columns looked at before the row's limit is read again
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t word_block = 256;
+static_assert(std::endian::native == std::endian::little, "flags are read eight at a time, lowest byte first");
 
 // Pairs closer than this, relative to their norms, lose digits in |x|^2 + |y|^2 - 2xy: their distance in the sum is
 // computed from differences instead.
@@ -284,11 +286,10 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
       }
       std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
       for (std::int64_t word = 0; word < count; word += 8) {
-        std::uint64_t eight;
+        std::uint64_t eight;  // one flag a byte, lowest byte first
         __builtin_memcpy(&eight, flags + word, 8);
-        if (eight == 0) continue;
-        for (std::int64_t k = word; k < std::min(word + 8, count); ++k) {
-          if (!flags[k]) continue;
+        for (; eight != 0; eight &= eight - 1) {
+          const std::int64_t k = word + __builtin_ctzll(eight) / 8;
           row_sum += look_closer<Sum>(row, tile.column_ids[start + k], squares[k], start + k, tile, points, selector,
                                       limits.data());
         }

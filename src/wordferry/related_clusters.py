@@ -189,11 +189,9 @@ def _compare(run: _Run, candidates: Candidates, nearest: Int32Array, clusters: i
     for cluster in range(clusters):
         pieces = _pieces(homes.indices[homes.indptr[cluster] : homes.indptr[cluster + 1]], max(64, side // 4))
         tiles += [(a, b, k < m) for k, a in enumerate(pieces) for m, b in enumerate(pieces) if k <= m]
-    probing = nearest[:, 1:]
-    if probing.shape[1]:
-        pointers = np.arange(run.n + 1, dtype=np.int64) * probing.shape[1]
-        flags = np.ones(probing.size, np.uint8)
-        visitors = sp.csr_array((flags, probing.ravel(), pointers), shape=(run.n, clusters)).tocsc()
+    # Nearer clusters first: what they bring keeps most of the later ones out.
+    for probe in range(1, nearest.shape[1]):
+        visitors = _members(nearest[:, probe], clusters)
         for cluster in range(clusters):
             members = homes.indices[homes.indptr[cluster] : homes.indptr[cluster + 1]]
             guests = visitors.indices[visitors.indptr[cluster] : visitors.indptr[cluster + 1]]
