@@ -22,10 +22,6 @@ static_assert(std::endian::native == std::endian::little, "flags are read eight 
 // computed from differences instead.
 constexpr float cancellation = 1.0F / 64;
 
-// |tile value - true squared distance| <= error_of(d) * (|x|^2 + |y|^2): the bound of a float inner product of d terms
-// in any order, of the rounded norms, and of putting them together.
-float error_of(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
-
 float round_up(double value) {
   const auto rounded = static_cast<float>(value);
   return static_cast<double>(rounded) < value ? std::nextafter(rounded, infinity) : rounded;
@@ -109,7 +105,7 @@ class Lock {
 class Selector {
  public:
   Selector(const Points& points, const Candidates& candidates)
-      : points_(points), candidates_(candidates), error_(error_of(points.dimensions)) {
+      : points_(points), candidates_(candidates), error_(product_error(points.dimensions)) {
     uppers_.reserve(static_cast<std::size_t>(candidates.capacity));
     ranked_.reserve(static_cast<std::size_t>(candidates.capacity));
   }
@@ -301,6 +297,8 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
 }
 
 }  // namespace
+
+float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
 
 // Not compiled in variants: the order of additions, and so the last bit that decides ties, is the same on every CPU.
 __attribute__((noinline)) double exact_square(const float* a, const float* b, std::int64_t dimensions) {
