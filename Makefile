@@ -2,6 +2,7 @@
 #
 #   make demo       what wordferry does, on the data it carries
 #   make test       lint, types and every test (PYTEST_OPTIONS="-k loaders" for some)
+#   make browser    chromium for the test of the page, where it can be installed
 #   make test-slow  the long forms of tests
 #   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some)
 #   make docs       the documentation, into docs/_build/html
@@ -24,12 +25,12 @@ TOOLS   := $(VENV)/.tools
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: demo test test-slow lint types bench docs sanitize plain clean
+.PHONY: demo test browser test-slow lint types bench docs sanitize plain clean
 
 demo: $(PACKAGE)
 	@$(BIN)/wordferry demo
 
-test: lint types
+test: lint types browser
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 test-slow: $(TOOLS)
@@ -39,6 +40,14 @@ lint: $(TOOLS)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 
+# The test of the page drives chromium; without it that test is skipped and says so.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && { apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 \
+	            || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; }; } \
+	  || echo "chromium cannot be had here; the test of the page will be skipped"
+
 types: $(TOOLS)
 	$(BIN)/mypy
 
@@ -46,6 +55,7 @@ bench: $(RIVALS)
 	@set -e; for script in $(BENCH); do echo "== $$script"; $(BIN)/python $$script; done
 
 docs: $(TOOLS)
+	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 

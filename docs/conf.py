@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import wordferry
 
 project = "wordferry"
@@ -9,7 +12,7 @@ author = "The wordferry developers"
 copyright = "the wordferry developers"
 version = release = wordferry.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 templates_path: list[str] = []
@@ -21,11 +24,30 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "show-inheritance": False}
-napoleon_google_docstring = False
-napoleon_use_rtype = False
-# MathJax is the one thing a built page would fetch; formulas stay readable as LaTeX without it.
 
 html_theme = "furo"
 html_title = "wordferry"
 html_static_path = ["_static"]
 html_show_sourcelink = False
+
+
+def _lists(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Our short NumPy style ("name : sense", all on one line) as a list."""
+    result: list[str] = []
+    row = 0
+    while row < len(lines):
+        if row + 1 < len(lines) and lines[row].strip() and re.fullmatch(r"-{3,}", lines[row + 1].strip()):
+            result += [f"**{lines[row].strip()}**", ""]
+            row += 2
+            while row < len(lines) and lines[row].strip():
+                item = re.match(r"^([\w*., ]+?) : (.*)$", lines[row])
+                result.append(f"* ``{item[1]}``: {item[2]}" if item else f"  {lines[row].strip()}")
+                row += 1
+            continue
+        result.append(lines[row])
+        row += 1
+    lines[:] = result
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", _lists)

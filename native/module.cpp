@@ -6,6 +6,7 @@
 namespace wordferry {
 void bind_panel(nanobind::module_&);
 void bind_related(nanobind::module_&);
+void bind_transport(nanobind::module_&);
 }  // namespace wordferry
 
 NB_MODULE(_native, m) {
@@ -13,4 +14,5 @@ NB_MODULE(_native, m) {
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_panel(m);
   wordferry::bind_related(m);
+  wordferry::bind_transport(m);
 }

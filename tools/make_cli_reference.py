@@ -6,8 +6,9 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
 
@@ -40,8 +41,12 @@ def commands() -> Iterator[tuple[str, Any]]:
 def examples_of(command: Any) -> list[str]:
     """The example lines in a command's help: those that start with ``wordferry`` or pipe into it."""
     text = inspect.cleandoc(command.help or "") + "\n" + (command.epilog or "")
-    text = text.replace("\\[", "[")
-    return [line.strip() for line in text.splitlines() if re.match(r"\s*(?:\$ )?(?:\S.*\| *)?wordferry ", line)]
+    found = []
+    for line in text.replace("\\[", "[").splitlines():
+        line = re.sub(r"^Examples?: *", "", line.strip()).removeprefix("$ ")
+        if re.match(r"(\S.*\| *|[A-Z_]+=\S+ )*wordferry ", line):
+            found.append(line)
+    return found
 
 
 def section(name: str, command: Any) -> str:
@@ -53,16 +58,19 @@ def section(name: str, command: Any) -> str:
         usage += " COMMAND"
     level = "##" if name.count(" ") <= 1 else "###"
     parts = [f"{level} {name}\n", _prose(command.help), f"\n```text\n{usage}\n```\n"]
-    if rows := [(_shape(p), _sense(p)) for p in arguments] + [(_flags(p), _sense(p)) for p in options]:
+    kinds = get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
+    rows = [(_shape(p), _sense(p)) for p in arguments]
+    rows += [(_flags(p, kinds.get(p.name)), _sense(p)) for p in options]
+    if rows:
         parts.append("\n| | |\n|---|---|\n" + "\n".join(f"| `{flag}` | {sense} |" for flag, sense in rows) + "\n")
     if examples := examples_of(command):
         parts.append("\n<!-- skip: examples of the help, their files are not here -->\n")
-        parts.append("```console\n" + "\n".join(f"$ {line.removeprefix('$ ')}" for line in examples) + "\n```\n")
+        parts.append("```console\n" + "\n".join(f"$ {line}" for line in examples) + "\n```\n")
     return "".join(parts)
 
 
 def _prose(text: str | None) -> str:
-    clean = re.split(r"\n\s*Examples?:", inspect.cleandoc(text or ""))[0].replace("\b", "")
+    clean = re.split(r"\n\s*Examples?:", inspect.cleandoc(text or ""))[0].replace("\b", "").partition("\f")[0]
     lines = [line for line in clean.splitlines() if not line.strip().startswith(("wordferry ", "$ wordferry"))]
     return re.sub(r"\[/?[a-z ]+\]", "", "\n".join(lines)).strip() + "\n"
 
@@ -73,13 +81,21 @@ def _shape(argument: Any) -> str:
     return name if argument.required else f"[{name}]"
 
 
-def _flags(option: Any) -> str:
+def _flags(option: Any, kind: Any) -> str:
     flags = ", ".join(option.opts) + "".join(f" / {flag}" for flag in option.secondary_opts)
-    if option.is_flag:
-        return flags
-    choices = getattr(option.type, "choices", None)
-    kind = "|".join(str(getattr(c, "value", c)) for c in choices) if choices else option.metavar or option.type.name
-    return f"{flags} {kind if choices else kind.upper()}".replace("|", "\\|")
+    return flags if option.is_flag else f"{flags} {option.metavar or _kind(kind)}".replace("|", "\\|")
+
+
+def _kind(kind: Any) -> str:
+    """What an option takes, from the annotation of its parameter."""
+    parts = [part for part in get_args(kind) if part is not type(None)]
+    if get_origin(kind) is Literal:
+        return "|".join(parts)
+    if parts:
+        return _kind(parts[0])
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(member.value) for member in kind)
+    return {int: "NUMBER", float: "NUMBER", Path: "PATH"}.get(kind, "TEXT")
 
 
 def _sense(parameter: Any) -> str:

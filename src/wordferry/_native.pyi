@@ -87,3 +87,36 @@ def dense_pairs(x: Csr, y: Csr, costs: Any, own: Any, overlap: int, side: int, o
 def refine_cosine(x: Csr, y: Csr, limit: float, out: Any, threads: int) -> None: ...
 def heaps_offer(distances: Any, indices: Any, values: Any, first: int, allowed: Any, threads: int) -> None: ...
 def heaps_finish(distances: Any, indices: Any, threads: int) -> None: ...
+def transport_one(
+    supply: Any,
+    demand: Any,
+    costs: Any,
+    source_duals: Any,
+    sink_duals: Any,
+    plan_source: Any,
+    plan_sink: Any,
+    plan_mass: Any,
+) -> tuple[int, float, int, int]: ...
+def transport_many(supply: Any, demand: Any, costs: Any, total: Any, pivots: Any, proof: Any, threads: int) -> None: ...
+def word_distances(query: Any, vectors: Any, out: Any, threads: int) -> None: ...
+
+class TransportDocuments:
+    def __init__(
+        self, x_indptr: Any, x_indices: Any, x_data: Any, y_indptr: Any, y_indices: Any, y_data: Any
+    ) -> None: ...
+    def distances(self, costs: Any, row_of: Any, kind: int, transfers: int) -> None: ...
+    def related(self, indptr: Any, indices: Any, data: Any, c_max: float, keep: bool) -> None: ...
+    def all_pairs(self, symmetric: bool, offset: int, out: Any, threads: int) -> tuple[int, int]: ...
+    def search(
+        self,
+        bounds: Any,
+        allowed: Any,
+        slack: float,
+        k: int,
+        budget: int,
+        found: Any,
+        values: Any,
+        proved: Any,
+        counts: Any,
+        threads: int,
+    ) -> tuple[int, int]: ...

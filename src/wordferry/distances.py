@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from wordferry import relaxed
+from wordferry import relaxed, transport
 from wordferry.arrays import Float32Array
 from wordferry.bow import Document, OnEmpty
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
-from wordferry.kernels import reference
 from wordferry.measures import DISTANCES as DISTANCES
 from wordferry.measures import Distance as Distance
 from wordferry.measures import find_distance as find_distance
@@ -84,7 +82,7 @@ def pairwise(
         progress=progress,
     )
     check_memory(memory)
-    if problem.distance.transport:
+    if problem.distance.by_pairs:
         check_algorithm(problem, algorithm)
         if explain_plan:
             raise InputError(f"explain_plan describes the relaxed distances; {problem.distance.name} has no plan.")
@@ -97,31 +95,9 @@ def evaluate(
     problem: Problem, out: Float32Array, plan: Plan | None = None, memory: int = relaxed.MEMORY
 ) -> Float32Array:
     """All distances of a prepared problem, written to ``out``."""
-    if not problem.distance.transport:
-        return relaxed.fill(problem, out, plan, memory)
-    if find_spec("wordferry.transport") is not None:
-        from wordferry import transport
-
-        transport.pairwise_problem(problem, out=out)
-        return out
-    return _by_reference(problem, out)
-
-
-def _by_reference(problem: Problem, out: Float32Array) -> Float32Array:
-    bags = [
-        [dict(zip(*map(np.ndarray.tolist, s.row(i)), strict=True)) for i in range(s.shape[0])]
-        for s in (problem.x, problem.y)
-    ]
-    if problem.graph is not None:
-        rows = [problem.graph.row(i) for i in range(problem.graph.shape[0])]
-        lookup = {i: dict(zip(w.tolist(), c.tolist(), strict=True)) for i, (w, c) in enumerate(rows)}
-        cost = reference.related_cost(lookup, problem.c_max)
-    else:
-        cost = reference.euclidean_cost(np.asarray(problem.vectors))
-    for i, a in enumerate(bags[0]):
-        for j, b in enumerate(bags[1]):
-            out[i, j] = reference.wmd(a, b, cost, problem.overlap)
-    return out
+    if problem.distance.by_pairs:
+        return transport.pairwise_problem(problem, out)
+    return relaxed.fill(problem, out, plan, memory)
 
 
 def check_memory(memory: Any) -> int:

@@ -21,6 +21,8 @@ class Distance:
     """Valid ``overlap=`` values, the default first; empty when the option has no meaning."""
     transport: bool = False
     """True when a value is the optimum of a transport problem."""
+    transfers: bool = False
+    """True when a value is a sum of constrained transfers (act)."""
     bound_of: str = ""
     """The distance that this one never exceeds, if there is one."""
     tfidf: bool = False
@@ -29,7 +31,12 @@ class Distance:
     @property
     def sided(self) -> bool:
         """True when the distance is the larger of two one-sided values, so that ``side=`` has a meaning."""
-        return bool(self.overlaps) and not self.transport
+        return bool(self.overlaps) and not self.by_pairs
+
+    @property
+    def by_pairs(self) -> bool:
+        """True when values are computed pair by pair from word-to-word costs."""
+        return self.transport or self.transfers
 
 
 _RELAXED = ("omr", "keep", "residual")
@@ -50,6 +57,14 @@ DISTANCES: dict[str, Distance] = {
             needs_related=True,
             overlaps=_RELAXED,
             bound_of="rel-wmd",
+        ),
+        Distance(
+            "act",
+            "Approximate Word Mover's Distance by constrained transfers",
+            needs_vectors=True,
+            overlaps=("omr", "residual"),
+            transfers=True,
+            bound_of="wmd",
         ),
         Distance(
             "wmd",

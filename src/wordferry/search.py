@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from wordferry import cascade
 from wordferry.arrays import BoolArray, Csr, Neighbors
 from wordferry.bow import OnEmpty
 from wordferry.distances import check_memory, evaluate
@@ -53,6 +53,7 @@ def top_k(
     idf: Any = None,
     mask: BoolArray | None = None,
     memory: int = MEMORY,
+    budget: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Neighbors:
@@ -61,6 +62,9 @@ def top_k(
     The arguments are those of :func:`wordferry.pairwise`; ``mask`` says which documents of Y may be found, and
     ``memory`` how many bytes may be worked in beside inputs and output. Indices count the documents of the Y that was
     passed, also after ``on_empty="drop"``; a dropped document of X has no row.
+
+    The transport distances solve only what can still win. ``budget`` limits how many problems are solved for a query;
+    ``.proved`` of the result then says which places are those of the full answer.
     """
     problem = prepare(
         X,
@@ -76,7 +80,8 @@ def top_k(
         threads=threads,
         progress=progress,
     )
-    return nearest(problem, check_k(k), check_mask(mask, problem, _length(Y)), algorithm, check_memory(memory))
+    allowed = check_mask(mask, problem, _length(Y))
+    return nearest(problem, check_k(k), allowed, algorithm, check_memory(memory), budget)
 
 
 def check_k(k: Any) -> int:
@@ -105,17 +110,22 @@ def _length(Y: Any) -> int:
 
 
 def nearest(
-    problem: Problem, k: int, mask: BoolArray | None = None, algorithm: str = "auto", memory: int = MEMORY
+    problem: Problem,
+    k: int,
+    mask: BoolArray | None = None,
+    algorithm: str = "auto",
+    memory: int = MEMORY,
+    budget: int | None = None,
 ) -> Neighbors:
     """The k nearest rows of y to each row of x, numbered as the caller numbers them."""
     if mask is not None and 2 * np.count_nonzero(mask) < len(mask):
         problem, mask = _allowed_only(problem, mask), None
-    if problem.distance.transport and find_spec("wordferry.cascade") is not None:
-        from wordferry import cascade
-
-        found: Neighbors = cascade.top_k_problem(problem, k, mask=mask)
+    if problem.distance.transport:
+        found: Neighbors = cascade.top_k_problem(problem, k, mask=mask, budget=budget, memory=memory)
+    elif budget is not None:
+        raise InputError(f"budget= counts solved transport problems; {problem.distance.name} has none. Leave it out.")
     else:
-        plan = None if problem.distance.transport else make_plan(problem, algorithm)
+        plan = None if problem.distance.by_pairs else make_plan(problem, algorithm)
         found = _nearest_values(problem, k, mask, plan, memory)
     if len(problem.y_rows) and not np.array_equal(problem.y_rows, np.arange(problem.shape[1])):
         indices = np.where(found.indices >= 0, problem.y_rows[found.indices], -1)
@@ -206,6 +216,7 @@ class Searcher:
             related,
             words_of(self._second.matrix),
             self._second.matrix.shape[1],
+            self.threads,
         )
         self.related = self._frame.related
         self._y, self._y_counts = masses(self._second.matrix, self._frame, self._weights)
@@ -235,9 +246,11 @@ class Searcher:
         k: int,
         *,
         mask: BoolArray | None = None,
+        budget: int | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Neighbors:
         """The k nearest documents of the collection to each of X; ``mask`` says which documents may be found."""
         problem = self.problem(X, threads=threads, progress=progress)
-        return nearest(problem, check_k(k), check_mask(mask, problem, self.documents), memory=self.memory)
+        allowed = check_mask(mask, problem, self.documents)
+        return nearest(problem, check_k(k), allowed, memory=self.memory, budget=budget)

@@ -16,8 +16,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import wordferry
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+
+PACKAGE = Path(wordferry.__file__).resolve().parents[1]
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|:{3,})(?P<info>.*)$")
 _SKIP = re.compile(r"<!--\s*skip:(?P<reason>.*?)-->")
@@ -127,7 +131,7 @@ def _shim(folder: Path) -> Path:
     place = folder / ".bin"
     place.mkdir(exist_ok=True)
     script = place / "wordferry"
-    script.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m wordferry "$@"\n')
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{PACKAGE}" exec "{sys.executable}" -m wordferry "$@"\n')
     script.chmod(0o755)
     (place / "python").unlink(missing_ok=True)
     (place / "python").symlink_to(sys.executable)

@@ -8,9 +8,37 @@ import sys
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
+
+from wordferry.errors import NotFound, WordferryError
+
+
+class Commands(TyperGroup):
+    """All commands, with our own manners on Ctrl-C and on a reader that goes away."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("wordferry: stopped", err=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # Whoever read our output has seen enough (| head): that is no error of ours.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, WordferryError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return f"{type(error).__name__}: {error} (this should not happen; 'wordferry --debug ...' shows where it did)"
+
 
 app = typer.Typer(
     name="wordferry",
+    cls=Commands,
     help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -19,16 +47,20 @@ app = typer.Typer(
 )
 
 # Each module has a function register(app). Heavy imports stay inside the commands.
+# One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
     "embeddings",
+    "related",
+    "index",
+    "search",
+    "distance",
+    "explain",
     "classify",
     "triplets",
     "agreement",
     "reproduce",
-    "related",
     "plot",
-    "index",
-    "search",
+    "serve",
 )
 
 
@@ -63,20 +95,14 @@ for _name in COMMANDS:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; errors of ours are one line on stderr and exit code 2, Ctrl-C is 130."""
-    from wordferry.errors import NotFound, WordferryError
+    """Run the command line and exit: 0 done, 1 not found, 2 bad input, 130 stopped by Ctrl-C.
 
+    An error is one line on stderr; its traceback is shown only with ``--debug``.
+    """
     try:
-        app(args=arguments, standalone_mode=True)
-    except WordferryError as error:
+        app(args=arguments, prog_name="wordferry")
+    except Exception as error:
         if os.environ.get("WORDFERRY_DEBUG"):
             raise
-        typer.echo(f"wordferry: {error}", err=True)
+        typer.echo(f"wordferry: {_one_line(error)}", err=True)
         sys.exit(1 if isinstance(error, NotFound) else 2)
-    except KeyboardInterrupt:
-        typer.echo("wordferry: stopped", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output went away (| head): that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

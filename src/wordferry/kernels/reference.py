@@ -144,3 +144,28 @@ def wmd(x: Bag, y: Bag, cost: Cost, overlap: str = "keep") -> float:
     b = np.array([x[i] for i in rows] + [y[j] for j in columns])
     result = linprog(c.ravel(), A_eq=a[:-1], b_eq=b[:-1], bounds=(0, None), method="highs")
     return float(result.fun)
+
+
+def act(x: Bag, y: Bag, cost: Cost, overlap: str = "omr", transfers: int = 7) -> float:
+    """Iterative constrained transfers (Atasu & Mittelholzer 2019, section 4), the larger of both directions.
+
+    Common mass stays. What exceeds it goes to the nearest other words, to each at most that word's mass (in
+    "residual": what is left of it), regardless of what other words send there; after ``transfers`` such words the rest
+    pays the distance to the next one.
+    """
+    if (empty := _empty(x, y)) is not None:
+        return empty
+    left, right = residual(x, y)
+
+    def one_side(source: Bag, target: Bag) -> float:
+        total = 0.0
+        for i, mass in source.items():
+            nearest = sorted((cost(i, j), j) for j in target if j != i)
+            for step, (distance, j) in enumerate(nearest):
+                moved = min(mass, target[j]) if step < transfers and step + 1 < len(nearest) else mass
+                total, mass = total + moved * distance, mass - moved
+        return total
+
+    return max(
+        one_side(left, right if overlap == "residual" else y), one_side(right, left if overlap == "residual" else x)
+    )

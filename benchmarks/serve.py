@@ -1,0 +1,151 @@
+"""The service under load: 32 clients on loopback search 10,000 documents; latency, memory, and what batching gains.
+
+    python benchmarks/serve.py [--documents 10000] [--clients 32] [--seconds 60]
+
+The load comes from a second process with one connection a client. Each client asks again as soon as it is answered.
+First the service runs as it is, then with batching off, for the same time; the machine's noise hits both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SERVER = """
+import sys, wordferry
+from wordferry.web.server import run
+from wordferry.web.settings import Settings
+path, port, batching = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "on"
+with wordferry.Index.open(path) as index:
+    run(index, Settings(port=port, batching=batching), quiet=True)
+"""
+
+
+def make_documents(count: int, seed: int = 0) -> list[dict[str, Any]]:
+    """The sample's articles and mixtures of their sentences."""
+    import wordferry
+
+    generator = random.Random(seed)
+    sentences = [s for text in wordferry.sample().texts for s in text.split(". ") if len(s) > 30]
+    return [{"id": f"d{i}", "text": ". ".join(generator.sample(sentences, 5))} for i in range(count)]
+
+
+def make_queries(count: int = 500, seed: int = 1) -> list[bytes]:
+    """Bodies of searches: a sentence each."""
+    import wordferry
+
+    generator = random.Random(seed)
+    sentences = [s for text in wordferry.sample().texts for s in text.split(". ") if len(s) > 30]
+    return [json.dumps({"texts": [generator.choice(sentences)], "k": 10}).encode() for _ in range(count)]
+
+
+async def client(port: int, bodies: list[bytes], until: float, number: int, times: list[float], bad: list[str]) -> None:
+    """One connection that searches again and again; plain sockets, so that the load costs little itself."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    i = number * 7
+    while time.perf_counter() < until:
+        body = bodies[i % len(bodies)]
+        i += 1
+        start = time.perf_counter()
+        writer.write(
+            b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            + f"Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length"))
+        answer = await reader.readexactly(length)
+        times.append(time.perf_counter() - start)
+        if not head.startswith(b"HTTP/1.1 200") or answer.count(b'"distance"') != 11:
+            bad.append(answer[:200].decode(errors="replace"))
+    writer.close()
+
+
+def resident(pid: int) -> float:
+    """Memory of a process in MiB."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def measure(path: Path, batching: str, clients: int, seconds: float) -> dict[str, Any]:
+    """Run one service under load."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-c", SERVER, str(path), str(port), batching])
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                if process.poll() is not None:
+                    raise SystemExit("the service did not start") from None
+                time.sleep(0.1)
+        bodies = make_queries()
+        times: list[float] = []
+        bad: list[str] = []
+        memory: list[float] = []
+
+        async def load(length: float) -> None:
+            until = time.perf_counter() + length
+            tasks = [asyncio.create_task(client(port, bodies, until, n, times, bad)) for n in range(clients)]
+            while time.perf_counter() < until:
+                await asyncio.sleep(min(1.0, length / 10))
+                memory.append(resident(process.pid))
+            await asyncio.gather(*tasks)
+
+        asyncio.run(load(min(3.0, seconds / 4)))  # warm
+        times.clear()
+        memory.clear()
+        asyncio.run(load(seconds))
+    finally:
+        process.terminate()
+        process.wait(30)
+    half = len(memory) // 2
+    return {
+        "batching": batching,
+        "searches": len(times),
+        "errors": len(bad),
+        "per_second": round(len(times) / seconds, 1),
+        **{f"p{q}_ms": round(float(np.percentile(times, q)) * 1e3, 1) for q in (50, 95, 99)},
+        "memory_MiB": round(memory[-1], 1),
+        "memory_growth_MiB": round(float(np.mean(memory[half:]) - np.mean(memory[:half])), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    options = parser.parse_args()
+    import wordferry
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "index"
+        with wordferry.Index.create(path) as index:
+            index.add(make_documents(options.documents))
+        machine = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
+        print(json.dumps({"documents": options.documents, "clients": options.clients, **machine}))
+        results = [measure(path, batching, options.clients, options.seconds) for batching in ("on", "off")]
+    for result in results:
+        print(json.dumps(result))
+    print(json.dumps({"batching_gain": round(results[0]["per_second"] / results[1]["per_second"], 2)}))
+
+
+if __name__ == "__main__":
+    main()

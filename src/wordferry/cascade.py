@@ -1,0 +1,88 @@
+"""Exact nearest documents for the transport distances: cheap lower bounds first, problems solved only where they win.
+
+Every row of Y gets a lower bound for each query (wcd and rwmd for wmd, rel-rwmd for rel-wmd). Rows are taken in rising
+order of the bound; a dual ascent tightens it, and only what can still be among the k nearest is solved. The answer is
+that of solving everything, ties included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from wordferry import relaxed
+from wordferry.arrays import BoolArray, Float32Array, Neighbors
+from wordferry.errors import InputError
+from wordferry.measures import DISTANCES
+from wordferry.problem import Problem
+from wordferry.transport import blocks, raise_unsolved
+
+_SLACK = 2e-5
+"""What the float32 kernels may add to a bound, relative to the largest cost: twice what their tests allow."""
+
+
+def top_k_problem(
+    problem: Problem,
+    k: int,
+    *,
+    mask: BoolArray | None = None,
+    budget: int | None = None,
+    memory: int = relaxed.MEMORY,
+) -> Neighbors:
+    """The k rows of y nearest to each row of x by a transport distance.
+
+    With ``budget``, at most that many problems are solved for a query; ``proved`` then says which places are those
+    of the full answer. Places beyond the solved ones are empty (-1, inf).
+    """
+    allowed = np.ones(problem.shape[1], bool) if mask is None else np.ascontiguousarray(mask)
+    limit = -1 if budget is None else _checked_budget(budget)
+    k_used = min(k, int(allowed.sum()))
+    rows = np.full((problem.shape[0], k), -1, np.int64)
+    values = np.full((problem.shape[0], k), np.inf, np.float32)
+    proved = np.ones((problem.shape[0], k), bool)
+    counts = np.zeros(4, np.int64)
+    quiet = replace(problem, progress=None, symmetric=False)
+    at_once = max(1, memory // (8 * max(1, problem.shape[1])))
+    if k_used:
+        for block in blocks(quiet, at_once):
+            here = slice(block.start, block.stop)
+            bounds = lower_bounds(relaxed.part(quiet, here, slice(0, problem.shape[1])))
+            found = block.documents.search(bounds, allowed, _slack(problem), k_used, limit, problem.threads)
+            raise_unsolved(problem, block, found[4])
+            rows[here, :k_used], values[here, :k_used], proved[here, :k_used] = found[:3]
+            counts += found[3].sum(axis=0)
+            if problem.progress is not None:
+                problem.progress(block.stop, problem.shape[0])
+    pairs = problem.shape[0] * int(allowed.sum())
+    names = ("solved", "dual", "candidates", "unsolved")
+    tally = {"pairs": pairs, **{name: int(count) for name, count in zip(names, counts, strict=True)}}
+    return Neighbors(rows, values, tally["solved"], tally, None if budget is None else proved)
+
+
+def lower_bounds(problem: Problem) -> Float32Array:
+    """A lower bound on every value of a transport problem, by the relaxed kernels."""
+    if problem.graph is not None:
+        overlap = "keep" if problem.overlap == "keep" else "omr"
+        return _values(problem, "rel-rwmd", overlap)
+    bounds = _values(problem, "rwmd", "omr")
+    return np.maximum(bounds, _values(problem, "wcd", "keep"), out=bounds)
+
+
+def _values(problem: Problem, distance: str, overlap: str) -> Float32Array:
+    part = replace(problem, distance=DISTANCES[distance], overlap=overlap)
+    return relaxed.fill(part, np.empty(problem.shape, np.float32))
+
+
+def _slack(problem: Problem) -> float:
+    if problem.graph is not None:
+        return _SLACK * problem.c_max
+    assert problem.vectors is not None
+    squares = np.einsum("ij,ij->i", problem.vectors, problem.vectors, dtype=np.float64)
+    return _SLACK * 2 * float(np.sqrt(squares.max(initial=0.0)))
+
+
+def _checked_budget(budget: int) -> int:
+    if isinstance(budget, bool) or not hasattr(budget, "__index__") or int(budget) < 0:
+        raise InputError(f"budget must be a whole number of problems to solve for a query, got {budget!r}.")
+    return int(budget)

@@ -1,0 +1,50 @@
+"""wordferry serve: the search service and its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wordferry.cli.common import examples, note
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "serve", epilog=examples("wordferry serve news", "WORDFERRY_TOKEN=secret wordferry serve news --host 0.0.0.0")
+    )(serve)
+
+
+def serve(
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of an index (wordferry index create).")],
+    host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; off loopback a token is required."),
+    port: int = typer.Option(8080, "--port", min=1, max=65535, help="Port to listen on."),
+    token: str = typer.Option(None, "--token", envvar="WORDFERRY_TOKEN", help="Token that readers must send."),
+    writer_token: str = typer.Option(
+        None,
+        "--writer-token",
+        envvar="WORDFERRY_WRITER_TOKEN",
+        help="Token that allows adding and deleting; without it the service is read-only.",
+    ),
+    max_body: int = typer.Option(4 << 20, "--max-body", min=1024, help="Most bytes of a request's body."),
+    max_text: int = typer.Option(100_000, "--max-text", min=1, help="Most characters of a text."),
+    max_batch: int = typer.Option(64, "--max-batch", min=1, help="Most texts of a search, documents of an add."),
+    max_k: int = typer.Option(1000, "--max-k", min=1, help="Most hits of a search."),
+    max_seconds: float = typer.Option(30.0, "--max-seconds", min=0.1, help="Most seconds of a request."),
+    quiet: bool = typer.Option(False, "--quiet", help="Log errors only, not every request."),
+) -> None:
+    """Serve an index over HTTP, with a page at /.
+
+    The API is under /api, its description at /openapi.json, health at /healthz and counters at /metrics. Log lines
+    are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what runs, then ends.
+    """
+    from wordferry.index import Index
+    from wordferry.web.server import run
+    from wordferry.web.settings import Limits, Settings
+
+    limits = Limits(body_bytes=max_body, text_length=max_text, batch=max_batch, k=max_k, seconds=max_seconds)
+    settings = Settings(host, port, token or None, writer_token or None, limits)
+    with Index.open(index) as opened:
+        note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}/")
+        run(opened, settings, quiet=quiet)

@@ -1,0 +1,104 @@
+"""The typed door to the transport kernels: arrays only, no decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from wordferry import _native
+from wordferry.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
+
+
+class Kind(IntEnum):
+    """What is computed for a pair of documents."""
+
+    WMD = 0
+    ACT_OMR = 3
+    ACT_RESIDUAL = 4
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the solver says of one problem; ``proof`` is 0 (costs not finite), 1 (bounded gap) or 2 (exact)."""
+
+    proof: int
+    total: float
+    pivots: int
+    sources: Int32Array
+    sinks: Int32Array
+    masses: Int64Array
+    source_duals: Float64Array
+    sink_duals: Float64Array
+
+
+def transport_one(supply: Int64Array, demand: Int64Array, costs: Float64Array) -> Solution:
+    """Solve one problem of positive whole masses of equal sums."""
+    m, n = costs.shape
+    room = m + n
+    sources, sinks = np.empty(room, np.int32), np.empty(room, np.int32)
+    masses = np.empty(room, np.int64)
+    source_duals, sink_duals = np.empty(m), np.empty(n)
+    proof, total, pivots, arcs = _native.transport_one(
+        supply, demand, costs, source_duals, sink_duals, sources, sinks, masses
+    )
+    return Solution(proof, total, pivots, sources[:arcs], sinks[:arcs], masses[:arcs], source_duals, sink_duals)
+
+
+def transport_many(
+    supply: Int64Array, demand: Int64Array, costs: Float64Array, threads: int
+) -> tuple[Float64Array, Int64Array, Int32Array]:
+    """Solve problems of one shape (k x m, k x n, k x m x n); total costs, pivots and proofs."""
+    count = len(supply)
+    total, pivots, proof = np.empty(count), np.empty(count, np.int64), np.empty(count, np.int32)
+    _native.transport_many(supply, demand, costs, total, pivots, proof, threads)
+    return total, pivots, proof
+
+
+def word_distances(query: Float32Array, vectors: Float32Array, threads: int) -> Float32Array:
+    """Euclidean distances of query vectors to all vectors; a value depends on its two vectors alone."""
+    out = np.empty((len(query), len(vectors)), np.float32)
+    _native.word_distances(query, vectors, out, threads)
+    return out
+
+
+class Documents:
+    """Two sets of bags of whole weights (int64 data), and one kind of costs between their words."""
+
+    def __init__(self, x: Csr, y: Csr) -> None:
+        self.shape = (x.shape[0], y.shape[0])
+        self._native = _native.TransportDocuments(x.indptr, x.indices, x.data, y.indptr, y.indices, y.data)
+
+    def distances(self, costs: Float32Array, row_of: Int32Array, kind: Kind, transfers: int = 0) -> None:
+        """Dense costs: row ``row_of[word]`` of ``costs`` has the distances of x's word to all words."""
+        self._native.distances(costs, row_of, int(kind), transfers)
+
+    def related(self, graph: Csr, c_max: float, keep: bool) -> None:
+        """Costs of related words, c_max for all others; ``keep`` moves common mass like any other."""
+        self._native.related(graph.indptr, graph.indices, graph.data, c_max, keep)
+
+    def all_pairs(self, out: Float32Array, threads: int, *, mirror_from: int | None = None) -> tuple[int, int]:
+        """All values; with ``mirror_from`` x is y from that row on, and the lower triangle is left alone.
+
+        Returns the pair without an optimum, or (-1, -1).
+        """
+        offset = 0 if mirror_from is None else mirror_from
+        where: tuple[int, int] = self._native.all_pairs(mirror_from is not None, offset, out, threads)
+        return where
+
+    def search(
+        self, bounds: Float32Array, allowed: BoolArray, slack: float, k: int, budget: int, threads: int
+    ) -> tuple[Int64Array, Float32Array, BoolArray, Int64Array, tuple[int, int]]:
+        """The k nearest of each query, given lower bounds that may be up to ``slack`` too high.
+
+        Returns rows, values, what is proved, counts (solved, stopped by the dual bound, looked at, left for lack of
+        budget) of each query, and the pair without an optimum or (-1, -1).
+        """
+        queries = self.shape[0]
+        found, values = np.empty((queries, k), np.int64), np.empty((queries, k), np.float32)
+        proved, counts = np.empty((queries, k), np.uint8), np.zeros((queries, 4), np.int64)
+        where: tuple[int, int] = self._native.search(
+            bounds, allowed.view(np.uint8), slack, k, budget, found, values, proved, counts, threads
+        )
+        return found, values, proved.astype(bool), counts, where

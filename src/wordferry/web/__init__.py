@@ -1,0 +1,1 @@
+"""The search service and its page, over an opened index."""

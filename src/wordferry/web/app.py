@@ -1,0 +1,89 @@
+"""The application: routes over an opened index, and errors as answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from wordferry import __version__
+from wordferry.errors import LockedError, NotFound, StorageError, WordferryError
+from wordferry.web import routes
+from wordferry.web.batching import Overloaded
+from wordferry.web.guard import Guard
+from wordferry.web.service import Service
+from wordferry.web.settings import Settings
+
+
+def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
+    """The ASGI application over an opened index. Closing the index stays the caller's affair."""
+    service = Service(index, settings or Settings())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await asyncio.get_running_loop().run_in_executor(None, service.stop)
+
+    app = FastAPI(
+        title="wordferry",
+        version=__version__,
+        description="Search, compare and explain texts by Word Mover's Distance and its relatives.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.include_router(routes.reading(service))
+    app.include_router(routes.writing(service))
+    app.include_router(routes.watching(service))
+    app.include_router(routes.page())
+    _answer_errors(app)
+    app.add_middleware(Guard, settings=service.settings, metrics=service.metrics)
+    return app
+
+
+def _answer_errors(app: FastAPI) -> None:
+    """Errors as ``{"error": text}`` with the right status."""
+
+    def failed(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+        return JSONResponse({"error": text}, status, headers=headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return failed(400, describe_validation(error))
+
+    @app.exception_handler(StarletteHTTPException)
+    async def http(request: Request, error: StarletteHTTPException) -> Response:
+        return failed(error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @app.exception_handler(Overloaded)
+    async def overloaded(request: Request, error: Overloaded) -> Response:
+        return failed(503, "Too many searches are waiting. Ask again in a moment.", {"retry-after": "1"})
+
+    @app.exception_handler(WordferryError)
+    async def ours(request: Request, error: WordferryError) -> Response:
+        if isinstance(error, NotFound):
+            return failed(404, str(error))
+        if isinstance(error, LockedError | StorageError):
+            return failed(503, str(error), {"retry-after": "5"})
+        return failed(422, str(error))
+
+
+def describe_validation(error: RequestValidationError) -> str:
+    """What is wrong with a request, in one line, without repeating what came."""
+    parts = []
+    for problem in error.errors()[:3]:
+        place = ".".join(str(step) for step in problem["loc"] if step not in {"body", "query", "path"})
+        if problem["type"] == "json_invalid":
+            place, problem = "body", {"msg": "not valid JSON (UTF-8, no NaN, not too deep)"}
+        parts.append(f"{place or 'body'}: {problem['msg']}")
+    more = len(error.errors()) - len(parts)
+    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."

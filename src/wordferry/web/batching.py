@@ -1,0 +1,98 @@
+"""Joins concurrent searches into one call, so that load makes the service more efficient.
+
+Nothing waits for a timer: the first search starts at once, and what arrives while it runs forms the next batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Overloaded(Exception):
+    """Too much is waiting already."""
+
+
+@dataclass
+class _Lane(Generic[Item, Answer]):
+    """What waits for one kind of call; only calls of one kind can be joined."""
+
+    waiting: deque[tuple[Item, asyncio.Future[Answer]]] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+
+
+class Batcher(Generic[Item, Answer]):
+    """Runs ``work(key, items) -> answers`` in threads, joining items of the same key.
+
+    A lane (key) has at most one call running; different lanes share ``workers`` threads. An item whose batch fails is
+    tried alone, so that nobody gets a neighbour's error.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Any, Sequence[Item]], Sequence[Answer]],
+        *,
+        largest: int,
+        waiting: int,
+        workers: int = 2,
+        observe: Callable[[int], object] = lambda size: None,
+    ) -> None:
+        self._work = work
+        self._largest = largest
+        self._most_waiting = waiting
+        self._observe = observe
+        self._lanes: dict[Hashable, _Lane[Item, Answer]] = {}
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="wordferry-search")
+        self._turns = asyncio.Semaphore(workers)
+
+    async def submit(self, key: Hashable, item: Item) -> Answer:
+        """The answer to one item."""
+        if sum(len(lane.waiting) for lane in self._lanes.values()) >= self._most_waiting:
+            raise Overloaded
+        lane = self._lanes.setdefault(key, _Lane())
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        lane.waiting.append((item, future))
+        if lane.task is None:
+            lane.task = asyncio.create_task(self._drain(key, lane))
+        return await future
+
+    async def _drain(self, key: Hashable, lane: _Lane[Item, Answer]) -> None:
+        while lane.waiting:
+            async with self._turns:
+                batch: list[tuple[Item, asyncio.Future[Answer]]] = []
+                while lane.waiting and len(batch) < self._largest:
+                    item, future = lane.waiting.popleft()
+                    if not future.done():  # its request may have timed out or gone away
+                        batch.append((item, future))
+                if batch:
+                    await self._run(key, batch)
+        del self._lanes[key]
+
+    async def _run(self, key: Hashable, batch: list[tuple[Item, asyncio.Future[Answer]]]) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self._observe(len(batch))
+            answers = await loop.run_in_executor(self._threads, self._work, key, [item for item, _ in batch])
+            if len(answers) != len(batch):
+                raise RuntimeError(f"{len(batch)} searches came back as {len(answers)} answers")
+        except Exception as error:
+            if len(batch) > 1:
+                for pair in batch:
+                    await self._run(key, [pair])
+            elif not batch[0][1].done():
+                batch[0][1].set_exception(error)
+            return
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if not future.done():
+                future.set_result(answer)
+
+    def close(self) -> None:
+        """Let running calls end, and stop the threads."""
+        self._threads.shutdown(wait=True, cancel_futures=True)

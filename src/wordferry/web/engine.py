@@ -1,0 +1,221 @@
+"""What the service asks of an index: plain values in, JSON-ready values out. Runs in threads, knows no HTTP."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+import orjson
+
+from wordferry import distances
+from wordferry.errors import EmptyDocumentError, NotFound
+from wordferry.measures import DISTANCES
+from wordferry.related import RelatedWords
+from wordferry.text import Tokenizer
+from wordferry.web.models import EXPLAINED, PAIRED
+
+Query = tuple[str, int]
+"""A text and its k."""
+Answer = dict[str, Any] | Exception
+"""The result of one query, or why it has none."""
+Lane = tuple[str, bytes | None]
+"""Searches that can share one call: the distance's name, and the filter as JSON."""
+
+_MOST_UNKNOWN = 10
+_TOKEN = re.compile(r"[^ ]+")
+_PIECE = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+
+
+class Engine:
+    """An opened index behind the service."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+        self._options = {"embeddings": index.embeddings, "tokenizer": index.tokenizer}
+
+    def name(self, distance: str | None) -> str:
+        """The distance to use: the one asked for, else the index's own."""
+        return distance or str(self._index.config.distance)
+
+    def lane(self, distance: str | None, filter: dict[str, Any] | None) -> Lane:
+        """Which searches this one can be joined with."""
+        return self.name(distance), orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
+
+    def search(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
+        """Answer queries of one lane by one call; a text without known words gets its error, the others their hits."""
+        name, packed = lane
+        vocabulary = self._index.embeddings.vocabulary
+        tokens = [self._index.tokenizer(text) for text, _ in queries]
+        known = [[token for token in some if token in vocabulary] for some in tokens]
+        asked = [words for words in known if words]
+        most = max(k for _, k in queries)
+        filter = orjson.loads(packed) if packed else None
+        found = iter(self._index.search(asked, k=most, distance=name, filter=filter) if asked else ())
+        answers: list[Answer] = []
+        for (_, k), some, words in zip(queries, tokens, known, strict=True):
+            if not words:
+                answers.append(_no_known_word(some))
+                continue
+            unknown = list(dict.fromkeys(token for token in some if token not in vocabulary))
+            answers.append(
+                {
+                    "hits": [_document(hit) | {"distance": float(hit.distance)} for hit in next(found)[:k]],
+                    "known_words": len(words),
+                    "unknown_words": unknown[:_MOST_UNKNOWN],
+                }
+            )
+        return answers
+
+    def distances(self, a: str, b: str, names: Sequence[str] | None) -> dict[str, float]:
+        """The distance of two texts by each name; related words are those of the index."""
+        own = self.name(None)
+        wanted = names or [own if own in PAIRED else "rel-rwmd"]
+        return {name: distances.pair(a, b, name, **self._for(name)) for name in dict.fromkeys(wanted)}
+
+    def explain(self, a: dict[str, str], b: dict[str, str], distance: str | None) -> dict[str, Any]:
+        """The flows between two texts or stored documents."""
+        own = self.name(distance)
+        name = own if own in EXPLAINED else "rel-rwmd"
+        first, second = self._document(a), self._document(b)
+        explain: Any = import_module("wordferry.explain").explain
+        result = explain(first, second, name, **self._for(name))
+        flows = [_flow(row) for row in result.rows]
+        return {
+            "distance": name,
+            "value": float(result.distance),
+            "direction": "",
+            "c_max": _finite(result.c_max),
+            "a": self._side(a, first),
+            "b": self._side(b, second),
+            "flows": flows,
+        }
+
+    def related(self, word: str) -> dict[str, Any]:
+        """The related words of a word of the collection."""
+        graph = self._related_words()
+        if graph is None:
+            raise NotFound("The index is empty, so it has no related words.")
+        found = word if word in graph.vocabulary else word.lower()
+        neighbours = [{"word": other, "distance": distance} for other, distance in graph.neighbours(found)]
+        return {"word": found, "r": graph.r, "c_max": _finite(graph.c_max), "neighbours": neighbours}
+
+    def page(self, limit: int, after: str | None) -> dict[str, Any]:
+        """Some documents in the order in which they were added, from the one after ``after`` on."""
+        ids = self._index.ids()
+        start = 0
+        if after is not None:
+            if after not in self._index:
+                raise NotFound(f"There is no document {after!r} to go on after.")
+            start = ids.index(after) + 1
+        some = ids[start : start + limit]
+        more = start + limit < len(ids)
+        return {"documents": [_document(self._index.get(id)) for id in some], "next": some[-1] if more else None}
+
+    def get(self, id: str) -> dict[str, Any]:
+        """One document."""
+        return _document(self._index.get(id))
+
+    def add(self, documents: list[dict[str, Any]], replace: bool) -> list[str]:
+        """Store documents, all or none."""
+        store = self._index.upsert if replace else self._index.add
+        ids: list[str] = store(documents)
+        return ids
+
+    def delete(self, id: str) -> None:
+        """Delete one document."""
+        self._index.delete([id])
+
+    def count(self) -> int:
+        """How many documents there are."""
+        return len(self._index)
+
+    def stats(self) -> dict[str, Any]:
+        """What is stored."""
+        graph = self._related_words()
+        return {
+            "documents": self.count(),
+            "words": 0 if graph is None else len(graph.vocabulary),
+            "distance": self.name(None),
+            "distances": list(PAIRED),
+            "explained": list(EXPLAINED),
+            "c_max": None if graph is None else _finite(graph.c_max),
+            "r": self._index.config.r,
+        }
+
+    def _related_words(self) -> RelatedWords | None:
+        with self._index.view() as (_, snapshot):
+            related: RelatedWords | None = self._index.engine.related(snapshot, DISTANCES["rel-rwmd"])
+        return related
+
+    def _for(self, name: str) -> dict[str, Any]:
+        """The options of a comparison by a distance."""
+        related = self._related_words() if DISTANCES[name].needs_related else None
+        return self._options | ({"related": related} if related is not None else {})
+
+    def _document(self, side: dict[str, str]) -> str | Sequence[str]:
+        """The text, or the tokens, of one side."""
+        text: str | Sequence[str] = side["text"] if "text" in side else self._index.get(side["id"]).text
+        return text
+
+    def _side(self, side: dict[str, str], document: str | Sequence[str]) -> dict[str, Any]:
+        """A text in pieces, each with the known words in it, and the mass of each word."""
+        vocabulary, split = self._index.embeddings.vocabulary, self._index.tokenizer
+        tokens = split(document) if isinstance(document, str) else document
+        counts = Counter(token for token in tokens if token in vocabulary)
+        total = counts.total()
+        pieces = _pieces(document, split if isinstance(document, str) else lambda piece: [piece])
+        segments = [{"text": text, "words": [word for word in words if word in counts]} for text, words in pieces]
+        masses = {word: count / total for word, count in counts.items()}
+        return {"id": side.get("id"), "segments": segments, "masses": masses}
+
+
+def _document(document: Any) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "text": _plain(document.text),
+        "label": document.label,
+        "metadata": dict(document.metadata),
+    }
+
+
+def _pieces(document: str | Sequence[str], split: Tokenizer) -> Iterator[tuple[str, list[str]]]:
+    """The pieces of a text: what may be words, each with the tokens it gives, and what lies between them."""
+    text = _plain(document)
+    pattern = _PIECE if isinstance(document, str) else _TOKEN
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()], []
+        yield match[0], split(match[0])
+        end = match.end()
+    if end < len(text):
+        yield text[end:], []
+
+
+def _flow(row: Any) -> dict[str, Any]:
+    return {
+        "source": row.source,
+        "target": row.target,
+        "mass": float(row.mass),
+        "distance": float(row.distance),
+        "cost": float(row.cost),
+        "related": row.related,
+    }
+
+
+def _plain(text: str | Sequence[str]) -> str:
+    """A document that was given as tokens is shown as them, with spaces between."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _no_known_word(tokens: Sequence[str]) -> EmptyDocumentError:
+    what = f"0 of {len(tokens)} words have a vector" if tokens else "it has no words"
+    return EmptyDocumentError(f"The text has no known word ({what}). Search with other words.")

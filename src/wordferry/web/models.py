@@ -1,0 +1,209 @@
+"""What requests and answers look like. A request with a field that is not here is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from wordferry.measures import DISTANCES
+from wordferry.web.settings import Limits
+
+EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)
+"""Distances made of flows between words."""
+PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
+"""Distances of two texts alone; tf-idf needs a collection."""
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ErrorAnswer(BaseModel):
+    """Every error: one sentence or two that say what was expected, what came, and what to do."""
+
+    error: str
+
+
+class Hit(BaseModel):
+    """One document found."""
+
+    id: str
+    distance: float
+    text: str
+    label: str | None = None
+    metadata: dict[str, Any]
+
+
+class SearchResult(BaseModel):
+    """The hits of one text, nearest first."""
+
+    hits: list[Hit]
+    known_words: int = Field(description="Tokens of the text that have a vector.")
+    unknown_words: list[str] = Field(description="Some tokens that have none, and were ignored.")
+
+
+class SearchAnswer(BaseModel):
+    """One result for each text."""
+
+    distance: str
+    results: list[SearchResult]
+
+
+class DistanceAnswer(BaseModel):
+    """The distance of two texts by each name asked for."""
+
+    values: dict[str, float]
+
+
+class Segment(BaseModel):
+    """A piece of a text; joined, the pieces are the text."""
+
+    text: str
+    words: list[str] = Field(description="The words with a vector that stand in this piece.")
+
+
+class Side(BaseModel):
+    """One of the two texts: its pieces, and the mass of each word."""
+
+    id: str | None
+    segments: list[Segment]
+    masses: dict[str, float]
+
+
+class Flow(BaseModel):
+    """Mass that travels from a word of one text to a word of the other, and what that costs."""
+
+    source: str
+    target: str
+    mass: float
+    distance: float
+    cost: float
+    related: bool | None = Field(description="Whether the two are related words; null where that has no meaning.")
+
+
+class ExplainAnswer(BaseModel):
+    """A distance and the flows whose costs sum to it."""
+
+    distance: str
+    value: float
+    direction: str = Field(description="Which text's words move.")
+    c_max: float | None
+    a: Side
+    b: Side
+    flows: list[Flow]
+
+
+class RelatedWord(BaseModel):
+    word: str
+    distance: float
+
+
+class RelatedAnswer(BaseModel):
+    """The related words of a word, nearest first, and the distance of all other words."""
+
+    word: str
+    r: int
+    c_max: float | None
+    neighbours: list[RelatedWord]
+
+
+class DocumentAnswer(BaseModel):
+    """A stored document."""
+
+    id: str
+    text: str
+    label: str | None = None
+    metadata: dict[str, Any]
+
+
+class DocumentPage(BaseModel):
+    """Some documents, and the cursor of the next page (null at the end)."""
+
+    documents: list[DocumentAnswer]
+    next: str | None
+
+
+class AddAnswer(BaseModel):
+    """The ids of the documents that are now stored, on disk."""
+
+    ids: list[str]
+
+
+class DeleteAnswer(BaseModel):
+    deleted: str
+
+
+class StatsAnswer(BaseModel):
+    """What the service holds and allows."""
+
+    model_config = ConfigDict(extra="allow")
+
+    documents: int
+    words: int
+    distance: str
+    distances: list[str] = Field(description="Names that search, distance and explain accept.")
+    explained: list[str] = Field(description="Names that explain accepts.")
+    writable: bool
+    limits: dict[str, float]
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
+    """The models of requests; their bounds are the service's limits, so that the OpenAPI page states them."""
+    text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
+    identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
+    key: Any = Annotated[str, Field(min_length=1, max_length=256, pattern=r'^[^"\\\x00-\x1f]*$')]
+    whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+    metadata: Any = dict[key, str | whole | float | bool | None]
+    searched: Any = Literal[tuple(DISTANCES)]
+    paired: Any = Literal[PAIRED]
+    explained: Any = Literal[EXPLAINED]
+    batch = Field(min_length=1, max_length=limits.batch)
+
+    def model(name: str, about: str, **fields: Any) -> type[BaseModel]:
+        return create_model(name, __base__=_In, __doc__=about, **fields)
+
+    of_text = model("OfText", "A text.", text=(text, ...))
+    of_document = model("OfDocument", "A stored document.", id=(identity, ...))
+    new: Any = model(
+        "NewDocument",
+        "A document to store; without an id it gets one.",
+        text=(text, ...),
+        id=(identity | None, None),
+        label=(identity | None, None),
+        metadata=(metadata, Field(default_factory=dict)),
+    )
+    return {
+        "search": model(
+            "SearchRequest",
+            "Texts to search for. They may be joined with the searches of others.",
+            texts=(Annotated[list[text], batch], ...),
+            k=(Annotated[int, Field(ge=1, le=limits.k)], 10),
+            distance=(searched | None, None),
+            filter=(dict[str, Any] | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
+        ),
+        "distance": model(
+            "DistanceRequest",
+            "Two texts to compare.",
+            a=(text, ...),
+            b=(text, ...),
+            distances=(Annotated[list[paired], Field(min_length=1, max_length=20)] | None, None),
+        ),
+        "explain": model(
+            "ExplainRequest",
+            "Two texts or stored documents, the first of which travels to the second.",
+            a=(of_text | of_document, ...),
+            b=(of_text | of_document, ...),
+            distance=(explained | None, None),
+        ),
+        "add": model(
+            "AddRequest",
+            "Documents to store, all or none.",
+            documents=(Annotated[list[new], batch], ...),
+            replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
+        ),
+    }

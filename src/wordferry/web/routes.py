@@ -1,0 +1,185 @@
+"""The addresses of the service and what answers them.
+
+Annotations are evaluated here as they are read (no ``from __future__ import annotations``): the models of requests are
+made for each service, with its limits.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from importlib import resources
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+
+from wordferry.web import models
+from wordferry.web.metrics import resident_bytes
+from wordferry.web.service import Service
+
+_MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_MEANINGS = {
+    400: "The request does not follow the schema.",
+    401: "A token is needed.",
+    403: "This token may not write.",
+    404: "There is no such document or word.",
+    413: "The body is too large.",
+    415: "The body is not application/json.",
+    422: "The request follows the schema but cannot be answered, e.g. a text without any known word.",
+    503: "Too much to do, or another process is writing: ask again later.",
+}
+
+
+def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {s: {"model": models.ErrorAnswer, "description": _MEANINGS[s]} for s in statuses}
+
+
+class _JsonRequest(Request):
+    """A request whose JSON is parsed strictly: valid UTF-8, bounded depth, no NaN, no half characters."""
+
+    async def json(self) -> Any:
+        return orjson.loads(await self.body())
+
+
+class _JsonRoute(APIRoute):
+    """A route that takes bodies of type application/json only (which also keeps other sites' forms out)."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if self.body_field is not None and kind != "application/json":
+                raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
+            return await handler(_JsonRequest(request.scope, request.receive))
+
+        return handle
+
+
+def reading(service: Service) -> APIRouter:
+    requests = models.request_models(service.settings.limits)
+    bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
+    common = _errors(400, 401, 413, 415, 422, 503)
+    router = APIRouter(prefix="/api", route_class=_JsonRoute, dependencies=[bearer], tags=["read"])
+    engine = service.engine
+    SearchRequest, DistanceRequest, ExplainRequest = (requests[n] for n in ("search", "distance", "explain"))
+
+    @router.post("/search", responses=common, response_model=models.SearchAnswer)
+    async def search(request: SearchRequest) -> Response:  # type: ignore[valid-type]
+        """The k nearest documents of each text."""
+        results = await service.search(request)
+        return _json({"distance": engine.name(request.distance), "results": results})  # type: ignore[attr-defined]
+
+    @router.post("/distance", responses=common, response_model=models.DistanceAnswer)
+    async def distance(request: DistanceRequest) -> Response:  # type: ignore[valid-type]
+        """The distance of two texts, by one name or several."""
+        values = await service.read(engine.distances, request.a, request.b, request.distances)  # type: ignore
+        return _json({"values": values})
+
+    @router.post("/explain", responses=common | _errors(404), response_model=models.ExplainAnswer)
+    async def explain(request: ExplainRequest) -> Response:  # type: ignore[valid-type]
+        """Which word of one text or stored document travels to which of the other, and what it costs."""
+        a, b = request.a.model_dump(), request.b.model_dump()  # type: ignore[attr-defined]
+        return _json(await service.read(engine.explain, a, b, request.distance))  # type: ignore[attr-defined]
+
+    @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
+    async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:
+        """The related words of a word, and the one distance of all others."""
+        return _json(await service.read(engine.related, word))
+
+    @router.get("/documents", responses=_errors(400, 401, 404), response_model=models.DocumentPage)
+    async def documents(
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        after: Annotated[str | None, Query(max_length=512, description="The cursor of the page before.")] = None,
+    ) -> Response:
+        """The stored documents, a page at a time."""
+        return _json(await service.read(engine.page, limit, after))
+
+    @router.get("/documents/{id:path}", responses=_errors(400, 401, 404), response_model=models.DocumentAnswer)
+    async def document(id: str) -> Response:
+        """One stored document."""
+        return _json(await service.read(engine.get, id))
+
+    @router.get("/stats", responses=_errors(401), response_model=models.StatsAnswer)
+    async def stats() -> Response:
+        """What is stored, which distances there are, and the limits."""
+        facts = await service.read(engine.stats)
+        writable = service.settings.writer_token is not None
+        return _json(facts | {"writable": writable, "limits": vars(service.settings.limits)})
+
+    return router
+
+
+def writing(service: Service) -> APIRouter:
+    AddRequest = models.request_models(service.settings.limits)["add"]
+    bearer = Depends(HTTPBearer(auto_error=False, description="The writer token.", scheme_name="Writer"))
+    router = APIRouter(prefix="/api", route_class=_JsonRoute, dependencies=[bearer], tags=["write"])
+    engine = service.engine
+
+    @router.post(
+        "/documents",
+        status_code=201,
+        responses=_errors(400, 401, 403, 413, 415, 422, 503),
+        response_model=models.AddAnswer,
+    )
+    async def add(request: AddRequest) -> Response:  # type: ignore[valid-type]
+        """Store documents. When the answer comes they are on disk."""
+        documents = [document.model_dump() for document in request.documents]  # type: ignore[attr-defined]
+        ids = await service.write(engine.add, documents, request.replace)  # type: ignore[attr-defined]
+        return _json({"ids": ids}, 201)
+
+    @router.delete(
+        "/documents/{id:path}", responses=_errors(400, 401, 403, 404, 503), response_model=models.DeleteAnswer
+    )
+    async def delete(id: str) -> Response:
+        """Delete a document. When the answer comes it is gone from the disk's catalogue."""
+        await service.write(engine.delete, id)
+        return _json({"deleted": id})
+
+    return router
+
+
+def watching(service: Service) -> APIRouter:
+    router = APIRouter(tags=["watch"])
+    bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
+
+    @router.get("/healthz", response_model=models.Health)
+    async def healthz() -> Response:
+        """Whether the service answers; needs no token."""
+        return _json({"status": "ok"})
+
+    @router.get("/metrics", responses=_errors(401), response_class=PlainTextResponse, dependencies=[bearer])
+    async def metrics() -> Response:
+        """Counters in the Prometheus text format."""
+        gauges = {
+            "wordferry_documents": ("Documents stored.", float(await service.read(service.engine.count))),
+            "process_resident_memory_bytes": ("Memory of the process.", resident_bytes()),
+        }
+        return PlainTextResponse(service.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return router
+
+
+def page() -> APIRouter:
+    """The page and its parts, read once; nothing but these names is ever served."""
+    router = APIRouter(include_in_schema=False)
+    folder = resources.files("wordferry.web").joinpath("static")
+    for part in folder.iterdir():
+        suffix = "." + part.name.rpartition(".")[2]
+        if suffix in _MEDIA:
+            path = "/" if part.name == "index.html" else f"/static/{part.name}"
+            answer = _static(part.read_bytes(), _MEDIA[suffix])
+            router.add_api_route(path, answer, methods=["GET", "HEAD"], response_class=Response)
+    return router
+
+
+def _static(body: bytes, media: str) -> Callable[[], Awaitable[Response]]:
+    async def answer() -> Response:
+        return Response(body, media_type=media, headers={"cache-control": "no-cache"})
+
+    return answer
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, media_type="application/json")

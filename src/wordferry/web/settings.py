@@ -1,0 +1,79 @@
+"""What a service is started with: where it listens, who may read and write, and how much one request may ask for."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass, field
+
+from wordferry.errors import InputError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one request may ask for, and that may wait."""
+
+    body_bytes: int = 4 << 20
+    text_length: int = 100_000
+    """Characters of one text."""
+    batch: int = 64
+    """Texts of one search, documents of one add."""
+    k: int = 1_000
+    seconds: float = 30.0
+    waiting: int = 1_000
+    """Searches that may wait for their turn; more are refused with 503."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0:
+                raise InputError(f"The limit {name} must be greater than 0, got {value}.")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One service. Off loopback a reader token is required; writing always needs the writer token."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    token: str | None = None
+    writer_token: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    batching: bool = True
+    """Join concurrent searches into one call. False is for measuring what that gains."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("token", self.token), ("writer token", self.writer_token)):
+            if value is not None and not (value and value.isascii() and value.isprintable() and " " not in value):
+                raise InputError(f"The {name} must be printable ASCII without spaces, and not empty.")
+        if not is_loopback(self.host) and self.token is None:
+            raise InputError(
+                f"Refusing to listen on {self.host} without a token: everybody who can reach this machine could read "
+                "the collection. Set WORDFERRY_TOKEN or pass --token, or listen on 127.0.0.1."
+            )
+        if self.token is not None and self.token == self.writer_token:
+            raise InputError("The writer token must differ from the reader token, else every reader could write.")
+
+    def may_read(self, offered: str | None) -> bool:
+        """Whether a request with this token may read."""
+        return self.token is None or _same(offered, self.token) or _same(offered, self.writer_token)
+
+    def may_write(self, offered: str | None) -> bool:
+        """Whether a request with this token may add and delete."""
+        return _same(offered, self.writer_token)
+
+
+def _same(offered: str | None, right: str | None) -> bool:
+    """Compare in constant time; a token that is not set equals nothing."""
+    if right is None or offered is None:
+        return False
+    return hmac.compare_digest(offered.encode("utf-8", "surrogatepass"), right.encode())
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

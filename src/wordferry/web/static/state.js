@@ -1,0 +1,21 @@
+// What the page shows, as the part of its address after '#': it can be bookmarked and sent, and never reaches the
+// service's log.
+
+const FIELDS = ["view", "q", "id", "a", "b", "distance"];
+
+/** The state in the address. */
+export function read() {
+  const values = new URLSearchParams(location.hash.slice(1));
+  const state = Object.fromEntries(FIELDS.map((name) => [name, values.get(name) ?? ""]));
+  if (state.view !== "compare") state.view = "search";
+  return state;
+}
+
+/** Put a state into the address; `push` makes a step that the back button undoes. */
+export function write(state, push = false) {
+  const values = new URLSearchParams();
+  for (const name of FIELDS) if (state[name] && !(name === "view" && state.view === "search")) values.set(name, state[name]);
+  const address = values.size ? `#${values}` : location.pathname;
+  if (address === (location.hash || location.pathname)) return;
+  history[push ? "pushState" : "replaceState"](null, "", address);
+}

@@ -1,0 +1,224 @@
+"""The page in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from tests.web.conftest import serving
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+QUERY = "Volunteers repair abandoned software"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(built_index: Path) -> Iterator[str]:
+    with serving(built_index, "--quiet") as (where, _):
+        yield where
+
+
+class Visit:
+    """A tab that remembers what went wrong in it."""
+
+    def __init__(self, browser: Any, address: str, width: int = 1280, height: int = 900, **options: Any) -> None:
+        self.address = address
+        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.page = self.context.new_page()
+        self.errors: list[str] = []
+        self.elsewhere: list[str] = []
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type in {"error", "warning"} else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        host = urlsplit(address).netloc
+        self.page.on("request", lambda r: self.elsewhere.append(r.url) if urlsplit(r.url).netloc != host else None)
+
+    def open(self, **state: str) -> Any:
+        self.page.goto(f"{self.address}/" + (f"#{urlencode(state)}" if state else ""))
+        self.page.wait_for_selector("#distance option", state="attached")
+        return self.page
+
+    def end(self) -> None:
+        """Nothing was complained about and nothing was asked of another host."""
+        assert self.errors == []
+        assert self.elsewhere == []
+        self.context.close()
+
+
+def drawn_sum(page: Any) -> float:
+    """The sum of mass times distance over the bands in the picture."""
+    pairs = page.eval_on_selector_all(".flow", "nodes => nodes.map(n => [+n.dataset.mass, +n.dataset.distance])")
+    assert pairs
+    return float(sum(mass * distance for mass, distance in pairs))
+
+
+def shown_value(page: Any) -> float:
+    return float(page.inner_text("#value"))
+
+
+def check_picture(page: Any) -> float:
+    """What is drawn sums to what is shown, and the page says so."""
+    value = shown_value(page)
+    assert drawn_sum(page) == pytest.approx(value, abs=2e-4)
+    assert float(page.inner_text("#sum")) == pytest.approx(value, abs=2e-4)
+    assert page.locator(".total .equal").count() == 1
+    return value
+
+
+def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open()
+    page.fill("#query", QUERY)
+    page.wait_for_selector("#hits .hit")
+    assert page.locator("#hits .hit").count() == 20
+    distances = [float(text) for text in page.locator(".hit .number").all_inner_texts()]
+    assert distances == sorted(distances)
+    page.locator("#hits .hit").first.click()
+    page.wait_for_selector(".flow", state="attached")
+    first = check_picture(page)
+    assert first == pytest.approx(distances[0], abs=1e-4)
+
+    thick = page.eval_on_selector_all(".flow", "n => n.map(x => [+x.dataset.mass, +x.getAttribute('stroke-width')])")
+    assert max(thick)[1] == max(width for _, width in thick)
+    flows = page.eval_on_selector_all(".flow", "n => n.map(x => x.dataset.source + '>' + x.dataset.target).sort()")
+    page.select_option("#distance", "wmd")
+    page.wait_for_selector('#value[data-distance="wmd"]')
+    second = check_picture(page)
+    assert second != pytest.approx(first, abs=1e-4)
+    assert flows != page.eval_on_selector_all(
+        ".flow", "n => n.map(x => x.dataset.source + '>' + x.dataset.target).sort()"
+    )
+    link = page.url
+    assert "distance=wmd" in link
+    visit.end()
+
+    again = Visit(browser, address)
+    again.page.goto(link)
+    again.page.wait_for_selector(".flow", state="attached")
+    assert check_picture(again.page) == pytest.approx(second, abs=1e-4)
+    assert again.page.input_value("#query") == QUERY
+    assert again.page.input_value("#distance") == "wmd"
+    again.page.keyboard.press("Escape")
+    again.page.wait_for_selector("#detail", state="hidden")
+    again.page.go_back()
+    again.page.wait_for_selector(".flow", state="attached")
+    again.end()
+
+
+def test_hover_and_related_words(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open(q=QUERY, id="computing-01", distance="rel-wmd")
+    page.wait_for_selector(".flow", state="attached")
+    word = page.locator('text.word[data-side="source"]').first
+    name = word.get_attribute("data-word")
+    word.hover()
+    assert page.locator(".flow.lit").count() >= 1
+    assert page.locator(f'.flow.lit:not([data-source="{name}"])').count() == 0
+    assert name in page.inner_text(".hint")
+    word.click()
+    page.wait_for_selector("#related[open] .neighbours li")
+    assert "c_max" in page.inner_text("#related")
+    assert page.locator("#related .neighbours li").count() >= 16
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#related", state="hidden")
+    visit.end()
+
+
+def test_compare(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open()
+    page.click("#tab-compare")
+    page.fill("#text-a", "Obama speaks to the media in Illinois")
+    page.fill("#text-b", "The president greets the press in Chicago")
+    page.click("#compare-now")
+    page.wait_for_selector(".values dd")
+    check_picture(page)
+    values = dict(
+        zip(page.locator(".values dt").all_inner_texts(), page.locator(".values dd").all_inner_texts(), strict=True)
+    )
+    assert float(values["rwmd"]) <= float(values["wmd"]) + 1e-4
+    page.reload()
+    page.wait_for_selector(".flow", state="attached")
+    assert page.input_value("#text-b") == "The president greets the press in Chicago"
+    visit.end()
+
+
+def test_keyboard_only(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open()
+    page.keyboard.type("football match")
+    page.wait_for_selector("#hits .hit")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("[...document.querySelectorAll('.hit')].indexOf(document.activeElement)") == 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".flow", state="attached")
+    check_picture(page)
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.className") == "hit"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "query"
+    visit.end()
+
+
+def test_documents_cannot_run(browser: Any, address: str) -> None:
+    """A document full of tags is shown as text."""
+    visit = Visit(browser, address)
+    page = visit.open(q="volunteers repair software", id="script/<b>")
+    page.wait_for_selector(".flow", state="attached")
+    page.wait_for_selector("#hits .hit")
+    assert page.title() == "wordferry"
+    assert page.locator("#hits script, #hits i:not(.bar i), #detail img, #detail script").count() == 0
+    assert "<script>" in page.inner_text("#detail")
+    assert "<i>title</i>" in page.inner_text("#hits")
+    visit.end()
+
+
+def test_messages(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open()
+    page.fill("#query", "xyzzyq")
+    playwright.expect(page.locator("#status")).to_contain_text("no known word")
+    page.fill("#query", "software xyzzyq")
+    playwright.expect(page.locator("#status")).to_contain_text("No vector for: xyzzyq")
+    visit.errors = [text for text in visit.errors if "422" not in text]  # the browser's own note of the refusal
+    visit.end()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [("page-desktop", 1280, 860, "light"), ("page-phone", 390, 844, "light"), ("page-dark", 1280, 860, "dark")],
+)
+def test_fits(browser: Any, address: str, tmp_path: Path, name: str, width: int, height: int, scheme: str) -> None:
+    """Nothing sticks out to the right. WORDFERRY_SCREENSHOTS names a folder that keeps what was seen."""
+    visit = Visit(browser, address, width, height, color_scheme=scheme)
+    page = visit.open(q=QUERY, id="computing-01", distance="rel-rwmd")
+    page.wait_for_selector(".flow", state="attached")
+    page.wait_for_selector("#hits .hit")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    light = sum(int(part) for part in background[4:-1].split(",")) > 380
+    assert light is (scheme == "light")
+    folder = Path(os.environ.get("WORDFERRY_SCREENSHOTS") or tmp_path)
+    file = folder / f"{name}.png"
+    page.screenshot(path=file)
+    assert file.stat().st_size > 10_000
+    visit.end()

@@ -1,0 +1,338 @@
+"""The service: every endpoint's answer, and every refusal's status and text."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wordferry
+from tests.web.conftest import SCRIPT, open_client
+from wordferry.web.settings import Limits
+
+QUERY = "Volunteers repair abandoned software"
+WRITER = {"authorization": "Bearer writer"}
+
+
+def post(client: Any, path: str, body: Any, status: int = 200, **options: Any) -> Any:
+    answer = client.post(path, json=body, **options)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_search_is_the_index_search(reader: Any, built_index: Path) -> None:
+    answer = post(reader, "/api/search", {"texts": [QUERY, "football match"], "k": 5})
+    with wordferry.Index.open(built_index) as index:
+        expected = index.search([QUERY, "football match"], k=5)
+    assert answer["distance"] == "rel-rwmd"
+    for result, hits in zip(answer["results"], expected, strict=True):
+        assert [hit["id"] for hit in result["hits"]] == [hit.id for hit in hits]
+        assert np.allclose([hit["distance"] for hit in result["hits"]], [hit.distance for hit in hits])
+        assert result["hits"][0]["text"] == hits[0].text
+        assert result["hits"][0]["metadata"] == dict(hits[0].metadata)
+
+
+def test_search_with_distance_filter_and_unknown_words(reader: Any) -> None:
+    body = {"texts": [f"{QUERY} xyzzyq"], "k": 3, "distance": "wmd", "filter": {"topic": "health"}}
+    result = post(reader, "/api/search", body)["results"][0]
+    assert {hit["metadata"]["topic"] for hit in result["hits"]} == {"health"}
+    assert result["unknown_words"] == ["xyzzyq"]
+    assert result["known_words"] == 4
+
+
+def test_search_of_many_ks_at_once(reader: Any) -> None:
+    few = post(reader, "/api/search", {"texts": [QUERY], "k": 2})["results"][0]["hits"]
+    many = post(reader, "/api/search", {"texts": [QUERY], "k": 9})["results"][0]["hits"]
+    assert len(few) == 2
+    assert many[:2] == few
+
+
+def test_distance(reader: Any) -> None:
+    names = ["wmd", "rwmd", "cosine"]
+    values = post(reader, "/api/distance", {"a": QUERY, "b": "helpers fix old code", "distances": names})["values"]
+    expected = [wordferry.distance(QUERY, "helpers fix old code", distance=name) for name in names]
+    assert list(values) == names
+    assert np.allclose(list(values.values()), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["wmd", "rwmd", "rel-rwmd", "rel-wmd"])
+def test_explanation_sums_to_the_distance(reader: Any, name: str) -> None:
+    hit = post(reader, "/api/search", {"texts": [QUERY], "k": 1, "distance": name})["results"][0]["hits"][0]
+    body = {"a": {"text": QUERY}, "b": {"id": hit["id"]}, "distance": name}
+    answer = post(reader, "/api/explain", body)
+    assert answer["value"] == pytest.approx(hit["distance"], abs=1e-5)
+    assert sum(flow["cost"] for flow in answer["flows"]) == pytest.approx(answer["value"], abs=1e-5)
+    for flow in answer["flows"]:
+        assert flow["cost"] == pytest.approx(flow["mass"] * flow["distance"], abs=1e-6)
+        assert flow["source"] in answer["a"]["masses"]
+        assert flow["target"] in answer["b"]["masses"]
+    assert "".join(segment["text"] for segment in answer["a"]["segments"]) == QUERY
+    assert "".join(segment["text"] for segment in answer["b"]["segments"]) == hit["text"]
+    assert sum(answer["b"]["masses"].values()) == pytest.approx(1)
+
+
+def test_related_words(reader: Any, built_index: Path) -> None:
+    answer = reader.get("/api/related", params={"word": "software"}).json()
+    distances = [one["distance"] for one in answer["neighbours"]]
+    assert distances == sorted(distances)
+    assert len(distances) >= answer["r"] == 16
+    assert answer["c_max"] > 1
+    missing = reader.get("/api/related", params={"word": "xyzzyq"})
+    assert missing.status_code == 404
+    assert "xyzzyq" in missing.json()["error"]
+
+
+def test_documents_can_be_walked_through(reader: Any) -> None:
+    ids, after = [], None
+    while True:
+        parameters = {"limit": 100} | ({"after": after} if after else {})
+        page = reader.get("/api/documents", params=parameters).json()
+        ids += [document["id"] for document in page["documents"]]
+        after = page["next"]
+        if after is None:
+            break
+    assert len(ids) == len(set(ids)) == 253
+
+
+def test_document_whose_id_looks_like_a_path(reader: Any) -> None:
+    answer = reader.get("/api/documents/script/%3Cb%3E")
+    assert answer.status_code == 200
+    assert answer.json()["text"] == SCRIPT
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_stats_health_metrics_openapi(reader: Any) -> None:
+    stats = reader.get("/api/stats").json()
+    assert stats["documents"] == 253
+    assert stats["writable"] is False
+    assert set(stats["explained"]) == {"rwmd", "rel-rwmd", "wmd", "rel-wmd"} | (set(stats["explained"]) & {"act"})
+    assert stats["limits"]["k"] == 1000
+    assert reader.get("/healthz").json() == {"status": "ok"}
+    post(reader, "/api/search", {"texts": [QUERY]})
+    text = reader.get("/metrics").text
+    assert 'wordferry_requests_total{method="POST",route="/api/search",status="200"}' in text
+    assert "wordferry_documents 253.0" in text
+    paths = reader.get("/openapi.json").json()["paths"]
+    assert {"/api/search", "/api/distance", "/api/explain", "/api/documents", "/api/stats", "/healthz"} <= set(paths)
+    assert "400" in paths["/api/search"]["post"]["responses"]
+
+
+BAD: list[tuple[str, Any, int, str]] = [
+    ("/api/search", {"texts": [QUERY], "k": 10**30}, 400, "k: "),
+    ("/api/search", {"texts": [QUERY], "k": 1001}, 400, "less than or equal to 1000"),
+    ("/api/search", {"texts": [QUERY], "k": 0}, 400, "k: "),
+    ("/api/search", {"texts": [QUERY], "k": "5"}, 400, "k: "),
+    ("/api/search", {"texts": [QUERY], "k": True}, 400, "k: "),
+    ("/api/search", {"texts": [""]}, 400, "texts.0: "),
+    ("/api/search", {"texts": []}, 400, "texts: "),
+    ("/api/search", {"texts": QUERY}, 400, "texts: "),
+    ("/api/search", {"texts": [QUERY] * 65}, 400, "64"),
+    ("/api/search", {"texts": ["x" * 100_001]}, 400, "100000"),
+    ("/api/search", {"texts": [QUERY], "distance": "nearness"}, 400, "rel-rwmd"),
+    ("/api/search", {"texts": [QUERY], "hallo": 1}, 400, "hallo"),
+    ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "no known word"),
+    ("/api/search", {"texts": [QUERY], "filter": {"year": {"about": 3}}}, 422, "unknown operator"),
+    ("/api/search", [], 400, "body: "),
+    ("/api/search", None, 415, "application/json"),
+    ("/api/search", "text", 400, "body: "),
+    ("/api/distance", {"a": QUERY}, 400, "b: "),
+    ("/api/distance", {"a": QUERY, "b": "the of"}, 422, "no known word"),
+    ("/api/distance", {"a": QUERY, "b": QUERY, "distances": ["tfidf-l1"]}, 400, "distances"),
+    ("/api/explain", {"a": {"text": QUERY}, "b": {"id": "nobody"}}, 404, "nobody"),
+    ("/api/explain", {"a": {"text": QUERY}, "b": {}}, 400, "b"),
+    ("/api/explain", {"a": {"text": QUERY}, "b": {"text": QUERY}, "distance": "cosine"}, 400, "distance"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "text"), BAD, ids=[f"{p}-{s}-{i}" for i, (p, _, s, _) in enumerate(BAD)]
+)
+def test_bad_input(reader: Any, path: str, body: Any, status: int, text: str) -> None:
+    error = post(reader, path, body, status)
+    assert set(error) == {"error"}
+    assert text in error["error"]
+    assert "Traceback" not in error["error"]
+    assert reader.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b'{"texts": ["\xff\xfe"]}', "application/json", 400),
+        (b'{"texts": ["\\ud800"]}', "application/json", 400),
+        (b'{"texts": [NaN]}', "application/json", 400),
+        (b"[" * 200_000, "application/json", 400),
+        (b'{"texts": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "application/json", 400),
+        (b'{"texts": ["a"]', "application/json", 400),
+        (b"", "application/json", 400),
+        (b"texts=a", "application/x-www-form-urlencoded", 415),
+        (b'{"texts": ["software"]}', "text/plain", 415),
+        (b" " * (5 << 20), "application/json", 413),
+        (b'{"texts": ["' + b"a" * (10 << 20) + b'"]}', "application/json", 413),
+    ],
+)
+def test_bad_bodies(reader: Any, content: bytes, kind: str, status: int) -> None:
+    answer = reader.post("/api/search", content=content, headers={"content-type": kind})
+    assert answer.status_code == status, answer.text[:500]
+    assert list(answer.json()) == ["error"]
+    chunks = (content[i : i + 65536] for i in range(0, len(content), 65536))  # without a length told beforehand
+    assert reader.post("/api/search", content=chunks, headers={"content-type": kind}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/documents/nobody", 404),
+        ("GET", "/api/documents?limit=0", 400),
+        ("GET", "/api/documents?limit=x", 400),
+        ("GET", "/api/documents?after=nobody", 404),
+        ("GET", "/api/related", 400),
+        ("GET", "/api/nothing", 404),
+        ("GET", "/static/../settings.py", 404),
+        ("GET", "/static/%2e%2e/settings.py", 404),
+        ("GET", "/api/search", 405),
+        ("PUT", "/api/documents", 405),
+        ("DELETE", "/api/stats", 405),
+    ],
+)
+def test_bad_addresses(reader: Any, method: str, path: str, status: int) -> None:
+    answer = reader.request(method, path)
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+
+
+def test_headers(reader: Any) -> None:
+    for answer in (reader.get("/"), reader.get("/api/stats"), reader.get("/nothing"), reader.get("/static/main.js")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "server" not in answer.headers
+
+
+def test_other_hosts_are_refused(reader: Any) -> None:
+    """A page elsewhere whose name was made to point at this machine gets nothing."""
+    assert reader.get("/api/stats", headers={"host": "evil.example"}).status_code == 400
+    assert reader.get("/api/stats", headers={"host": "localhost:8080"}).status_code == 200
+    assert reader.get("/api/stats", headers={"host": "[::1]:8080"}).status_code == 200
+
+
+def test_read_only_without_a_writer_token(reader: Any) -> None:
+    body = {"documents": [{"text": QUERY}]}
+    assert "read-only" in post(reader, "/api/documents", body, 403)["error"]
+    assert reader.delete("/api/documents/computing-01").status_code == 403
+    assert reader.get("/api/documents/computing-01").status_code == 200
+
+
+def test_tokens(built_index: Path) -> None:
+    with open_client(built_index, token="reader", writer_token="writer") as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/").status_code == 200
+        for path in ("/api/stats", "/metrics", "/openapi.json"):
+            answer = client.get(path)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert client.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
+            assert client.get(path, headers={"authorization": "Basic reader"}).status_code == 401
+            assert client.get(path, headers={"authorization": "Bearer reader"}).status_code == 200
+            assert client.get(path, headers=WRITER).status_code == 200
+        deletion = client.delete("/api/documents/nobody", headers={"authorization": "Bearer reader"})
+        assert deletion.status_code == 403
+        assert client.delete("/api/documents/nobody").status_code == 401
+        assert client.delete("/api/documents/nobody", headers=WRITER).status_code == 404
+        assert client.get("/api/stats", headers={"authorization": "Bearer reader", "host": "a.b"}).status_code == 200
+
+
+def test_writing(own_index: Path) -> None:
+    with open_client(own_index, writer_token="writer") as client:
+        new = {
+            "id": "new-1",
+            "text": "Sailors ferry words over the river",
+            "label": "boats",
+            "metadata": {"year": 2020},
+        }
+        body = {"documents": [new, {"text": "An anonymous sailor"}]}
+        ids = post(client, "/api/documents", body, 201, headers=WRITER)["ids"]
+        assert ids[0] == "new-1"
+        assert len(ids) == 2
+        assert client.get("/api/documents/new-1").json() == new
+        hits = post(client, "/api/search", {"texts": ["ferry sailors"], "k": 2})["results"][0]["hits"]
+        assert hits[0]["id"] == "new-1" or hits[1]["id"] == "new-1"
+        assert "new-1" in post(client, "/api/documents", body, 422, headers=WRITER)["error"]
+        changed = {"documents": [new | {"text": "Boats"}], "replace": True}
+        post(client, "/api/documents", changed, 201, headers=WRITER)
+        assert client.get("/api/documents/new-1").json()["text"] == "Boats"
+        assert client.delete("/api/documents/new-1", headers=WRITER).json() == {"deleted": "new-1"}
+        assert client.get("/api/documents/new-1").status_code == 404
+        assert client.delete("/api/documents/new-1", headers=WRITER).status_code == 404
+        assert client.get("/api/stats").json()["documents"] == 254
+    with wordferry.Index.open(own_index) as index:
+        assert len(index) == 254
+
+
+@pytest.mark.parametrize(
+    ("document", "status"),
+    [
+        ({"text": ""}, 400),
+        ({"text": QUERY, "id": ""}, 400),
+        ({"text": QUERY, "id": 5}, 400),
+        ({"text": QUERY, "metadata": {"a": {"b": 1}}}, 400),
+        ({"text": QUERY, "metadata": {"a": [1]}}, 400),
+        ({"text": "xyzzyq"}, 422),
+        ({"text": QUERY, "more": 1}, 400),
+    ],
+)
+def test_bad_documents(own_index: Path, document: Any, status: int) -> None:
+    with open_client(own_index, writer_token="writer") as client:
+        post(client, "/api/documents", {"documents": [document]}, status, headers=WRITER)
+        assert client.get("/api/stats").json()["documents"] == 253
+
+
+def test_time_limit(built_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that takes too long is told so; the service goes on."""
+    import time
+
+    with open_client(built_index, limits=Limits(seconds=0.2)) as client:
+        engine = client.app.state.service.engine
+        real = engine.related
+        monkeypatch.setattr(engine, "related", lambda word: time.sleep(0.6) or real(word))
+        answer = client.get("/api/related", params={"word": "software"})
+        assert answer.status_code == 503
+        assert "longer than the 0.2 s" in answer.json()["error"]
+        assert client.get("/healthz").status_code == 200
+
+
+def test_unforeseen_error(built_index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """A bug is a plain 500 for the caller, a trace without texts in the log, and not the end."""
+
+    def broken(word: str) -> Any:
+        raise ZeroDivisionError(f"the secret is {word}")
+
+    with open_client(built_index) as client, caplog.at_level(logging.INFO, "wordferry.access"):
+        monkeypatch.setattr(client.app.state.service.engine, "related", broken)
+        answer = client.get("/api/related", params={"word": "software"})
+        assert answer.status_code == 500
+        assert "software" not in answer.text
+        assert client.get("/healthz").status_code == 200
+    line = json.loads(caplog.records[0].getMessage())
+    assert line["error"] == "ZeroDivisionError"
+    assert line["trace"][-1].endswith(" broken")
+    assert "software" not in json.dumps(line)
+
+
+def test_access_log_holds_no_text(built_index: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_client(built_index) as client, caplog.at_level(logging.INFO, "wordferry.access"):
+        post(client, "/api/search", {"texts": [QUERY]})
+        client.get("/api/documents/computing-01")
+        client.get("/api/related", params={"word": "software"})
+        client.get("/nothing/at/all")
+    lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == "wordferry.access"]
+    assert [line["route"] for line in lines] == ["/api/search", "/api/documents/{id:path}", "/api/related", "other"]
+    assert set(lines[0]) == {"time", "client", "method", "route", "status", "ms"}
+    text = json.dumps(lines)
+    assert not any(word in text for word in ("olunteers", "software", "computing-01", "nothing"))
