@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kRounds = 8;
 constexpr double kSoftness = 0.1;  // of the typical gap between a cost and the least of its row and column
-constexpr int kFloatLanes = 16;
 constexpr float kTiny = 1e-30f;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
