@@ -49,6 +49,7 @@ app = typer.Typer(
 # Each module has a function register(app). Heavy imports stay inside the commands.
 # One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "embeddings",
     "related",
     "index",
@@ -59,6 +60,7 @@ COMMANDS: tuple[str, ...] = (
     "reproduce",
     "plot",
     "serve",
+    "info",
 )
 
 
