@@ -54,6 +54,8 @@ COMMANDS: tuple[str, ...] = (
     "related",
     "index",
     "search",
+    "distance",
+    "explain",
     "classify",
     "triplets",
     "agreement",

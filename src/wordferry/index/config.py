@@ -95,6 +95,8 @@ def open_embeddings(folder: Path, config: Config) -> Embeddings:
     if config.keep == "copy":
         check_manifest(folder / COPY, str(config.manifest))
         embeddings = Embeddings.load(folder / COPY)
+        if embeddings.vocabulary.fingerprint != config.vocabulary:
+            raise FormatError(f"{folder / COPY / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
     else:
         place = Path(str(config.path))
         try:

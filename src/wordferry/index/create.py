@@ -10,7 +10,7 @@ from typing import Any
 
 from wordferry import bow, storage
 from wordferry.embeddings import Embeddings
-from wordferry.errors import InputError, StorageError
+from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.index import config as settings
 from wordferry.index.catalogue import FILE, Catalogue
 from wordferry.index.config import COPY, Config
@@ -19,6 +19,7 @@ from wordferry.index.graph import Graphs, check_related
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
+from wordferry.index.snapshot import words_checksum
 from wordferry.measures import find_distance, find_overlap
 from wordferry.related import RelatedWords
 
@@ -61,7 +62,7 @@ def create_folder(
     try:
         _write(path, config, embeddings, start)
     except OSError as error:
-        if isinstance(error, StorageError):
+        if isinstance(error, WordferryError):
             raise
         if is_full(error, path.absolute()):
             raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
@@ -94,8 +95,9 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         if start is not None:
             meta["graph"] = values["base"] = Graphs(temporary, embeddings, config.r, None).save(start, 0)
             words = list(start.vocabulary)
-        state = {"generation": 1, "next_number": 1, "documents": 0, "epoch": 0}
         rows = [(number, embeddings.vocabulary.id(word), word) for number, word in enumerate(words)]
+        state = {"generation": 1, "next_number": 1, "documents": 0, "number_sum": 0, "epoch": 0}
+        state |= {"words": len(rows), "words_checksum": words_checksum([row[1] for row in rows])}
         Catalogue.create(temporary, {"config": values, "state": state, **meta}, rows)
         for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
             storage.fsync_path(folder)

@@ -290,10 +290,9 @@ class Index:
         with self._catalogue.reading() as connection:
             state = get_meta(connection, "state", self._catalogue.file)
             stored = get_meta(connection, "graph", self._catalogue.file)
-            count = connection.execute("SELECT count(*) FROM words").fetchone()[0]
         covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
-        behind = count - covered
-        if behind == 0 or (least > 1 and behind < least and behind * 10 < count):
+        behind = state["words"] - covered
+        if behind == 0 or (least > 1 and behind < least and behind * 10 < state["words"]):
             return
         with self.view() as (_, snapshot):
             related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)

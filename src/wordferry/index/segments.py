@@ -16,7 +16,7 @@ import numpy as np
 
 from wordferry import storage
 from wordferry.arrays import Int32Array, Int64Array
-from wordferry.errors import FormatError, InputError, StorageError
+from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 
 FOLDER = "segments"
@@ -142,7 +142,7 @@ def write_folder(place: Path, action: Any) -> None:
     """Run a write, and turn what the disk says into an error that names the place."""
     try:
         action()
-    except InputError:
+    except WordferryError:
         raise
     except OSError as error:
         shutil.rmtree(place, ignore_errors=True)

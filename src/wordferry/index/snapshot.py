@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.arrays import BoolArray, Int64Array
+from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import FILE, checksum, damaged, get_meta
 from wordferry.index.filters import Condition
 from wordferry.index.segments import Bags, Segment, join
@@ -100,7 +102,12 @@ class Snapshots:
         with self._mutex:
             found = self._recent.get(state["generation"])
             if found is None:
-                found = self._load(connection, state)
+                try:
+                    found = self._load(connection, state)
+                except (TypeError, ValueError, KeyError, OverflowError) as error:
+                    if isinstance(error, WordferryError):
+                        raise
+                    raise FormatError(f"{self._file} is damaged: {error}. Restore the index from a copy.") from error
                 self._recent[found.generation] = found
                 while len(self._recent) > _KEPT_SNAPSHOTS:
                     self._recent.pop(min(self._recent))
@@ -120,29 +127,36 @@ class Snapshots:
         parts = (Part(("segments", names), frozen, 0), Part(("buffer", generation), buffer, len(frozen)))
         numbers = np.concatenate([frozen.numbers, buffer.numbers])
         dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
+        alive = ~np.isin(numbers, dead, assume_unique=True) if len(dead) else None
+        living = numbers if alive is None else numbers[alive]
+        if len(living) != state["documents"] or int(living.sum()) != state["number_sum"]:
+            raise damaged(self._file, "the list of living documents")
         return Snapshot(
             generation=generation,
             epoch=state["epoch"],
             documents=state["documents"],
-            words=self._words(connection, state["epoch"]),
+            words=self._words(connection, state),
             graph=get_meta(connection, "graph", self._file),
             parts=tuple(part for part in parts if len(part.bags)),
             numbers=numbers,
-            alive=~np.isin(numbers, dead, assume_unique=True) if len(dead) else None,
+            alive=alive,
             segments=segments,
         )
 
-    def _words(self, connection: sqlite3.Connection, epoch: int) -> Int64Array:
+    def _words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Int64Array:
         """The words of the numbering; those of an earlier snapshot of the same numbering are a prefix."""
-        known = max(
-            (s.words for s in self._recent.values() if s.epoch == epoch), key=len, default=np.zeros(0, dtype=np.int64)
-        )
-        count = connection.execute("SELECT count(*) FROM words").fetchone()[0]
-        if count <= len(known):
-            prefix: Int64Array = known[:count]
-            return prefix
+        same = (s.words for s in self._recent.values() if s.epoch == state["epoch"])
+        known = max(same, key=len, default=np.zeros(0, dtype=np.int64))[: state["words"]]
         rows = connection.execute("SELECT id FROM words WHERE number >= ? ORDER BY number", (len(known),))
-        return np.concatenate([known, np.fromiter((row[0] for row in rows), dtype=np.int64)])
+        words: Int64Array = np.concatenate([known, np.fromiter((row[0] for row in rows), dtype=np.int64)])
+        if len(words) != state["words"] or words_checksum(words) != state["words_checksum"]:
+            raise damaged(self._file, "the list of words")
+        return words
+
+
+def words_checksum(words: Any, before: int = 0) -> int:
+    """CRC-32 of the ids of words in their order; of more words than before, when that one's is given."""
+    return zlib.crc32(np.asarray(words, dtype="<i8").tobytes(), before)
 
 
 def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:

@@ -26,7 +26,7 @@ from wordferry.index.config import Config
 from wordferry.index.model import Entry
 from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.segments import Bags, Segment, join
-from wordferry.index.snapshot import read_buffer
+from wordferry.index.snapshot import read_buffer, words_checksum
 
 CHUNK = 4096
 State = dict[str, Any]
@@ -84,7 +84,7 @@ class Writer:
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             bags = self._encode_all(connection) if rebuild else self._live(connection)
             publisher.replace_all(connection, bags)
-            self._note_words(connection, bags.words)
+            self._note_words(connection, state, bags.words)
             self._shrink_words(connection, state, bags.words, renumber=rebuild)
 
         self._transact(action)
@@ -140,13 +140,14 @@ class Writer:
         connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         state["next_number"] += len(rows)
         state["documents"] += len(rows)
+        state["number_sum"] += sum(row[0] for row in rows)
         bags = Bags(
             matrix.indptr.astype(np.int64),
             matrix.indices.astype(np.int32, copy=False),
             matrix.data.astype(np.int32, copy=False),
             np.arange(first, first + len(rows), dtype=np.int64),
         )
-        self._note_words(connection, bags.words)
+        self._note_words(connection, state, bags.words)
         return [row[1] for row in rows], bags
 
     def _claim(
@@ -175,6 +176,7 @@ class Writer:
         if connection.execute("DELETE FROM buffer WHERE number = ?", row).rowcount == 0:
             connection.execute("INSERT INTO tombstones VALUES(?)", row)
         state["documents"] -= 1
+        state["number_sum"] -= row[0]
         return True
 
     def _refuse_empty(self, chunk: list[Entry], offset: int, place: int) -> None:
@@ -184,15 +186,16 @@ class Writer:
         name = "" if entry.id is None else f"The id is {entry.id!r}. "
         raise type(error)(f"{error} {name}Nothing was added; on_empty= is chosen when the index is created.")
 
-    def _note_words(self, connection: Connection, words: Int32Array) -> None:
+    def _note_words(self, connection: Connection, state: State, words: Int32Array) -> None:
         """Number words that no document had before, in the order in which they come."""
         assert self._have is not None
         have = self._have[1]
         new = list(dict.fromkeys(words[~have[words]].tolist()))
         if not new:
             return
-        count = connection.execute("SELECT count(*) FROM words").fetchone()[0]
-        connection.executemany("INSERT INTO words VALUES(?, ?, ?)", self._word_rows(new, count))
+        connection.executemany("INSERT INTO words VALUES(?, ?, ?)", self._word_rows(new, state["words"]))
+        state["words"] += len(new)
+        state["words_checksum"] = words_checksum(new, state["words_checksum"])
         have[new] = True
 
     def _word_rows(self, ids: list[int], start: int) -> Iterator[tuple[int, int, str]]:
@@ -213,7 +216,7 @@ class Writer:
             return
         connection.execute("DELETE FROM words")
         connection.executemany("INSERT INTO words VALUES(?, ?, ?)", self._word_rows(kept.tolist(), 0))
-        state["epoch"] += 1
+        state |= {"epoch": state["epoch"] + 1, "words": len(kept), "words_checksum": words_checksum(kept)}
         connection.execute("DELETE FROM meta WHERE key = 'graph'")
 
     def _live(self, connection: Connection) -> Bags:

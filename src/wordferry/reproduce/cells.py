@@ -37,7 +37,13 @@ class Cell:
 
     @property
     def key(self) -> str:
-        parts = [self.protocol, self.dataset, str(self.split), self.distance, self.r and f"r{self.r}"]
+        parts = [
+            self.protocol,
+            self.dataset,
+            str(self.split),
+            self.distance,
+            self.r if self.r == "cv" else self.r and f"r{self.r}",
+        ]
         return "/".join(part for part in parts if part)
 
     def to_json(self) -> dict[str, Any]:

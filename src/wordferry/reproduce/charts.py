@@ -1,4 +1,4 @@
-"""Charts of the report as SVG text whose ink follows the page's colour, so that they read on light and dark."""
+"""Charts of the report, as SVG text whose ink follows the page's colour, so that they read on light and dark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLOURS = {
 }
 
 
-def error_chart(cells: Cells) -> str | None:
+def error_chart(cells: Cells) -> Any:
     """Bars of test error by data set and distance."""
     errors = Errors(cells, "paper")
     names = [n for n in _COLOURS if any(errors.mean(d, n) is not None for d in errors.datasets)]
@@ -36,10 +36,10 @@ def error_chart(cells: Cells) -> str | None:
     axes.set_xticks(range(len(errors.datasets)), errors.datasets)
     axes.set_ylabel("test error %")
     axes.legend(frameon=False, ncols=3, fontsize=8)
-    return figure_svg(figure, "Test error by data set and distance")
+    return figure
 
 
-def r_chart(cells: Cells) -> str | None:
+def r_chart(cells: Cells) -> Any:
     """Lines of rel-rwmd's test error by r, one a data set, as points above its best."""
     errors = Errors(cells, "paper")
     lines = {}
@@ -57,10 +57,10 @@ def r_chart(cells: Cells) -> str | None:
     axes.set_xlabel("r, related words per word")
     axes.set_ylabel("points above the best r")
     axes.legend(frameon=False, ncols=2, fontsize=8)
-    return figure_svg(figure, "Test error of rel-rwmd by r")
+    return figure
 
 
-def fair_chart(cells: Cells) -> str | None:
+def fair_chart(cells: Cells) -> Any:
     """Dots of the fair protocol's error by data set, with deviations."""
     errors = Errors(cells, "fair")
     names = list(dict.fromkeys(c["distance"] for c in cells if c["protocol"] == "fair"))
@@ -75,31 +75,30 @@ def fair_chart(cells: Cells) -> str | None:
     axes.set_xticks(range(len(errors.datasets)), errors.datasets)
     axes.set_ylabel("test error %")
     axes.legend(frameon=False, ncols=2, fontsize=8)
-    return figure_svg(figure, "Fair protocol: test error")
+    return figure
 
 
-def paper_figures(cells: Cells) -> dict[str, str | None]:
-    """Figures 1 and 2 of the paper, from the cells that hold their data."""
-    drawn: dict[str, str | None] = {}
+def paper_figures(cells: Cells) -> dict[str, Any]:
+    """Figures 1 and 2 of the paper as matplotlib figures, from the cells that hold their data."""
+    drawn: dict[str, Any] = {}
     for cell in cells:
         if cell["protocol"] != "figure":
             continue
+        figure, axes = _figure(9.0, 2.9)
         if "distances" in cell:
-            figure, axes = _figure(9.0, 2.9)
             axes.plot(cell["ranks"], cell["distances"], color=_COLOURS["wmd"], linewidth=1.6)
             axes.set_xlabel(f"words of {cell['dataset']}, by distance to '{cell['word']}'")
             axes.set_ylabel("distance")
             axes.set_ylim(0, 1.6)
-            drawn["Figure 1"] = figure_svg(figure, f"Distances to {cell['word']}")
+            drawn["Figure 1"] = figure
         elif "histogram" in cell:
-            figure, axes = _figure(9.0, 2.9)
             low, high = cell["range"]
             width = (high - low) / len(cell["histogram"])
             where = [low + (i + 0.5) * width for i in range(len(cell["histogram"]))]
-            axes.bar(where, [count / cell["pairs"] for count in cell["histogram"]], width, color=_COLOURS["wmd"])
+            axes.bar(where, [100 * count / cell["pairs"] for count in cell["histogram"]], width, color=_COLOURS["wmd"])
             axes.set_xlabel(f"distance of two words of {cell['dataset']}")
-            axes.set_ylabel("share of pairs")
-            drawn["Figure 2"] = figure_svg(figure, "Distribution of the distances of all pairs of words")
+            axes.set_ylabel("% of pairs")
+            drawn["Figure 2"] = figure
     return drawn
 
 
@@ -111,9 +110,9 @@ def captions(cells: Cells) -> dict[str, str]:
         "Fair protocol": "Dots are means over divisions, bars one standard deviation.",
     }
     for cell in cells:
-        if cell["protocol"] == "figure" and "share_1.2_1.4" in cell:
+        if cell["protocol"] == "figure" and "middle_share" in cell:
             number, what = ("Figure 1", "words") if "distances" in cell else ("Figure 2", "pairs")
-            share = f"{100 * cell['share_1.2_1.4']:.0f} % of the {what} lie between 1.2 and 1.4."
+            share = f"{100 * cell['middle_share']:.0f} % of the {what} lie between 1.2 and 1.4."
             made[number] = f"{number} of the paper on {cell['dataset']}: {share}"
     return made
 

@@ -41,7 +41,7 @@ dt { opacity: .7; } dd { margin: 0; }
 
 
 def write_report(results: Results, folder: Path) -> None:
-    """Write ``results.json`` and ``index.html``."""
+    """Write ``results.json``, ``index.html`` and the charts as PNG files."""
     protocol = results.plan.protocol
     made = tables(results.cells, protocol)
     said = findings(results.cells, protocol)
@@ -49,13 +49,13 @@ def write_report(results: Results, folder: Path) -> None:
     data["tables"] = [table.to_json() for table in made]
     data["findings"] = [finding.to_json() for finding in said]
     write_atomically(folder / "results.json", json.dumps(data, indent=1, allow_nan=True))
-    write_atomically(folder / "index.html", page(results, made, said))
+    write_atomically(folder / "index.html", page(results, made, said, _charts(results, folder)))
 
 
-def page(results: Results, made: list[Table], said: list[Finding]) -> str:
+def page(results: Results, made: list[Table], said: list[Finding], charts: dict[str, str]) -> str:
     """The whole page: findings first, then tables and charts, then the machine."""
     title = _TITLES[results.plan.protocol]
-    charts = _charts(results)
+    charts = dict(charts)
     parts = [f"<h1>{html.escape(title)}</h1>", _intro(results), "<h2>What came out</h2>", _findings(said)]
     for table in made:
         parts += [f"<h2>{html.escape(table.title)}</h2>", charts.pop(table.title, ""), _table(table)]
@@ -126,27 +126,36 @@ def shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _charts(results: Results) -> dict[str, str]:
-    """Charts by the title of the table they belong to; without matplotlib the page says so instead."""
-    try:
-        from wordferry.reproduce import charts
+def draw(results: Results) -> dict[str, Any]:
+    """Matplotlib figures by the title of the table they belong to, or by their own name."""
+    from wordferry.reproduce import charts
 
-        if results.plan.protocol == "fair":
-            drawn = {"Fair protocol": charts.fair_chart(results.cells)}
-        else:
-            drawn = {
-                "Test error by distance": charts.error_chart(results.cells),
-                "Test error of rel-rwmd by r": charts.r_chart(results.cells),
-            }
-            drawn |= charts.paper_figures(results.cells)
+    if results.plan.protocol == "fair":
+        drawn = {"Fair protocol": charts.fair_chart(results.cells)}
+    else:
+        drawn = {
+            "Test error by distance": charts.error_chart(results.cells),
+            "Test error of rel-rwmd by r": charts.r_chart(results.cells),
+            **charts.paper_figures(results.cells),
+        }
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def _charts(results: Results, folder: Path) -> dict[str, str]:
+    """Charts as parts of the page, and each as a PNG file; without matplotlib the page says so instead."""
+    from wordferry.reproduce import charts
+
+    try:
+        figures = draw(results)
     except MissingDependency as error:
         return {"none": f'<p class="about">No charts: {html.escape(str(error))}</p>'}
     captions = charts.captions(results.cells)
-    return {
-        name: f"<figure>{svg}<figcaption>{html.escape(captions.get(name, ''))}</figcaption></figure>"
-        for name, svg in drawn.items()
-        if svg is not None
-    }
+    made = {}
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name.lower().replace(' ', '-')}.png", dpi=150)
+        text = html.escape(captions.get(name, name))
+        made[name] = f"<figure>{charts.figure_svg(figure, name)}<figcaption>{text}</figcaption></figure>"
+    return made
 
 
 def _machine(facts: dict[str, Any]) -> str:

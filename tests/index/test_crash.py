@@ -1,0 +1,102 @@
+"""kill -9 at random moments and at every step: nothing acknowledged is lost, nothing is there by half."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.index.collection import assert_equals_brute_force, documents, embeddings
+from tests.index.crash_worker import POOL, STEPS, follow
+from wordferry.index import Index
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def worker(*arguments: object) -> subprocess.Popen[str]:
+    environment = dict(os.environ, PYTHONPATH=f"{ROOT}:{ROOT / 'src'}", WORDFERRY_THREADS="1")
+    command = [sys.executable, "-m", "tests.index.crash_worker", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def allowed_states(journal: Path) -> tuple[list[dict[str, str]], int]:
+    """What the index may hold: all that was acknowledged, with or without the change that was under way."""
+    model: dict[str, str] = {f"d{i}": doc["text"] for i, doc in enumerate(documents(20))}
+    under_way = None
+    changes = 0
+    for line in journal.read_text(encoding="utf-8").splitlines():
+        kind, change = json.loads(line)
+        if kind == "begin":
+            under_way = change
+        else:
+            model, under_way = follow(model, under_way), None
+            changes += 1
+    return ([model] if under_way is None else [model, follow(model, under_way)]), changes
+
+
+def kill_at_random(place: Path, kills: int) -> None:
+    index_path, journal = place / "index", place / "journal"
+    journal.touch()
+    with Index.create(index_path, embeddings=embeddings(), related=4) as index:
+        index.add(documents(20))
+    rng = random.Random(kills)
+    for round_number in range(kills):
+        process = worker("random", index_path, journal, round_number + 1)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(rng.random() * 0.5)
+        assert process.poll() is None, "the worker ended by itself"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        states, _ = allowed_states(journal)
+        with Index.open(index_path) as index:
+            held = {doc.id: doc.text for doc in index}
+            assert held in states
+            index.verify()
+            assert_equals_brute_force(index, [POOL[round_number], "w01 w59"])
+        # what was under way is settled now, one way or the other
+        if len(states) == 2 and held == states[1] and states[0] != states[1]:
+            with open(journal, "a", encoding="utf-8") as log:
+                log.write('["done", null]\n')
+        elif len(states) == 2:
+            lines = journal.read_text(encoding="utf-8").splitlines()
+            journal.write_text("".join(f"{line}\n" for line in lines[:-1]), encoding="utf-8")
+    assert allowed_states(journal)[1] > kills, "the workers changed too little for the kills to mean anything"
+
+
+@pytest.mark.timeout(120)
+def test_kill_at_random_moments(tmp_path: Path) -> None:
+    kill_at_random(tmp_path, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_kill_at_fifty_random_moments(tmp_path: Path) -> None:
+    kill_at_random(tmp_path, 50)
+
+
+@pytest.mark.timeout(240)
+def test_kill_at_every_step(tmp_path: Path) -> None:
+    """At each fsync, rename, removal of every kind of change: the state before or after, sound, and writable."""
+    process = worker("steps", tmp_path)
+    assert process.stdout is not None
+    before = {doc["id"]: doc["text"] for doc in documents(20, words=40)}
+    steps: dict[int, int] = {}
+    for line in process.stdout:
+        number, step, finished, held = json.loads(line)
+        after = follow(before, STEPS[number])
+        assert held == after if finished else held in (before, after)
+        steps[number] = step
+    assert process.wait() == 0
+    process.stdout.close()
+    assert sorted(steps) == list(range(len(STEPS)))
+    assert steps[1] > 10
+    assert steps[4] > 10
