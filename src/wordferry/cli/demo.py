@@ -11,7 +11,7 @@ from wordferry.cli.common import emit_json, examples, progress_bar
 if TYPE_CHECKING:
     from wordferry.demo import Demo
 
-MOVES = 8
+MOVES = 12
 
 
 def register(app: Any) -> None:
@@ -69,7 +69,7 @@ def _print(result: Demo) -> None:
 def _print_hits(console: Any, heading: Any, result: Demo) -> None:
     from rich.text import Text
 
-    heading("Nearest articles by rel-rwmd")
+    heading("Nearest articles: how far the words of a query must travel (rel-rwmd)")
     for query, hits in result.hits:
         console.print(Text(query, style="italic"))
         table = _table(("distance", "right"), ("topic", "left"), ("title", "left"))
@@ -79,7 +79,7 @@ def _print_hits(console: Any, heading: Any, result: Demo) -> None:
 
 
 def _print_moves(console: Any, result: Demo) -> None:
-    """The dearest moves, which make most of the distance."""
+    """Which word went where, the dearest first; the costs sum to the distance."""
     rows = result.explanation.rows
     table = _table(("from", "left"), ("to", "left"), ("mass", "right"), ("distance", "right"), ("cost", "right"))
     for row in rows[:MOVES]:
