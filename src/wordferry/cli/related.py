@@ -17,7 +17,7 @@ commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep
 
 EMBEDDINGS = typer.Option(None, "--embeddings", "-e", help="Vectors: a folder or file (default: those shipped).")
 LIMIT = typer.Option(None, "--limit", min=1, help="Only the first so many words (usually the most frequent).")
-R = typer.Option(16, "-r", help="Related words per word.")
+R = typer.Option(16, "--r", "-r", help="Related words per word.")
 BAR = 24
 
 
