@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +23,7 @@ _CHECKED_EDGES = 64
 _EDGE_TOLERANCE = 1e-2
 
 
-def related_over(embeddings: Embeddings, words: Int64Array, r: int) -> RelatedWords:
+def related_over(embeddings: Embeddings, words: Int64Array, r: int, threads: int | None = None) -> RelatedWords:
     """The related words of some of the embeddings' words; the last few graphs of the process are kept and reused."""
     key = (embeddings.fingerprint, words.tobytes(), r)
     with _cache_lock:
@@ -30,7 +31,7 @@ def related_over(embeddings: Embeddings, words: Int64Array, r: int) -> RelatedWo
         if found is not None:
             _cache.move_to_end(key)
             return found
-    related = RelatedWords.build(embeddings.restrict(words), r)
+    related = RelatedWords.build(embeddings.restrict(words), r, threads=threads)
     with _cache_lock:
         _cache[key] = related
         while len(_cache) > _CACHE_SIZE:
@@ -81,6 +82,12 @@ class Frame:
             frame = replace(frame, graph=graph, c_max=c_max)
         return frame
 
+    @classmethod
+    def without_graph(cls, words: Int64Array, columns: int, embeddings: Embeddings) -> Frame:
+        """A frame in which no words are related and c_max is 0: for collections without a single word."""
+        frame = cls.build(words, columns, embeddings, None, vectors=True)
+        return replace(frame, graph=_csr(words, words, np.zeros(0, dtype=np.float32), len(words)), c_max=0.0)
+
     def extended(self, words: Int64Array) -> Frame:
         """A frame that also has ``words``; ids that exist do not change."""
         new = words[self.columns[words] < 0]
@@ -93,10 +100,39 @@ class Frame:
         if self.vectors is not None:
             added = _required(self.embeddings).matrix[new]
             frame = replace(frame, vectors=np.concatenate([self.vectors, added]))
+        if self.related is None and self.graph is not None:
+            nothing = new[:0]
+            return replace(frame, graph=_csr(nothing, nothing, np.zeros(0, dtype=np.float32), len(everything)))
         if self.related is not None:
-            graph, c_max = costs_over(self.related, _required(self.embeddings), everything)
+            graph, c_max = self._extended_costs(everything, len(new))
             frame = replace(frame, graph=graph, c_max=c_max)
         return frame
+
+    def _extended_costs(self, words: Int64Array, added: int) -> tuple[Csr, float]:
+        """Costs over ``words``, the last ``added`` of which are new: their edges are put in, the rest is copied."""
+        related, embeddings = self.related, _required(self.embeddings)
+        assert related is not None
+        assert self.graph is not None
+        old = len(words) - added
+        ids = _link(related, embeddings).ids_of(words)
+        if np.isnan(related.c_max) or ((ids[:old] < 0).any() and (ids[old:] >= 0).any()):
+            return costs_over(related, embeddings, words)
+        rows, columns, costs = _joined(related, embeddings, words, ids, np.arange(old, len(words)))
+        one_end = (ids[rows] < 0) & (columns >= old)  # between two new words, known from one end only
+        rows, columns = np.concatenate([rows, columns[one_end]]), np.concatenate([columns, rows[one_end]])
+        costs = np.minimum(np.concatenate([costs, costs[one_end]]), np.float32(related.c_max))
+        order = np.lexsort((columns, rows))
+        rows, columns, costs = rows[order], columns[order], costs[order]
+        back = np.lexsort((rows, columns))
+        back = back[columns[back] < old]
+        ends = self.graph.indptr[columns[back] + 1]
+        indices = np.concatenate([np.insert(self.graph.indices, ends, rows[back]), columns]).astype(np.int32)
+        data = np.concatenate([np.insert(self.graph.data, ends, costs[back]), costs]).astype(np.float32)
+        degrees = np.zeros(len(words), dtype=np.int64)
+        degrees[:old] = np.diff(self.graph.indptr) + np.bincount(columns[back], minlength=old)
+        degrees += np.bincount(rows, minlength=len(words))
+        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        return Csr(indptr, indices, data, (len(words), len(words))), self.c_max
 
 
 def _required(embeddings: Embeddings | None) -> Embeddings:
@@ -113,33 +149,79 @@ def costs_over(related: RelatedWords, embeddings: Embeddings, words: Int64Array)
     """
     if np.isnan(related.c_max):
         return _complete_costs(embeddings.matrix[words])
-    ids = _related_ids(related, embeddings, words)
-    inside, outside = np.flatnonzero(ids >= 0), np.flatnonzero(ids < 0)
+    ids = _link(related, embeddings).ids_of(words)
+    rows, columns, costs = _joined(related, embeddings, words, ids, np.arange(len(words)))
+    outside = ids[rows] < 0  # their edges are known from one end only
+    rows, columns = np.concatenate([rows, columns[outside]]), np.concatenate([columns, rows[outside]])
+    costs = np.minimum(np.concatenate([costs, costs[outside]]), np.float32(related.c_max))
+    return _csr(rows, columns, costs, len(words)), float(related.c_max)
+
+
+def _joined(
+    related: RelatedWords, embeddings: Embeddings, words: Int64Array, ids: Int64Array, some: Int64Array
+) -> tuple[Any, Any, Any]:
+    """Edges from ``some`` of the words to words that ``related`` knows: (place, place, distance)."""
+    inside, outside = some[ids[some] >= 0], some[ids[some] < 0]
+    known = np.flatnonzero(ids >= 0)
     place = np.full(len(related.vocabulary), -1, dtype=np.int64)
-    place[ids[inside]] = inside
+    place[ids[known]] = known
     rows, columns, costs = _edges(related.graph, ids[inside], place, inside)
     _check_same_vectors(embeddings, words, rows, columns, costs)
-    if len(outside):
-        known = _vectors_of(related, embeddings)
-        joined: Any = related
-        more = sp.csr_array(joined.rows_for(embeddings.matrix[words[outside]], known))
-        r2, c2, v2 = _edges(more, np.arange(len(outside)), place, outside)
-        rows, columns = np.concatenate([rows, r2, c2]), np.concatenate([columns, c2, r2])
-        costs = np.concatenate([costs, v2, v2])
-    return _csr(rows, columns, np.minimum(costs, np.float32(related.c_max)), len(words)), float(related.c_max)
+    if not len(outside):
+        return rows, columns, costs
+    known_vectors = _link(related, embeddings).vectors_of(related, embeddings)
+    more = sp.csr_array(related.rows_for(embeddings.matrix[words[outside]], known_vectors))
+    near, far, values = _edges(more, np.arange(len(outside)), place, outside)
+    return np.concatenate([rows, near]), np.concatenate([columns, far]), np.concatenate([costs, values])
 
 
-def _related_ids(related: RelatedWords, embeddings: Embeddings, words: Int64Array) -> Int64Array:
-    if related.vocabulary is embeddings.vocabulary or related.fingerprint == embeddings.fingerprint:
-        return words
-    vocabulary = embeddings.vocabulary
-    ids = related.vocabulary.ids(vocabulary[i] for i in words.tolist())
-    if len(words) and not (ids >= 0).any():
-        raise VocabularyMismatch(
-            "None of the documents' words is in the vocabulary of related=. "
-            "Build it from the same embeddings: RelatedWords.build(embeddings)."
-        )
-    return ids
+class _Link:
+    """How the words of some embeddings and of some related words correspond."""
+
+    def __init__(self, related: RelatedWords, embeddings: Embeddings) -> None:
+        self.same = related.vocabulary == embeddings.vocabulary
+        self.ids = None if self.same else related.vocabulary.ids(embeddings.vocabulary)
+        self.vectors: Embeddings | None = None
+
+    def ids_of(self, words: Int64Array) -> Int64Array:
+        """Ids in the related words' vocabulary, -1 for words outside it."""
+        if self.ids is None:
+            return words
+        ids: Int64Array = self.ids[words]
+        if len(words) and not (ids >= 0).any():
+            raise VocabularyMismatch(
+                "None of the documents' words is in the vocabulary of related=. "
+                "Build it from the same embeddings: RelatedWords.build(embeddings)."
+            )
+        return ids
+
+    def vectors_of(self, related: RelatedWords, embeddings: Embeddings) -> Embeddings:
+        """The embeddings of exactly the related words' vocabulary, in its order."""
+        if self.vectors is None:
+            ids = embeddings.vocabulary.ids(related.vocabulary)
+            if (ids < 0).any():
+                word = related.vocabulary[int(np.flatnonzero(ids < 0)[0])]
+                raise VocabularyMismatch(
+                    f"Some documents' words are outside related=, and its word {word!r} has no vector in embeddings=, "
+                    "so the nearest words cannot be found. Pass the embeddings that related= was built from, or more."
+                )
+            self.vectors = embeddings if self.same else embeddings.restrict(ids)
+        return self.vectors
+
+
+_links: WeakKeyDictionary[RelatedWords, WeakKeyDictionary[Embeddings, _Link]] = WeakKeyDictionary()
+
+
+def _link(related: RelatedWords, embeddings: Embeddings) -> _Link:
+    """The link of two objects, made once for as long as both live."""
+    with _cache_lock:
+        of_related = _links.setdefault(related, WeakKeyDictionary())
+        found = of_related.get(embeddings)
+    if found is None:
+        found = _Link(related, embeddings)
+        with _cache_lock:
+            of_related[embeddings] = found
+    return found
 
 
 def _edges(graph: Any, rows: Int64Array, place: Int64Array, names: Int64Array) -> tuple[Any, Any, Any]:
@@ -149,20 +231,6 @@ def _edges(graph: Any, rows: Int64Array, place: Int64Array, names: Int64Array) -
     near = np.repeat(names, np.diff(part.indptr))
     keep = far >= 0
     return near[keep], far[keep], part.data[keep].astype(np.float32)
-
-
-def _vectors_of(related: RelatedWords, embeddings: Embeddings) -> Embeddings:
-    """The embeddings of exactly the words of ``related``, in its order."""
-    if related.vocabulary is embeddings.vocabulary or related.fingerprint == embeddings.fingerprint:
-        return embeddings
-    ids = embeddings.vocabulary.ids(related.vocabulary)
-    if (ids < 0).any():
-        word = related.vocabulary[int(np.flatnonzero(ids < 0)[0])]
-        raise VocabularyMismatch(
-            f"Some documents' words are outside related=, and its word {word!r} has no vector in embeddings=, so the "
-            "nearest words cannot be found. Pass the embeddings that related= was built from, or a superset."
-        )
-    return embeddings.restrict(ids)
 
 
 def _check_same_vectors(embeddings: Embeddings, words: Int64Array, rows: Any, columns: Any, costs: Any) -> None:
@@ -192,7 +260,7 @@ def _complete_costs(x: Float32Array) -> tuple[Csr, float]:
 
 def _csr(rows: Any, columns: Any, values: Any, n: int) -> Csr:
     """A canonical Csr of distinct edges; explicit zeros (words with equal vectors) stay."""
-    order = np.lexsort((columns, rows))
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-    return Csr(indptr, columns[order].astype(np.int32), values[order].astype(np.float32), (n, n))
+    matrix = sp.coo_array((values, (rows, columns)), shape=(n, n)).tocsr()
+    matrix.sort_indices()
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return Csr(indptr, indices, matrix.data.astype(np.float32), (n, n))

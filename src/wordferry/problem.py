@@ -184,7 +184,7 @@ def prepare(
         raise InputError(f"X has {first.matrix.shape[1]} columns and Y {second.matrix.shape[1]}; they must agree.")
     weights = weights_for(record, idf, second.matrix)
     words = words_of(first.matrix, second.matrix)
-    frame = frame_for(record, embeddings, related, words, first.matrix.shape[1])
+    frame = frame_for(record, embeddings, related, words, first.matrix.shape[1], workers)
     return assemble(options, frame, first, second, weights, workers, progress)
 
 
@@ -202,12 +202,15 @@ def frame_for(
     related: RelatedWords | None,
     words: Int64Array,
     columns: int,
+    threads: int,
 ) -> Frame:
     """The frame over ``words``, with a graph built over them (and remembered) when one is needed and none given."""
     if not record.needs_related:
         related = None
     elif related is None and embeddings is not None:
-        related = related_over(embeddings, words, DEFAULT_R)
+        if not len(words):
+            return Frame.without_graph(words, columns, embeddings)
+        related = related_over(embeddings, words, DEFAULT_R, threads)
     return Frame.build(words, columns, embeddings, related, vectors=record.needs_vectors)
 
 

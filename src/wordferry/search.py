@@ -216,6 +216,7 @@ class Searcher:
             related,
             words_of(self._second.matrix),
             self._second.matrix.shape[1],
+            self.threads,
         )
         self.related = self._frame.related
         self._y, self._y_counts = masses(self._second.matrix, self._frame, self._weights)

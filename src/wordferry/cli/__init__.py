@@ -53,6 +53,8 @@ COMMANDS: tuple[str, ...] = (
     "related",
     "index",
     "search",
+    "distance",
+    "explain",
     "classify",
     "triplets",
     "agreement",

@@ -1,0 +1,1 @@
+"""Tests of the relaxed distances and of top-k."""
