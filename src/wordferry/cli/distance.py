@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, emit, examples
+from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples
 from wordferry.cli.comparing import EMBEDDINGS, FIRST, OVERLAP, RELATED, SECOND, load_vectors, read_text, related_for
 
 
@@ -24,7 +24,7 @@ def register(app: Any) -> None:
 def distance(
     a: str = FIRST,
     b: str = SECOND,
-    distance: str = typer.Option("wmd", "--distance", "-d", help="Which distance."),
+    distance: str = typer.Option("wmd", "--distance", "-d", autocompletion=complete_distance, help="Which distance."),
     all: bool = typer.Option(False, "--all", help="Every distance."),
     embeddings: Path | None = EMBEDDINGS,
     related: Path | None = RELATED,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep them, and look at them.")
 
 EMBEDDINGS = typer.Option(None, "--embeddings", "-e", help="Vectors: a folder or file (default: those shipped).")
-R = typer.Option(16, "-r", help="Related words per word.")
+R = typer.Option(16, "--r", "-r", help="Related words per word.")
 BAR = 24
 
 
