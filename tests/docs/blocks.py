@@ -19,7 +19,7 @@ from pathlib import Path
 import wordferry
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 
 PACKAGE = Path(wordferry.__file__).resolve().parents[1]
 
