@@ -149,7 +149,10 @@ def test_auto_says_which_and_why(embeddings, caplog):
     assert choose_method(400_000, 300, 16, ClusterOptions(5, 280, 0))[0] == "exact"
 
 
-@pytest.mark.parametrize("options", [{"iterations": 0}, {"probes": 0}, {"probes": 1.5}, {"seed": -1}, {"seed": "x"}])
-def test_bad_options(options):
-    with pytest.raises(InputError, match=next(iter(options))):
-        RelatedWords.build(Embeddings(words(5), np.eye(5)), 1, "clusters", **options)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("iterations", 0), ("probes", 0), ("probes", 1.5), ("seed", -1), ("seed", "x"), ("memory", 0), ("memory", 2.5)],
+)
+def test_bad_options(name, value):
+    with pytest.raises(InputError, match=f"{name} must be"):
+        RelatedWords.build(Embeddings(words(5), np.eye(5)), 1, "clusters", **{name: value})

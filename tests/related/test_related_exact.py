@@ -178,6 +178,21 @@ def test_extend_equals_building(old, new, r):
     assert start.extend(everything.restrict(np.arange(old))) is start
 
 
+def test_extend_in_many_steps():
+    """Distances of 1e25 (scaled inside) and 1: word after word, some of which change no old list."""
+    for scale in (1.0, 1e25):
+        rng = np.random.default_rng(12)
+        everything = Embeddings(words(60), rng.integers(-4, 5, size=(60, 2)) * scale, normalize=False)
+        related = RelatedWords.build(everything.restrict(np.arange(20)), 3, "exact")
+        for n in range(21, 61):
+            related = related.extend(everything.restrict(np.arange(n)))
+        fresh = RelatedWords.build(everything, 3, "exact")
+        assert (related.own == fresh.own).all()
+        assert (related.own_distances == fresh.own_distances).all()
+        assert related.c_max == pytest.approx(fresh.c_max, rel=1e-6)
+        assert related.restrict(1).c_max == pytest.approx(fresh.restrict(1).c_max, rel=1e-6)
+
+
 def test_extend_refuses_other_words():
     embeddings = Embeddings(words(6), np.random.default_rng(0).standard_normal((6, 3)))
     related = RelatedWords.build(embeddings, 2)
