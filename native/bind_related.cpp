@@ -61,6 +61,7 @@ void bind_related(nb::module_& m) {
         nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("vectors").noconvert(),
         nb::arg("norms").noconvert(), nb::arg("ids").noconvert(), nb::arg("squares").noconvert(),
         nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("r"));
+  m.def("product_error", &product_error, nb::arg("dimensions"));
   m.def("related_rank", &rank, nb::arg("vectors").noconvert(), nb::arg("norms").noconvert(), nb::arg("ids").noconvert(),
         nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("first"),
         nb::arg("threads"), nb::arg("own").noconvert(), nb::arg("distances").noconvert());

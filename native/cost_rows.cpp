@@ -33,26 +33,34 @@ WF_CLONES double row_minimum(const double* row, const double* shift, int width) 
 }
 
 WF_CLONES Range cost_range(const double* costs, int m, int n, int width) {
-  double low[kRowLanes], high[kRowLanes], odd[kRowLanes];
+  RowLanes cost, low, high, odd;
   for (int k = 0; k < kRowLanes; ++k) {
     low[k] = high[k] = costs[0];
     odd[k] = 0;
   }
+  Range range{costs[0], costs[0], true};
+  double rest = 0;  // this and `odd` become NaN once a value is not finite
   for (int i = 0; i < m; ++i) {
     const double* row = costs + static_cast<std::ptrdiff_t>(i) * width;
-    for (int j = 0; j < n; ++j) {
-      const int k = j % kRowLanes;
-      low[k] = row[j] < low[k] ? row[j] : low[k];
-      high[k] = row[j] > high[k] ? row[j] : high[k];
-      odd[k] += row[j] * 0.0;  // NaN once a value is not finite
+    int j = 0;
+    for (; j + kRowLanes <= n; j += kRowLanes) {
+      WF_LOAD(cost, row + j);
+      low = cost < low ? cost : low;
+      high = cost > high ? cost : high;
+      odd += cost * 0.0;
+    }
+    for (; j < n; ++j) {
+      range.low = row[j] < range.low ? row[j] : range.low;
+      range.high = row[j] > range.high ? row[j] : range.high;
+      rest += row[j] * 0.0;
     }
   }
-  Range range{low[0], high[0], true};
   for (int k = 0; k < kRowLanes; ++k) {
     range.low = low[k] < range.low ? low[k] : range.low;
     range.high = high[k] > range.high ? high[k] : range.high;
-    range.finite = range.finite && odd[k] == 0;
+    rest += odd[k];
   }
+  range.finite = rest == 0;
   return range;
 }
 

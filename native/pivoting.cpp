@@ -20,12 +20,11 @@ inline const double* row(const Pivoting& state, int i) {
 
 // The best of the candidates at today's potentials; those that gain no more are dropped.
 inline bool choose(Pivoting& state, Candidate& entering, double& reduced) {
-  Candidate* list = state.candidates->data();
-  const std::size_t listed = state.candidates->size();
+  Candidate* list = state.candidates;
   const double* sink_dual = state.dual + state.m;
   double best = -state.tolerance;
-  std::size_t kept = 0, chosen = 0;
-  for (std::size_t k = 0; k < listed; ++k) {
+  int kept = 0, chosen = 0;
+  for (int k = 0; k < state.listed; ++k) {
     const Candidate arc = list[k];
     const double value = row(state, arc.source)[arc.sink] - sink_dual[arc.sink] - state.dual[arc.source];
     list[kept] = arc;
@@ -33,32 +32,26 @@ inline bool choose(Pivoting& state, Candidate& entering, double& reduced) {
     best = value < best ? value : best;
     kept += value < -state.tolerance ? 1 : 0;
   }
-  if (kept > 0) {
-    entering = list[chosen];
-    reduced = best;
-    list[chosen] = list[kept - 1];
-    --kept;
-    state.candidates->resize(kept);
-    return true;
-  }
-  state.candidates->clear();
-  return false;
+  state.listed = kept;
+  if (kept == 0) return false;
+  entering = list[chosen];
+  reduced = best;
+  list[chosen] = list[--state.listed];
+  return true;
 }
 
 // An arc to enter, or false when none of all gains. Candidates are the best arcs of the next rows that have one.
 inline bool price(Pivoting& state, Candidate& entering, double& reduced) {
-  if (!state.candidates->empty() && choose(state, entering, reduced)) return true;
+  if (state.listed > 0 && choose(state, entering, reduced)) return true;
   const int block = std::max(kFew, state.m / kParts);
-  for (int step = 0, found = 0; step < state.m && found < block; ++step) {
+  for (int step = 0; step < state.m && state.listed < block; ++step) {
     const int i = state.next_row;
     state.next_row = i + 1 == state.m ? 0 : i + 1;
     const double gains = state.dual[i] - state.tolerance;
     const Least least = least_of_row(row(state, i), state.dual + state.m, state.width, gains);
-    if (!(least.value < gains)) continue;
-    state.candidates->push_back({i, least.index});
-    ++found;
+    if (least.value < gains) state.candidates[state.listed++] = {i, least.index};
   }
-  return !state.candidates->empty() && choose(state, entering, reduced);
+  return state.listed > 0 && choose(state, entering, reduced);
 }
 
 // The moved part of the tree gets potentials at which the entering arc costs nothing.

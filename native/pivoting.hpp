@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "tree.hpp"
 
@@ -20,7 +19,8 @@ struct Pivoting {
   double tolerance;     // an arc gains when its reduced cost is below minus this
   int next_row;         // where pricing goes on
   Tree* tree;
-  std::vector<Candidate>* candidates;
+  Candidate* candidates;  // room for m
+  int listed;             // how many there are
 };
 
 // Potentials of the tree from its root down, without what rounding has added up: c = u + v on every arc.

@@ -1,6 +1,7 @@
 #include "related.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -15,14 +16,11 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t segment = 128;  // columns looked at before the row's limit is read again
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t word_block = 256;
+static_assert(std::endian::native == std::endian::little, "flags are read eight at a time, lowest byte first");
 
 // Pairs closer than this, relative to their norms, lose digits in |x|^2 + |y|^2 - 2xy: their distance in the sum is
 // computed from differences instead.
 constexpr float cancellation = 1.0F / 64;
-
-// |tile value - true squared distance| <= error_of(d) * (|x|^2 + |y|^2): the bound of a float inner product of d terms
-// in any order, of the rounded norms, and of putting them together.
-float error_of(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
 
 float round_up(double value) {
   const auto rounded = static_cast<float>(value);
@@ -107,7 +105,7 @@ class Lock {
 class Selector {
  public:
   Selector(const Points& points, const Candidates& candidates)
-      : points_(points), candidates_(candidates), error_(error_of(points.dimensions)) {
+      : points_(points), candidates_(candidates), error_(product_error(points.dimensions)) {
     uppers_.reserve(static_cast<std::size_t>(candidates.capacity));
     ranked_.reserve(static_cast<std::size_t>(candidates.capacity));
   }
@@ -284,11 +282,10 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
       }
       std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
       for (std::int64_t word = 0; word < count; word += 8) {
-        std::uint64_t eight;
+        std::uint64_t eight;  // one flag a byte, lowest byte first
         __builtin_memcpy(&eight, flags + word, 8);
-        if (eight == 0) continue;
-        for (std::int64_t k = word; k < std::min(word + 8, count); ++k) {
-          if (!flags[k]) continue;
+        for (; eight != 0; eight &= eight - 1) {
+          const std::int64_t k = word + __builtin_ctzll(eight) / 8;
           row_sum += look_closer<Sum>(row, tile.column_ids[start + k], squares[k], start + k, tile, points, selector,
                                       limits.data());
         }
@@ -300,6 +297,8 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
 }
 
 }  // namespace
+
+float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
 
 // Not compiled in variants: the order of additions, and so the last bit that decides ties, is the same on every CPU.
 __attribute__((noinline)) double exact_square(const float* a, const float* b, std::int64_t dimensions) {

@@ -37,6 +37,10 @@ struct Tile {
   bool mirror;
 };
 
+// |x|^2 + |y|^2 - 2xy of a tile is off by at most this times |x|^2 + |y|^2: the bound of a float inner product of d terms
+// in any order, of the rounded norms, and of putting them together.
+float product_error(std::int64_t dimensions);
+
 // The squared distance ||a - b||^2 from differences, accumulated in double: symmetric, 0 exactly for equal vectors.
 double exact_square(const float* a, const float* b, std::int64_t dimensions);
 

@@ -75,7 +75,7 @@ class Solver {
   std::vector<char> reached_;
   std::vector<std::int32_t> found_;
   std::vector<Flow> plan_;
-  double total_ = 0;
+  double total_ = 0, size_ = 0;  // the optimum, and the sum of its terms' sizes
   std::int64_t pivots_ = 0;
 };
 

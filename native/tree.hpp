@@ -129,12 +129,12 @@ inline int Tree::place(const std::int32_t* path, int last, int above, int count)
   if (after < old_begin) {
     begin = low = end <= old_begin ? end : after + 1;
     high = old_begin + count;
-    std::memmove(nodes_now + low + count, nodes_now + low, at(old_begin - low) * sizeof(std::int32_t));
+    if (old_begin > low) std::memmove(nodes_now + low + count, nodes_now + low, at(old_begin - low) * sizeof(std::int32_t));
   } else {
     low = old_begin;
     high = after + 1;
     begin = high - count;
-    std::memmove(nodes_now + low, nodes_now + low + count, at(begin - low) * sizeof(std::int32_t));
+    if (begin > low) std::memmove(nodes_now + low, nodes_now + low + count, at(begin - low) * sizeof(std::int32_t));
   }
   std::memcpy(nodes_now + begin, piece_.data(), at(count) * sizeof(std::int32_t));
   for (int k = low; k < high; ++k) position[at(nodes_now[k])] = k;

@@ -32,8 +32,9 @@ def commands() -> Iterator[tuple[str, Any]]:
 
     def walk(prefix: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield prefix, command
-        for name, child in getattr(command, "commands", {}).items():
-            yield from walk(f"{prefix} {name}", child)
+        if hasattr(command, "commands"):
+            for name in command.list_commands(None):
+                yield from walk(f"{prefix} {name}", command.commands[name])
 
     yield from walk("wordferry", typer.main.get_command(app))
 
@@ -101,8 +102,10 @@ def _kind(kind: Any) -> str:
 def _sense(parameter: Any) -> str:
     text = " ".join((getattr(parameter, "help", None) or "").split())
     shown = parameter.default
-    if shown is not None and shown is not False and shown != () and not callable(shown) and not parameter.required:
-        text += f" Default: {getattr(shown, 'value', shown)}."
+    if shown not in (None, False, (), []) and not callable(shown) and not parameter.required:
+        listed = shown if isinstance(shown, list | tuple) else [shown]
+        value = ", ".join(str(getattr(one, "value", one)) for one in listed)
+        text += f" Default: {'yes' if shown is True else value}."
     if environment := getattr(parameter, "envvar", None):
         text += f" Environment: {environment}."
     return text.replace("|", "\\|").strip()

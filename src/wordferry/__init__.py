@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wordferry.distances import pairwise as pairwise
     from wordferry.documents import read_documents as read_documents
     from wordferry.embeddings import Embeddings as Embeddings
+    from wordferry.explain import explain as explain
     from wordferry.index import Index as Index
     from wordferry.loaders import load_embeddings as load_embeddings
     from wordferry.related import RelatedWords as RelatedWords
@@ -38,6 +39,7 @@ _HOMES = {
     "default_embeddings": "datasets",
     "distance": "distances",
     "encode": "bow",
+    "explain": "explain",
     "load_embeddings": "loaders",
     "one_to_many": "distances",
     "pair": "distances",

@@ -25,6 +25,7 @@ from wordferry.related_build import (
     restricted_record,
 )
 from wordferry.related_exact import OwnLists
+from wordferry.related_outside import outside_rows
 from wordferry.runtime import Progress, no_progress, thread_count
 from wordferry.vocabulary import Vocabulary
 
@@ -70,7 +71,7 @@ class RelatedWords:
             each word compared with the words of ``probes`` clusters and c_max taken from a sample of pairs; ``auto``
             is exact up to about 2e12 operations. ``record`` says which it was, why, and the measured recall.
         iterations : of k-means.
-        probes : clusters searched for each word (1: the paper's). None: as few as give a recall of 0.92 on a sample.
+        probes : clusters searched for each word (1: the paper's). None: as few as give a recall of 0.91 on a sample.
         seed : of everything that is drawn.
         memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB a word, come on top).
         threads : None for ``WORDFERRY_THREADS`` or every core. The answer does not depend on it.
@@ -178,28 +179,9 @@ class RelatedWords:
             raise InputError(f"vectors must have shape (words, {embeddings.dimensions}), got {queries.shape}.")
         if not np.isfinite(queries).all():
             raise InputError("vectors hold NaN or infinite numbers.")
-        n = len(self)
-        everything = self.r >= n - 1
-        reach = None if everything else self.own_distances[:, -1]
-        columns = np.arange(n, dtype=np.int32)
-        rows, values, counts = [], [], [0]
-        for query in range(len(queries)):
-            pair_rows = np.full(n, query, np.int32)
-            exact = native.pair_distances(queries, embeddings.matrix, pair_rows, columns, thread_count(threads))
-            distance = exact.astype(np.float32)
-            if reach is None:
-                chosen = columns
-            else:
-                near = distance <= reach
-                near[_nearest(exact, self.r)] = True
-                chosen = np.flatnonzero(near).astype(np.int32)
-            rows.append(chosen)
-            values.append(distance[chosen])
-            counts.append(len(chosen))
-        indptr = np.cumsum(counts, dtype=np.int64)
-        indices = np.concatenate(rows) if rows else np.empty(0, np.int32)
-        data = np.concatenate(values) if values else np.empty(0, np.float32)
-        return _csr(indptr, indices, data, n)
+        reach = None if self.r >= len(self) - 1 else self.own_distances[:, -1]
+        indptr, indices, data = outside_rows(queries, embeddings.matrix, reach, self.r, thread_count(threads))
+        return _csr(indptr, indices, data, len(self))
 
     def _check_fingerprint(self, embeddings: Embeddings) -> None:
         if embeddings.fingerprint != self.fingerprint:
@@ -257,13 +239,6 @@ def checked_r(r: Any) -> int:
     if r < 1:
         raise InputError(f"r must be at least 1, got {r}.")
     return int(r)
-
-
-def _nearest(distances: Any, r: int) -> Any:
-    """Places of the r smallest, ties to the smaller place."""
-    last = np.partition(distances, r - 1)[r - 1]
-    places = np.flatnonzero(distances <= last)
-    return places[np.argsort(distances[places], kind="stable")[:r]]
 
 
 def _csr(indptr: Any, indices: Any, data: Any, columns: int | None = None) -> sp.csr_array:

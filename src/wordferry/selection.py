@@ -63,18 +63,30 @@ class Nearest:
 
     def offer(self, queries: Int64Array, candidates: Int64Array, distances: Float32Array) -> None:
         """Show ``distances[i, j]`` between query ``queries[i]`` and document ``candidates[j]``."""
-        keys = _ordered_keys(distances, candidates)
-        if keys.shape[1] > self.k:
-            keys = np.partition(keys, self.k - 1, axis=1)[:, : self.k]
-        both = np.concatenate([self._keys[queries], keys], axis=1)
-        both.sort(axis=1)
-        self._keys[queries] = both[:, : self.k]
+        known = self._keys[queries]
+        if (known[:, -1] == _NOBODY).any():
+            keys = _ordered_keys(distances, candidates)
+            if keys.shape[1] > self.k:
+                keys = np.partition(keys, self.k - 1, axis=1)[:, : self.k]
+            both = np.concatenate([known, keys], axis=1)
+            both.sort(axis=1)
+            self._keys[queries] = both[:, : self.k]
+            return
+        # Every query has k documents already: only what is not farther than the last of them can matter.
+        farthest = _distances_of(known[:, -1])
+        rows, columns = np.nonzero(distances <= farthest[:, None])
+        keys = _ordered_keys(distances[rows, columns], candidates[columns])
+        all_rows = np.concatenate([np.repeat(np.arange(len(queries)), self.k), rows])
+        all_keys = np.concatenate([known.ravel(), keys])
+        order = np.lexsort((all_keys, all_rows))
+        starts = np.searchsorted(all_rows[order], np.arange(len(queries)))
+        self._keys[queries] = all_keys[order][starts[:, None] + np.arange(self.k)]
 
     def result(self) -> Neighbors:
         """What was found; places without a document are -1 and inf."""
         missing = self._keys == _NOBODY
         indices = (self._keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        distances = (self._keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
+        distances = _distances_of(self._keys)
         return Neighbors(np.where(missing, -1, indices), np.where(missing, np.float32(np.inf), distances))
 
 
@@ -85,6 +97,12 @@ def _ordered_keys(distances: Float32Array, candidates: Int64Array) -> Any:
     """One integer a pair that sorts by distance, then by index: the bits of floats >= 0 are ordered as the floats."""
     bits = (np.ascontiguousarray(distances, dtype=np.float32) + np.float32(0)).view(np.uint32)
     return (bits.astype(np.uint64) << np.uint64(32)) | candidates.astype(np.uint64)
+
+
+def _distances_of(keys: Any) -> Float32Array:
+    """The distances that keys were made of."""
+    result: Float32Array = (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
+    return result
 
 
 def fold_neighbours(

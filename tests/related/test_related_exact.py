@@ -208,6 +208,20 @@ def test_rows_of_outside_words(n, r):
         np.testing.assert_allclose(rows.data[span], distance[sorted(expected)], rtol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e25])
+def test_many_outside_words_are_treated_as_few(scale):
+    rng = np.random.default_rng(11)
+    matrix = rng.integers(-3, 4, size=(2500, 4)) * scale  # many ties, and queries that are words
+    embeddings = Embeddings(words(2500), matrix, normalize=False)
+    queries = (rng.integers(-3, 4, size=(70, 4)) * scale).astype(np.float32)
+    related = RelatedWords.build(embeddings, 6)
+    many = related.rows_for(queries, embeddings)
+    for start in range(0, 70, 7):
+        few = related.rows_for(queries[start : start + 7], embeddings)
+        assert (few != many[start : start + 7]).nnz == 0
+        assert (few.indptr == many[start : start + 7].indptr).all()
+
+
 def test_rows_for_checks_its_input():
     embeddings = Embeddings(words(6), np.random.default_rng(0).standard_normal((6, 3)))
     related = RelatedWords.build(embeddings, 2)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -45,7 +46,11 @@ def operations(built_index: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     path = tmp_path_factory.mktemp("fuzzed") / "index"
     shutil.copytree(built_index, path)
     with serving(path, "--quiet", "--max-batch", "4", WORDFERRY_WRITER_TOKEN="writer") as (address, process):
-        schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
+        described = httpx.get(f"{address}/openapi.json").json()
+        for operation in (one for path in described["paths"].values() for one in path.values()):
+            operation.pop("security", None)  # on loopback a reader needs no token; test_service has those that do
+        schema = schemathesis.openapi.from_dict(described)
+        schema.config.base_url = address
         yield {result.ok().label: result.ok() for result in schema.get_all_operations()}
         assert process.poll() is None, "the service died"
 
@@ -59,7 +64,7 @@ def test_all_operations_are_tried(operations: dict[str, Any]) -> None:
 def test_promises(operations: dict[str, Any], label: str, mode: str) -> None:
     """Status, type and shape of every answer are those described; bad data are refused; nothing is a 5xx."""
     operation = operations[label]
-    if mode == "negative" and not (operation.body or operation.query or operation.path_parameters):
+    if mode == "negative" and not (operation.body or operation.query):
         pytest.skip("takes nothing that could be wrong")
     strategy = operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode))
 

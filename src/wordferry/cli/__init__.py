@@ -14,7 +14,10 @@ from wordferry.errors import NotFound, WordferryError
 
 
 class Commands(TyperGroup):
-    """All commands, with our own manners on Ctrl-C and on a reader that goes away."""
+    """All commands in the order of COMMANDS, with our own manners on Ctrl-C and on a reader that goes away."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -49,16 +52,20 @@ app = typer.Typer(
 # Each module has a function register(app). Heavy imports stay inside the commands.
 # One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "embeddings",
     "related",
     "index",
     "search",
+    "distance",
+    "explain",
     "classify",
     "triplets",
     "agreement",
     "reproduce",
     "plot",
     "serve",
+    "info",
 )
 
 

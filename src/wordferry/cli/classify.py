@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, note
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, note
 
 
 def register(app: Any) -> None:
@@ -20,9 +20,15 @@ def classify(
     test: Path | None = typer.Argument(
         None, help="Documents to classify. Without it, TRAIN must have a field 'split' with 'train' and 'test'."
     ),
-    distance: str = typer.Option("rel-rwmd", "--distance", "-d", help="A distance, e.g. rel-rwmd, rwmd, wmd, wcd."),
+    distance: str = typer.Option(
+        "rel-rwmd",
+        "--distance",
+        "-d",
+        autocompletion=complete_distance,
+        help="A distance, e.g. rel-rwmd, rwmd, wmd, wcd.",
+    ),
     neighbors: int = typer.Option(19, "--neighbors", "-k", min=1, help="How many neighbours vote."),
-    r: str = typer.Option("16", "--r", help="Related words per word, or cv to choose it by cross-validation."),
+    r: str = typer.Option("16", "--r", "-r", help="Related words per word, or cv to choose it by cross-validation."),
     weights: str = typer.Option("counts", help="counts or tfidf (idf of the training documents)."),
     vocabulary: str = typer.Option("train", help="Seek related words among those of train, or of all documents."),
     embeddings: Path | None = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those shipped)."),

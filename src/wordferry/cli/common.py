@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,13 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["Examples:" if len(lines) > 1 else "Example:", *shown])
 
 
+def complete_distance(incomplete: str) -> list[str]:
+    """The names of distances that begin so, for the shell's completion."""
+    from wordferry.measures import DISTANCES
+
+    return [name for name in DISTANCES if name.startswith(incomplete)]
+
+
 def wants_json(choice: bool | None) -> bool:
     """JSON when asked for, or when the output is no terminal."""
     return not sys.stdout.isatty() if choice is None else choice
@@ -33,10 +41,22 @@ def note(message: str) -> None:
 
 
 def emit_json(rows: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line on stdout."""
+    """One JSON object a line on stdout; JSON has no infinite numbers and no NaN, so they become null."""
     for row in rows:
-        sys.stdout.write(json.dumps(row, ensure_ascii=False, allow_nan=True) + "\n")
+        try:
+            line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+        except ValueError:
+            line = json.dumps(_finite(row), ensure_ascii=False)
+        sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:

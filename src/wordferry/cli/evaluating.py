@@ -7,11 +7,17 @@ from typing import Any
 
 import typer
 
+from wordferry.cli.common import complete_distance
+
 DISTANCES_OPTION = typer.Option(
-    ["wmd", "rel-rwmd"], "--distance", "-d", help="A distance to judge; may be given several times."
+    ["wmd", "rel-rwmd"],
+    "--distance",
+    "-d",
+    autocompletion=complete_distance,
+    help="A distance to judge; may be given several times.",
 )
 EMBEDDINGS_OPTION = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those shipped).")
-R_OPTION = typer.Option(16, "--r", min=1, help="Related words per word, for the distances that have them.")
+R_OPTION = typer.Option(16, "--r", "-r", min=1, help="Related words per word, for the distances that have them.")
 
 
 def load_vectors(path: Path | None) -> Any:

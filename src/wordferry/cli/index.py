@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, emit, examples, note, progress_bar
+from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
 
 if TYPE_CHECKING:
     from wordferry.documents import Record
@@ -61,10 +61,18 @@ class _Source:
 def create(
     path: Path = INDEX,
     documents: str | None = typer.Argument(None, help=DOCUMENTS),
-    embeddings: Path | None = typer.Option(None, "--embeddings", help="Word vectors (default: those of the package)."),
+    embeddings: Path | None = typer.Option(
+        None, "--embeddings", "-e", help="Word vectors (default: those of the package)."
+    ),
     related: Path | None = typer.Option(None, "--related", help="Related words to start from (a folder)."),
-    r: int = typer.Option(16, "--r", min=1, help="Related words of each word."),
-    distance: str = typer.Option("rel-rwmd", "--distance", help="What searches use unless told otherwise."),
+    r: int = typer.Option(16, "--r", "-r", min=1, help="Related words of each word."),
+    distance: str = typer.Option(
+        "rel-rwmd",
+        "--distance",
+        "-d",
+        autocompletion=complete_distance,
+        help="What searches use unless told otherwise.",
+    ),
     overlap: str | None = typer.Option(None, "--overlap", help="keep, omr or residual (default: the distance's own)."),
     on_empty: str = typer.Option("error", "--on-empty", help="Documents without a known word: error, drop or keep."),
     keep: str = typer.Option("copy", "--keep", help="Keep the word vectors as a copy, or by their path."),

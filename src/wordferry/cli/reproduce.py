@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, note
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, note
 
 
 def register(app: Any) -> None:
@@ -17,8 +17,10 @@ def register(app: Any) -> None:
 
 def reproduce(
     data: Path | None = typer.Option(None, "--data", help="The folder of the data sets (default: WORDFERRY_DATA)."),
-    datasets: list[str] = typer.Option([], "--datasets", "-s", help="A set to run; may repeat (default: all)."),
-    distances: list[str] = typer.Option([], "--distances", "-d", help="A distance to run; may repeat (default: all)."),
+    datasets: list[str] = typer.Option([], "--dataset", "-s", help="A set to run; may repeat (default: all)."),
+    distances: list[str] = typer.Option(
+        [], "--distance", "-d", autocompletion=complete_distance, help="A distance to run; may repeat (default: all)."
+    ),
     protocol: str = typer.Option("paper", help="paper: as Werner & Laber 2020; fair: as Sato et al. 2022."),
     output: Path = typer.Option(Path("report"), "--output", "-o", help="The folder of the report."),
     embeddings: Path | None = typer.Option(

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit_json, emit_table, examples, note, wants_json
+from wordferry.cli.common import (
+    JSON_OPTION,
+    THREADS_OPTION,
+    complete_distance,
+    emit_json,
+    emit_table,
+    examples,
+    note,
+    wants_json,
+)
 
 if TYPE_CHECKING:
     from wordferry.index import Hits
@@ -37,13 +46,21 @@ def search(
     index: Path = typer.Argument(..., help="The folder of the index."),
     query: str = typer.Argument(..., help="The text to search for; - reads one a line from the standard input."),
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find."),
-    distance: str | None = typer.Option(None, "--distance", help="The distance (default: the index's own)."),
+    distance: str | None = typer.Option(
+        None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."
+    ),
     filter: list[str] = typer.Option(
         [], "--filter", help="key=value (or != > >= < <=), or a JSON object; every filter must hold."
     ),
     explain: bool = typer.Option(False, "--explain", help="Show which word moved where."),
-    rerank: str | None = typer.Option(None, "--rerank", help="Order candidates by this second distance: not exact."),
+    rerank: str | None = typer.Option(
+        None,
+        "--rerank",
+        autocompletion=complete_distance,
+        help="Order candidates by this second distance: not exact.",
+    ),
     candidates: int | None = typer.Option(None, "--candidates", min=1, help="Candidates of the first stage."),
+    strict: bool = typer.Option(False, "--strict", help="Exit with 1 when a query has no hit."),
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
@@ -51,7 +68,7 @@ def search(
     from wordferry.index import Index
 
     conditions = parse_filters(filter)
-    number = 0
+    number = missed = 0
     with Index.open(index) as opened:
         for batch in _batches(query):
             found = opened.search(
@@ -66,9 +83,13 @@ def search(
             )
             for text, hits in zip(batch, found, strict=True):
                 number += 1
+                missed += not hits
                 _show(hits, text, number if query == "-" else None, as_json, explain)
             if rerank and number == len(batch):
                 note(found[0].method)
+    if strict and missed:
+        note(f"wordferry: {missed} of {number} queries have no hit.")
+        raise typer.Exit(1)
 
 
 def _batches(query: str) -> Iterator[list[str]]:
@@ -122,9 +143,8 @@ def _show(hits: Hits, query: str, number: int | None, as_json: bool | None, expl
     rows = [(rank, hit.id, hit.distance, hit.label, _shortened(hit.text)) for rank, hit in enumerate(hits, start=1)]
     emit_table(["rank", "id", "distance", "label", "text"], rows, title=None if number is None else query)
     for hit in hits if explain else ():
-        moves = hit.explanation.to_rows()
-        columns = list(moves[0]) if moves else []
-        emit_table(columns, ([move[name] for name in columns] for move in moves), title=f"\n{hit.id}")
+        if hit.explanation is not None:
+            typer.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10)}")
 
 
 def _row(hit: Any, rank: int, number: int | None) -> dict[str, Any]:

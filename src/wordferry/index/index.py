@@ -154,6 +154,20 @@ class Index:
             raise NotFound(f"{self.path} has no document {id!r}.")
         return searching.document(checked_document(row, self._catalogue.file))
 
+    def page(self, limit: int = 100, after: str | None = None) -> list[Document]:
+        """Some documents in the order in which they were added, from the one after the id ``after`` on."""
+        if limit < 1:
+            raise InputError(f"limit must be at least 1, got {limit}.")
+        with self._catalogue.reading() as connection:
+            start = connection.execute("SELECT number FROM documents WHERE id = ?", (after,)).fetchone()
+            if after is not None and start is None:
+                raise NotFound(f"{self.path} has no document {after!r} to go on after.")
+            rows = connection.execute(
+                f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number > ? ORDER BY number LIMIT ?",
+                (-1 if start is None else start[0], limit),
+            ).fetchall()
+        return [searching.document(checked_document(row, self._catalogue.file)) for row in rows]
+
     def search(
         self,
         query: Any,

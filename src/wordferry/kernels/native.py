@@ -110,6 +110,11 @@ def pair_distances(
     return out
 
 
+def product_error(dimensions: int) -> float:
+    """How far |x|^2 + |y|^2 - 2xy in float32 can be from the squared distance, relative to |x|^2 + |y|^2."""
+    return _native.product_error(dimensions)
+
+
 def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: int) -> Int32Array:
     """The ``count`` nearest centroids of each row, nearest first, from inner products and half squared norms."""
     out = np.empty((len(products), count), np.int32)

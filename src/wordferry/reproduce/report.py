@@ -27,7 +27,7 @@ p.about { max-width: 60rem; opacity: .8; font-size: .92rem; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .6rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; background: var(--soft); white-space: nowrap; }
-td.number { text-align: right; white-space: nowrap; } td.published { text-align: right; opacity: .62; }
+td.number, th.number { text-align: right; white-space: nowrap; } td.published { opacity: .62; }
 tr:last-child td { border-bottom: 0; } tr.average td { font-weight: 600; border-top: 2px solid var(--line); }
 ul.findings { list-style: none; padding: 0; }
 ul.findings li { margin: .8rem 0; padding-left: 1rem; border-left: 4px solid; }
@@ -96,7 +96,8 @@ def _findings(said: list[Finding]) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
+    numeric = [any(isinstance(value, int | float) for value in column) for column in zip(*table.rows, strict=True)]
+    head = "".join(_head(name, right) for name, right in zip(table.columns, numeric, strict=True))
     body = []
     for row in table.rows:
         kind = ' class="average"' if row[0] == "average" else ""
@@ -108,10 +109,16 @@ def _table(table: Table) -> str:
     )
 
 
+def _head(name: str, numeric: bool) -> str:
+    return f'<th class="number">{html.escape(name)}</th>' if numeric else f"<th>{html.escape(name)}</th>"
+
+
 def _cell(column: str, value: Any, row: tuple[Any, ...]) -> str:
     published = column in ("paper", "paper s", "Sato et al.") or "paper" in row[1:2]
-    kind = "published" if published else "number" if isinstance(value, int | float) else "text"
-    return f'<td class="{kind}">{html.escape(shown(value))}</td>'
+    kinds = ["number"] if isinstance(value, int | float) else []
+    kinds += ["published"] if published else []
+    text = f"{value:,.2f}" if column.endswith(" s") and isinstance(value, float) else shown(value)
+    return f'<td class="{" ".join(kinds)}">{html.escape(text)}</td>'
 
 
 def shown(value: Any) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
 import orjson
 
 from wordferry import distances
 from wordferry.errors import EmptyDocumentError, NotFound
+from wordferry.explain import explain
 from wordferry.measures import DISTANCES
 from wordferry.related import RelatedWords
 from wordferry.text import Tokenizer
@@ -81,17 +80,15 @@ class Engine:
         own = self.name(distance)
         name = own if own in EXPLAINED else "rel-rwmd"
         first, second = self._document(a), self._document(b)
-        explain: Any = import_module("wordferry.explain").explain
         result = explain(first, second, name, **self._for(name))
-        flows = [_flow(row) for row in result.rows]
         return {
             "distance": name,
             "value": float(result.distance),
-            "direction": "",
+            "direction": result.side,
             "c_max": _finite(result.c_max),
-            "a": self._side(a, first),
-            "b": self._side(b, second),
-            "flows": flows,
+            "a": {"id": a.get("id"), "masses": result.a, "segments": self._segments(first, result.a)},
+            "b": {"id": b.get("id"), "masses": result.b, "segments": self._segments(second, result.b)},
+            "flows": [_flow(row, turned=result.side == "right") for row in result.rows],
         }
 
     def related(self, word: str) -> dict[str, Any]:
@@ -105,15 +102,9 @@ class Engine:
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
         """Some documents in the order in which they were added, from the one after ``after`` on."""
-        ids = self._index.ids()
-        start = 0
-        if after is not None:
-            if after not in self._index:
-                raise NotFound(f"There is no document {after!r} to go on after.")
-            start = ids.index(after) + 1
-        some = ids[start : start + limit]
-        more = start + limit < len(ids)
-        return {"documents": [_document(self._index.get(id)) for id in some], "next": some[-1] if more else None}
+        found = self._index.page(limit + 1, after)
+        more = found[limit - 1].id if len(found) > limit else None
+        return {"documents": [_document(one) for one in found[:limit]], "next": more}
 
     def get(self, id: str) -> dict[str, Any]:
         """One document."""
@@ -161,16 +152,11 @@ class Engine:
         text: str | Sequence[str] = side["text"] if "text" in side else self._index.get(side["id"]).text
         return text
 
-    def _side(self, side: dict[str, str], document: str | Sequence[str]) -> dict[str, Any]:
-        """A text in pieces, each with the known words in it, and the mass of each word."""
-        vocabulary, split = self._index.embeddings.vocabulary, self._index.tokenizer
-        tokens = split(document) if isinstance(document, str) else document
-        counts = Counter(token for token in tokens if token in vocabulary)
-        total = counts.total()
-        pieces = _pieces(document, split if isinstance(document, str) else lambda piece: [piece])
-        segments = [{"text": text, "words": [word for word in words if word in counts]} for text, words in pieces]
-        masses = {word: count / total for word, count in counts.items()}
-        return {"id": side.get("id"), "segments": segments, "masses": masses}
+    def _segments(self, document: str | Sequence[str], masses: dict[str, float]) -> list[dict[str, Any]]:
+        """A text in pieces, each with the known words in it."""
+        split = self._index.tokenizer if isinstance(document, str) else lambda piece: [piece]
+        pieces = _pieces(document, split)
+        return [{"text": text, "words": [word for word in words if word in masses]} for text, words in pieces]
 
 
 def _document(document: Any) -> dict[str, Any]:
@@ -196,15 +182,11 @@ def _pieces(document: str | Sequence[str], split: Tokenizer) -> Iterator[tuple[s
         yield text[end:], []
 
 
-def _flow(row: Any) -> dict[str, Any]:
-    return {
-        "source": row.source,
-        "target": row.target,
-        "mass": float(row.mass),
-        "distance": float(row.distance),
-        "cost": float(row.cost),
-        "related": row.related,
-    }
+def _flow(row: Any, *, turned: bool) -> dict[str, Any]:
+    """A row of an explanation; what moves from the second text to the first is shown from the first's side too."""
+    source, target = (row.target, row.source) if turned else (row.source, row.target)
+    numbers = {"mass": float(row.mass), "distance": float(row.distance), "cost": float(row.cost)}
+    return {"source": source, "target": target, **numbers, "kind": row.kind}
 
 
 def _plain(text: str | Sequence[str]) -> str:

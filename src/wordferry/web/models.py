@@ -74,12 +74,12 @@ class Side(BaseModel):
 class Flow(BaseModel):
     """Mass that travels from a word of one text to a word of the other, and what that costs."""
 
-    source: str
-    target: str
+    source: str | None = Field(description="A word of the first text; null where none is related.")
+    target: str | None = Field(description="A word of the second text; null where none is related.")
     mass: float
     distance: float
     cost: float
-    related: bool | None = Field(description="Whether the two are related words; null where that has no meaning.")
+    kind: str = Field(description="same: it stays; moved; related; c_max: no related word.")
 
 
 class ExplainAnswer(BaseModel):
@@ -87,7 +87,7 @@ class ExplainAnswer(BaseModel):
 
     distance: str
     value: float
-    direction: str = Field(description="Which text's words move.")
+    direction: str = Field(description="left: the first text's words move; right: the second's; both: no direction.")
     c_max: float | None
     a: Side
     b: Side

@@ -13,6 +13,8 @@ from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 
 Result = TypeVar("Result")
+_PANEL = 16
+"""Searches that one call answers at most: so many share one pass over the documents, and more would only wait."""
 
 
 class Service:
@@ -31,7 +33,7 @@ class Service:
         limits = self.settings.limits
         self.batcher = Batcher(
             self.engine.search,
-            largest=limits.batch if self.settings.batching else 1,
+            largest=_PANEL if self.settings.batching else 1,
             waiting=limits.waiting,
             observe=self.metrics.batch,
         )

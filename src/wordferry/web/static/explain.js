@@ -2,10 +2,12 @@
 
 import { colour, farthest } from "./colour.js";
 import { byId, el, shown } from "./dom.js";
-import { describe, drawFlows } from "./flows.js";
+import { describe, drawFlows, NOBODY } from "./flows.js";
 import { showRelated } from "./related.js";
 
 const MOST_ROWS = 200;
+const DIRECTIONS = { left: " · the first text's words move", right: " · the second text's words move" };
+const KINDS = { same: "stays", moved: "", related: "related", c_max: "no related word" };
 
 /** Draw an answer of /api/explain. `titles` names the two texts, `close` is called to leave. */
 export function drawDetail(answer, titles, close) {
@@ -42,7 +44,7 @@ function total(answer, sum) {
     el("span", { class: same ? "equal" : "unequal" }, same ? " = " : " ≠ "),
     el("output", { id: "value", "data-value": answer.value, "data-distance": answer.distance }, shown(answer.value)),
     el("span", {}, ` ${answer.distance}`),
-    el("span", { class: "quiet" }, answer.direction ? ` · ${answer.direction}` : ""));
+    el("span", { class: "quiet" }, DIRECTIONS[answer.direction] ?? ""));
 }
 
 /** One text with its words marked by what they cost. */
@@ -82,15 +84,15 @@ function highlight(detail, answer, what, hint) {
   const words = { source: new Set(chosen.map((flow) => flow.source)), target: new Set(chosen.map((flow) => flow.target)) };
   for (const path of detail.querySelectorAll(".flow, tr[data-source]")) {
     const { source, target } = path.dataset;
-    if (chosen.some((flow) => flow.source === source && flow.target === target)) path.classList.add("lit");
+    if (chosen.some((flow) => (flow.source ?? "") === source && (flow.target ?? "") === target)) path.classList.add("lit");
   }
   for (const node of detail.querySelectorAll("[data-word]")) {
-    if (words[node.dataset.side]?.has(node.dataset.word)) node.classList.add("lit");
+    if (words[node.dataset.side]?.has(node.dataset.word || null)) node.classList.add("lit");
   }
   if (what.flow) hint.textContent = describe(what.flow);
   else if (chosen.length === 0) hint.textContent = `${what.word} does not move in this distance.`;
   else if (chosen.length === 1) hint.textContent = describe(chosen[0]);
-  else hint.textContent = `${what.word}: ${chosen.length} flows, cost ${shown(chosen.reduce((sum, flow) => sum + flow.cost, 0))}`;
+  else hint.textContent = `${what.word ?? NOBODY}: ${chosen.length} flows, cost ${shown(chosen.reduce((sum, flow) => sum + flow.cost, 0))}`;
 }
 
 /** What the colours and the thickness mean. */
@@ -109,11 +111,11 @@ function scaleLine(answer) {
 function table(answer, touch) {
   const flows = [...answer.flows].sort((x, y) => y.cost - x.cost).slice(0, MOST_ROWS);
   const rows = flows.map((flow) => el("tr", {
-    "data-source": flow.source, "data-target": flow.target,
+    "data-source": flow.source ?? "", "data-target": flow.target ?? "",
     onPointerenter: () => touch({ flow }), onPointerleave: () => touch(null),
-  }, el("td", {}, flow.source), el("td", {}, flow.target),
+  }, el("td", {}, flow.source ?? "–"), el("td", {}, flow.target ?? "–"),
   ...[flow.mass, flow.distance, flow.cost].map((value) => el("td", { class: "number" }, shown(value))),
-  el("td", { class: "quiet" }, flow.source === flow.target ? "stays" : flow.related === true ? "related" : flow.related === false ? "unrelated" : "")));
+  el("td", { class: "quiet" }, KINDS[flow.kind] ?? "")));
   return el("details", { class: "table" },
     el("summary", {}, "The flows as a table"),
     el("table", {},

@@ -7,6 +7,9 @@ const ROW = 20; // the least height of a word's row
 const GAP = 3;
 const MOST_GAP = 14;
 
+/** What stands in the place of a word when nothing of the other text is related. */
+export const NOBODY = "no related word";
+
 /** Stack words from top to bottom; each is as high as its mass needs, and the shorter side has wider gaps. */
 function stack(words, scale, height) {
   const heights = words.map(([, mass]) => Math.max(ROW, mass * scale));
@@ -82,12 +85,12 @@ function band(flow, from, to, x0, x1, scale, far, touch) {
   to.used += thickness;
   const middle = (x0 + x1) / 2;
   const path = svg("path", {
-    class: flow.related === false ? "flow unrelated" : "flow",
+    class: `flow ${flow.kind}`,
     d: `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`,
     stroke: colour(flow.distance / far),
     "stroke-width": thickness.toFixed(2),
-    "data-source": flow.source,
-    "data-target": flow.target,
+    "data-source": flow.source ?? "",
+    "data-target": flow.target ?? "",
     "data-mass": flow.mass,
     "data-distance": flow.distance,
     "data-cost": flow.cost,
@@ -99,19 +102,19 @@ function band(flow, from, to, x0, x1, scale, far, touch) {
 
 function label(word, side, place, x, anchor, touch, choose) {
   return svg("text", {
-    class: "word", x, y: place.middle, "text-anchor": anchor, "dominant-baseline": "central",
-    "data-word": word, "data-side": side, tabindex: "0", role: "button",
+    class: word === null ? "word nobody" : "word", x, y: place.middle, "text-anchor": anchor, "dominant-baseline": "central",
+    "data-word": word ?? "", "data-side": side, tabindex: "0", role: word === null ? null : "button",
     onPointerenter: () => touch({ word, side }),
     onPointerleave: () => touch(null),
     onFocus: () => touch({ word, side }),
     onBlur: () => touch(null),
-    onClick: () => choose(word),
-    onKeydown: (event) => { if (event.key === "Enter") choose(word); },
-  }, word.length > 18 ? `${word.slice(0, 17)}…` : word);
+    onClick: () => word !== null && choose(word),
+    onKeydown: (event) => { if (event.key === "Enter" && word !== null) choose(word); },
+  }, word === null ? NOBODY : word.length > 18 ? `${word.slice(0, 17)}…` : word);
 }
 
 /** A flow in words. */
 export function describe(flow) {
-  if (flow.source === flow.target) return `${flow.source} stays: mass ${shown(flow.mass)}, cost 0`;
-  return `${flow.source} → ${flow.target}: mass ${shown(flow.mass)} × distance ${shown(flow.distance)} = ${shown(flow.cost)}`;
+  if (flow.kind === "same") return `${flow.source} stays: mass ${shown(flow.mass)}, cost 0`;
+  return `${flow.source ?? NOBODY} → ${flow.target ?? NOBODY}: mass ${shown(flow.mass)} × distance ${shown(flow.distance)} = ${shown(flow.cost)}`;
 }

@@ -1,0 +1,50 @@
+"""``wordferry distance``: how far apart two texts are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples
+from wordferry.cli.comparing import EMBEDDINGS, FIRST, OVERLAP, RELATED, SECOND, load_vectors, read_text, related_for
+
+
+def register(app: Any) -> None:
+    """Add the command to the command line."""
+    app.command(
+        epilog=examples(
+            "wordferry distance 'Obama speaks to the media' 'The president greets the press'",
+            "wordferry distance @first.txt @second.txt --all",
+        )
+    )(distance)
+
+
+def distance(
+    a: str = FIRST,
+    b: str = SECOND,
+    distance: str = typer.Option("wmd", "--distance", "-d", autocompletion=complete_distance, help="Which distance."),
+    all: bool = typer.Option(False, "--all", help="Every distance."),
+    embeddings: Path | None = EMBEDDINGS,
+    related: Path | None = RELATED,
+    overlap: str | None = OVERLAP,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """The distance of two texts."""
+    from wordferry import distances
+    from wordferry.errors import InputError
+
+    if all and overlap is not None:
+        raise InputError("--overlap belongs to one distance; leave out --all or --overlap.")
+    texts = [read_text(a), read_text(b)]
+    records = list(distances.DISTANCES.values()) if all else [distances.find_distance(distance)]
+    vectors = load_vectors(embeddings)
+    needed = any(record.needs_related for record in records)
+    words = related_for(vectors, related, texts) if needed else None
+    rows = []
+    for record in records:
+        options = {"embeddings": vectors, "related": words if record.needs_related else None, "overlap": overlap}
+        value = distances.pair(texts[0], texts[1], record, **options)
+        rows.append({"distance": record.name, "value": value, "title": record.title})
+    emit(rows, as_json)

@@ -1,0 +1,54 @@
+"""``wordferry explain``: which word of one text moved where in the other, and what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, complete_distance, emit_json, examples, note, wants_json
+from wordferry.cli.comparing import EMBEDDINGS, FIRST, OVERLAP, RELATED, SECOND, load_vectors, read_text, related_for
+
+
+def register(app: Any) -> None:
+    """Add the command to the command line."""
+    app.command(
+        epilog=examples(
+            "wordferry explain 'Obama speaks to the media' 'The president greets the press'",
+            "wordferry explain @first.txt @second.txt -d rel-wmd --html flow.html --png flow.png",
+        )
+    )(explain)
+
+
+def explain(
+    a: str = FIRST,
+    b: str = SECOND,
+    distance: str = typer.Option("wmd", "--distance", "-d", autocompletion=complete_distance, help="Which distance."),
+    embeddings: Path | None = EMBEDDINGS,
+    related: Path | None = RELATED,
+    overlap: str | None = OVERLAP,
+    limit: int | None = typer.Option(None, "--limit", "-n", min=1, help="Show only the dearest rows of the table."),
+    html: Path | None = typer.Option(None, "--html", help="Write a page with a flow diagram."),
+    png: Path | None = typer.Option(None, "--png", help="Write a picture (any format that matplotlib knows)."),
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Take the distance of two texts apart, word by word."""
+    from wordferry.explain import explain as take_apart
+    from wordferry.measures import find_distance
+
+    record = find_distance(distance)
+    texts = [read_text(a), read_text(b)]
+    vectors = load_vectors(embeddings)
+    words = related_for(vectors, related, texts) if record.needs_related else None
+    explanation = take_apart(texts[0], texts[1], record, embeddings=vectors, related=words, overlap=overlap)
+    if html is not None:
+        explanation.to_html(html)
+        note(f"wrote {html}")
+    if png is not None:
+        explanation.plot(png)
+        note(f"wrote {png}")
+    if wants_json(as_json):
+        emit_json(explanation.to_rows())
+    else:
+        typer.echo(explanation.to_text(limit=limit))
