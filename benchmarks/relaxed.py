@@ -331,6 +331,9 @@ def main() -> None:
     results = Results()
     machine = f"{platform.machine()}, {cpu_variant()} kernels, {thread_count()} cores, NumPy {np.__version__}"
     results.add("machine", machine, machine)
+    if hasattr(os, "getloadavg"):
+        load = os.getloadavg()[0]
+        results.add("load", load, f"load average of the machine at the start: {load:.1f}")
     sides = f"{data.X.shape[0]} x {data.Y.shape[0]} documents"
     words = (data.X.nnz + data.Y.nnz) / (data.X.shape[0] + data.Y.shape[0])
     text = f"{data.name}: {sides} of {words:.0f} words, {len(data.embeddings)} words in play, r = 16"
