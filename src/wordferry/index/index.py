@@ -22,7 +22,7 @@ from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddi
 from wordferry.index.engine import Engine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
-from wordferry.index.helpers import Pair, bound_distances, close_pairs, neighbour_graph
+from wordferry.index.helpers import Pair, bound_of, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.model import Document, checked_id, entries
 from wordferry.index.segments import FOLDER as SEGMENTS
@@ -346,9 +346,10 @@ class Index:
             if len(ids) < 2:
                 return []
             exact = self._engine.live_searcher(snapshot, record)
-            bounds = [self._engine.bound_searcher(snapshot, other, record) for other in bound_distances(record)]
+            cheaper = bound_of(record)
+            bound = None if cheaper is None else self._engine.bound_searcher(snapshot, cheaper, record)
             matrix = self._live_matrix(snapshot)
-            blocks = close_pairs(exact, bounds, matrix, float(threshold), threads=threads, progress=progress)
+            blocks = close_pairs(exact, bound, matrix, float(threshold), threads=threads, progress=progress)
             pairs = [
                 Pair(ids[i], ids[j], float(d))
                 for block in blocks
