@@ -194,16 +194,17 @@ def rival_part(matrix: np.ndarray, points: Any, r: int, threads: int, exact: Tim
 
 
 def peak_memory(data: Path, words: int, r: int, threads: int) -> float:
-    """Peak resident memory in MB of a process that builds once, by clusters."""
+    """Peak resident memory in MB of a process that builds once, by clusters (Linux)."""
     script = f"""
-import resource, sys
+import re
 import numpy as np
 from wordferry import Embeddings, RelatedWords
 with np.load({str(data / GLOVE)!r}) as arrays:
     matrix = arrays["vectors"][:{words}]
 embeddings = Embeddings([str(i) for i in range(len(matrix))], matrix)
 RelatedWords.build(embeddings, {r}, "clusters", threads={threads}).graph
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+# not ru_maxrss, which a child process begins with its parent's
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
 """
     output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     return float(output)

@@ -46,7 +46,8 @@ def _lists(app: Any, what: str, name: str, value: Any, options: Any, lines: list
             continue
         result.append(lines[row])
         row += 1
-    lines[:] = result
+    formulas = name.startswith("wordferry.kernels.reference")
+    lines[:] = [line.replace("|", "\\|") for line in result] if formulas else result
 
 
 def setup(app: Any) -> None:

@@ -37,12 +37,12 @@ double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& 
 }
 
 void rank(const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares,
-          const Out<std::int32_t>& counts, const Out<float>& limits, const Out<std::uint8_t>& locks, std::int64_t first,
+          const Out<std::int32_t>& counts, const Out<float>& limits, const Out<std::uint8_t>& locks, const Ids& words,
           int threads, const Out<std::int32_t, 2>& own, const Out<double, 2>& distances) {
-  const auto rows = static_cast<std::int64_t>(own.shape(0)), r = static_cast<std::int64_t>(own.shape(1));
+  const auto r = static_cast<std::int64_t>(own.shape(1));
   run_native([&](const Poll& poll) {
-    rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, locks, r), first, first + rows,
-                    threads, own.data(), distances.data(), poll);
+    rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, locks, r), words.data(),
+                    static_cast<std::int64_t>(words.shape(0)), threads, own.data(), distances.data(), poll);
   });
 }
 
@@ -63,7 +63,7 @@ void bind_related(nb::module_& m) {
         nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("r"));
   m.def("product_error", &product_error, nb::arg("dimensions"));
   m.def("related_rank", &rank, nb::arg("vectors").noconvert(), nb::arg("norms").noconvert(), nb::arg("ids").noconvert(),
-        nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("first"),
+        nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("words").noconvert(),
         nb::arg("threads"), nb::arg("own").noconvert(), nb::arg("distances").noconvert());
   m.def("pair_distances", &distances_of_pairs, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
         nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert());

@@ -325,18 +325,18 @@ void select_from_gathered_tile(const Tile& tile, const Points& points, const Can
   scan_tile<false>(tile, points, candidates);
 }
 
-void rank_candidates(const Points& points, const Candidates& candidates, std::int64_t first, std::int64_t last,
+void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
                      int threads, std::int32_t* own, double* distances, const Poll& poll) {
-  const std::int64_t blocks = (last - first + word_block - 1) / word_block;
+  const std::int64_t blocks = (count + word_block - 1) / word_block;
   const auto body = [&](std::int64_t block, int) {
     Selector selector(points, candidates);
-    const std::int64_t from = first + block * word_block, to = std::min(last, from + word_block);
-    for (std::int64_t word = from; word < to; ++word) {
-      selector.cull(static_cast<std::int32_t>(word));
-      selector.rank(static_cast<std::int32_t>(word));
+    const std::int64_t from = block * word_block, to = std::min(count, from + word_block);
+    for (std::int64_t i = from; i < to; ++i) {
+      selector.cull(words[i]);
+      selector.rank(words[i]);
       const auto& ranked = selector.ranked();
       for (std::int64_t k = 0; k < candidates.r; ++k) {
-        const std::int64_t place = (word - first) * candidates.r + k;
+        const std::int64_t place = i * candidates.r + k;
         const bool known = k < static_cast<std::int64_t>(ranked.size());
         own[place] = known ? ranked[static_cast<std::size_t>(k)].id : -1;
         distances[place] = known ? std::sqrt(ranked[static_cast<std::size_t>(k)].square)

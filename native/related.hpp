@@ -50,9 +50,9 @@ double select_from_tile(const Tile& tile, const Points& points, const Candidates
 // As above for tiles that overlap others, where only the selection is wanted: a word never receives another twice.
 void select_from_gathered_tile(const Tile& tile, const Points& points, const Candidates& candidates);
 
-// Orders the candidates of the words first .. last-1 by (true distance, id); fills own and distances, (last-first) x r,
-// with -1 and infinity where a word has fewer than r candidates.
-void rank_candidates(const Points& points, const Candidates& candidates, std::int64_t first, std::int64_t last,
+// Orders the candidates of some words by (true distance, id); fills own and distances, count x r, with -1 and infinity
+// where a word has fewer than r candidates.
+void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
                      int threads, std::int32_t* own, double* distances, const Poll& poll);
 
 // True distances of pairs of rows of two matrices.

@@ -26,7 +26,7 @@ def related_rank(
     counts: Any,
     limits: Any,
     locks: Any,
-    first: int,
+    words: Any,
     threads: int,
     own: Any,
     distances: Any,

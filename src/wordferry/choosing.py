@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from wordferry.errors import InputError
 from wordferry.measures import find_distance
 from wordferry.problem import Problem, prepare
 from wordferry.related import RelatedWords
+from wordferry.relaxed import part
 from wordferry.runtime import Progress, no_progress
 from wordferry.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
 from wordferry.voting import PAPER_K, class_numbers, error_rate, vote
@@ -98,23 +99,7 @@ def _blocks(problem: Problem, order: Int64Array) -> PairBlock:
 
     def block(rows: Int64Array, columns: Int64Array) -> Any:
         a, b = int(place[rows[0]]), int(place[columns[0]])
-        part = replace(
-            problem,
-            x=problem.x.rows(a, a + len(rows)),
-            y=problem.x.rows(b, b + len(columns)),
-            x_counts=_counts(problem, a, a + len(rows)),
-            y_counts=_counts(problem, b, b + len(columns)),
-            x_rows=np.arange(len(rows)),
-            y_rows=np.arange(len(columns)),
-            symmetric=False,
-        )
-        return evaluate(part, np.empty(part.shape, dtype=np.float32))
+        some = part(problem, slice(a, a + len(rows)), slice(b, b + len(columns)))
+        return evaluate(some, np.empty(some.shape, dtype=np.float32))
 
     return block
-
-
-def _counts(problem: Problem, start: int, stop: int) -> Int64Array | None:
-    if problem.x_counts is None:
-        return None
-    result: Int64Array = problem.x_counts[problem.x.indptr[start] : problem.x.indptr[stop]]
-    return result

@@ -15,6 +15,12 @@ import numpy as np
 from wordferry.arrays import Float32Array
 from wordferry.documents import Record, read_documents
 from wordferry.embeddings import Embeddings
+from wordferry.published import (  # readers of sets that the user brings, under the name people look for them
+    read_collection as read_collection,
+)
+from wordferry.published import read_pairs as read_pairs
+from wordferry.published import read_triplet_list as read_triplet_list
+from wordferry.published import read_triplets as read_triplets
 from wordferry.streams import npy_blocks
 from wordferry.vocabulary import Vocabulary
 

@@ -11,10 +11,14 @@ import scipy.sparse as sp
 
 from wordferry import bow
 from wordferry.arrays import Float64Array
-from wordferry.distances import find_distance, pairwise
+from wordferry.distances import pairwise
 from wordferry.embeddings import Embeddings
+from wordferry.measures import find_distance
 from wordferry.related import DEFAULT_R, RelatedWords
 from wordferry.text import Tokenizer
+
+_BLOCK = 64
+_CHEAP = ("cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rel-rwmd")
 
 
 @dataclass(frozen=True)
@@ -62,19 +66,29 @@ def paired_distances(first: Sequence[Any], second: Sequence[Any], setting: Dista
 
 
 def indexed_distances(counts: sp.csr_array, first: Any, second: Any, setting: DistanceSetting) -> Float64Array:
-    """The distance of row ``first[i]`` to row ``second[i]`` of ``counts``; inf where one of them is empty."""
+    """The distance of row ``first[i]`` to row ``second[i]`` of ``counts``; inf where one of them is empty.
+
+    tf-idf distances take document frequencies from all of ``counts``.
+    """
     ready = setting.ready(counts)
+    record = find_distance(ready.distance)
+    idf = bow.TfIdf.fit(counts) if record.tfidf else None
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     filled = np.diff(counts.indptr) > 0
+    wanted = np.flatnonzero(filled[a] & filled[b])
     result = np.full(len(a), np.inf)
-    for place in np.flatnonzero(filled[a] & filled[b]):
-        result[place] = pairwise(
-            counts[a[place : place + 1]],
-            counts[b[place : place + 1]],
-            ready.distance,
+    # A call costs more than a few pairs that nobody asked for, unless a pair compares all its words with each other.
+    size = _BLOCK if record.name in _CHEAP else 1
+    for start in range(0, len(wanted), size):
+        block = wanted[start : start + size]
+        result[block] = pairwise(
+            counts[a[block]],
+            counts[b[block]],
+            record,
             embeddings=ready.embeddings,
             related=ready.related,
             overlap=ready.overlap,
+            idf=idf,
             threads=ready.threads,
-        )[0, 0]
+        ).diagonal()
     return result

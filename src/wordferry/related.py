@@ -26,7 +26,7 @@ from wordferry.related_build import (
 )
 from wordferry.related_exact import OwnLists
 from wordferry.related_outside import outside_rows
-from wordferry.runtime import Progress, no_progress, thread_count
+from wordferry.runtime import Progress, thread_count
 from wordferry.vocabulary import Vocabulary
 
 DEFAULT_R = 16
@@ -84,7 +84,7 @@ class RelatedWords:
         """
         r = checked_r(r)
         options = checked_options(iterations, probes, seed)
-        work = Work(memory, thread_count(threads), progress or no_progress)
+        work = Work.checked(memory, threads, progress)
         lists, record = build_lists(embeddings.matrix, r, method, options, work)
         return cls(embeddings.vocabulary, lists, record, embeddings.fingerprint)
 
@@ -163,7 +163,7 @@ class RelatedWords:
         self._check_fingerprint(embeddings.restrict(np.arange(n)) if len(embeddings) > n else embeddings)
         if len(embeddings) == n:
             return self
-        work = Work(memory, thread_count(threads), progress or no_progress)
+        work = Work.checked(memory, threads, progress)
         lists, record = extend_lists(embeddings.matrix, self._lists, self.record, work)
         return RelatedWords(embeddings.vocabulary, lists, record, embeddings.fingerprint)
 

@@ -17,7 +17,7 @@ from wordferry.related_clusters import (
     with_sampled_total,
 )
 from wordferry.related_exact import OwnLists, build_exact, scaled_points
-from wordferry.runtime import Progress, blas_threads, logger
+from wordferry.runtime import Progress, blas_threads, logger, no_progress, thread_count
 
 METHODS = ("auto", "exact", "clusters")
 
@@ -58,6 +58,13 @@ class Work:
     memory: int
     threads: int
     progress: Progress
+
+    @classmethod
+    def checked(cls, memory: int, threads: int | None, progress: Progress | None) -> Work:
+        """From what a caller passed."""
+        if isinstance(memory, bool) or not hasattr(memory, "__index__") or memory < 1:
+            raise InputError(f"memory must be a whole number of bytes, at least 1, got {memory!r}.")
+        return cls(int(memory), thread_count(threads), progress or no_progress)
 
 
 def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> tuple[str, str]:

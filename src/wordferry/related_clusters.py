@@ -93,7 +93,7 @@ def build_clusters(
     short = np.flatnonzero(candidates.counts < r).astype(np.int32)
     if len(short):
         _compare_with_all(run, candidates, short)
-    lists = ranked_lists(points, candidates, threads, unit)
+    lists = ranked_lists(points, candidates, np.arange(run.n, dtype=np.int32), threads, unit)
     del candidates
     recall, words = measured_recall(points, lists.own, rng, threads=threads, memory=memory)
     lists, pairs, error = with_sampled_total(matrix, lists, rng, threads)
@@ -239,7 +239,7 @@ def true_neighbours(points: Points, words: Int32Array, r: int, *, threads: int, 
     run = _Run(points, threads, memory)
     candidates = Candidates.empty(run.n, r)
     _compare_with_all(run, candidates, words)
-    return np.concatenate([native.rank_candidates(points, candidates, int(word), 1, 1)[0] for word in words])
+    return native.rank_candidates(points, candidates, words, threads)[0]
 
 
 def _sample_words(n: int, count: int, rng: np.random.Generator) -> Int32Array:

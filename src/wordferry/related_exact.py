@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,8 @@ class OwnLists:
         """Mean distance over ordered pairs whose second word is not among the first's own r nearest."""
         n = len(self.own)
         left = n * (n - 1 - r)
-        return (self.total - float(self.rank_sums[:r].sum())) / left if left > 0 else float("nan")
+        rest = self.total - float(self.rank_sums[:r].sum())
+        return max(rest, 0.0) / left if left > 0 else float("nan")
 
 
 def scaled_points(matrix: Float32Array) -> tuple[Points, float]:
@@ -58,49 +59,67 @@ def build_exact(
 ) -> OwnLists:
     """Own lists of all words. With ``start`` (the lists of the first words) only new pairs are looked at."""
     n = len(matrix)
-    width = min(r, n - 1)
     points, unit = scaled_points(matrix)
-    candidates = Candidates.empty(n, width)
-    old = 0
-    total = 0.0
+    candidates = Candidates.empty(n, min(r, n - 1))
+    old = 0 if start is None else len(start.own)
     if start is not None:
-        old = len(start.own)
-        total = start.total / unit
-        _seed(candidates, points, start, threads)
+        _seed(candidates, start, unit)
     side = min(TILE, max(64, int((memory / 4 / threads) ** 0.5)), max(64, -(-n // 16)))
     tiles = _Tiles(points, candidates, old, side)
-    total += run_tiles(tiles.pairs, tiles.work, threads, progress)
-    lists = ranked_lists(points, candidates, threads, unit)
-    return OwnLists(lists.own, lists.distances, lists.rank_sums, total * unit)
+    total = run_tiles(tiles.pairs, tiles.work, threads, progress) * unit
+    words = np.arange(n, dtype=np.int32) if start is None else _changed(candidates, start)
+    lists = ranked_lists(points, candidates, words, threads, unit)
+    if start is None:
+        return OwnLists(lists.own, lists.distances, lists.rank_sums, total)
+    return _merged(start, words, lists, n, total + start.total)
 
 
-def ranked_lists(points: Points, candidates: Candidates, threads: int, unit: float) -> OwnLists:
-    """The candidates put in order; the total is left at 0."""
-    n, width = len(candidates.counts), candidates.r
-    own = np.empty((n, width), np.int32)
-    distances = np.empty((n, width), np.float32)
-    sums = np.zeros(width, np.float64)
-    for first in range(0, n, _RANK_ROWS):
-        count = min(_RANK_ROWS, n - first)
-        ids, exact = native.rank_candidates(points, candidates, first, count, threads)
+def ranked_lists(points: Points, candidates: Candidates, words: Int32Array, threads: int, unit: float) -> OwnLists:
+    """The candidates of some words put in order; the total is left at 0."""
+    own = np.empty((len(words), candidates.r), np.int32)
+    distances = np.empty((len(words), candidates.r), np.float32)
+    sums = np.zeros(candidates.r, np.float64)
+    for first in range(0, len(words), _RANK_ROWS):
+        rows = slice(first, first + _RANK_ROWS)
+        ids, exact = native.rank_candidates(points, candidates, words[rows], threads)
         exact *= unit
-        own[first : first + count] = ids
-        distances[first : first + count] = exact
+        own[rows] = ids
+        distances[rows] = exact
         sums += exact.sum(axis=0)
     return OwnLists(own, distances, sums, 0.0)
 
 
-def _seed(candidates: Candidates, points: Points, start: OwnLists, threads: int) -> None:
-    """Enter known own lists as candidates, with their true distances as limits."""
+def _seed(candidates: Candidates, start: OwnLists, unit: float) -> None:
+    """Enter known own lists as candidates, and their last distances as limits (a little above, for the rounding)."""
     old, width = start.own.shape
-    rows = np.repeat(np.arange(old, dtype=np.int32), width)
-    exact = native.pair_distances(points.vectors, points.vectors, rows, np.ravel(start.own), threads)
-    squares = (exact**2).reshape(old, width)
+    squares = np.square(start.distances.astype(np.float64) / unit)
     candidates.ids[:old, :width] = start.own
     candidates.squares[:old, :width] = squares
     candidates.counts[:old] = width
     if width == candidates.r > 0:
-        candidates.limits[:old] = np.nextafter(squares[:, -1].astype(np.float32), np.float32(np.inf))
+        candidates.limits[:old] = squares[:, -1] * (1 + 1e-6)
+
+
+def _changed(candidates: Candidates, start: OwnLists) -> Int32Array:
+    """The words whose list is not what it was, and the new ones."""
+    old, width = start.own.shape
+    changed = np.ones(len(candidates.counts), bool)
+    if width == candidates.r:
+        same = (candidates.counts[:old] == width) & (candidates.ids[:old, :width] == start.own).all(axis=1)
+        changed[:old] = ~same
+    return np.flatnonzero(changed).astype(np.int32)
+
+
+def _merged(start: OwnLists, words: Int32Array, lists: OwnLists, n: int, total: float) -> OwnLists:
+    """The old lists with those of ``words`` put in their places."""
+    old, width = start.own.shape
+    if width < lists.own.shape[1]:  # every list has changed: it is longer
+        return OwnLists(lists.own, lists.distances, lists.rank_sums, total)
+    own, distances = np.empty((n, width), np.int32), np.empty((n, width), np.float32)
+    own[:old], distances[:old] = start.own, start.distances
+    replaced = distances[words[words < old]].sum(axis=0, dtype=np.float64)
+    own[words], distances[words] = lists.own, lists.distances
+    return OwnLists(own, distances, start.rank_sums - replaced + lists.rank_sums, total)
 
 
 class _Tiles:
@@ -138,47 +157,59 @@ def run_tiles(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, p
 
     The calling thread only waits, so that Ctrl-C is noticed at once; jobs that run are finished, no other is begun.
     """
-    results = np.zeros(len(jobs), np.float64)
-    queue = iter(range(len(jobs)))
-    lock = threading.Lock()
-    stop = threading.Event()
-    failures: list[BaseException] = []
-    finished = [0]
-
-    def serve() -> None:
-        try:
-            while not stop.is_set():
-                with lock:
-                    k = next(queue, None)
-                if k is None:
-                    return
-                results[k] = work(jobs[k])
-                with lock:
-                    finished[0] += 1
-        except BaseException as error:
-            failures.append(error)
-            stop.set()
-
+    queue = _Queue(jobs, work)
     with blas_threads(1):
         if threads == 1 or len(jobs) == 1:
-            for k, job in enumerate(jobs):
-                results[k] = work(job)
-                progress(k + 1, len(jobs))
-            return float(results.sum())
-        workers = [threading.Thread(target=serve, daemon=True) for _ in range(min(threads, len(jobs)))]
+            while queue.serve_one():
+                progress(queue.finished, len(jobs))
+            return float(queue.results.sum())
+        workers = [threading.Thread(target=queue.serve, daemon=True) for _ in range(min(threads, len(jobs)))]
         try:
             for worker in workers:
                 worker.start()
             for worker in workers:
                 while worker.is_alive():
                     worker.join(0.05)
-                    progress(finished[0], len(jobs))
+                    progress(queue.finished, len(jobs))
         finally:
-            stop.set()
+            queue.stop = True
             for worker in workers:
                 if worker.ident is not None:
                     worker.join()
-    if failures:
-        raise failures[0]
+    if queue.failure is not None:
+        raise queue.failure
     progress(len(jobs), len(jobs))
-    return float(results.sum())
+    return float(queue.results.sum())
+
+
+class _Queue(Generic[Job]):
+    """Jobs that several threads take from, and what became of them."""
+
+    def __init__(self, jobs: Sequence[Job], work: Callable[[Job], float]) -> None:
+        self.jobs, self.work = jobs, work
+        self.results = np.zeros(len(jobs), np.float64)
+        self.finished = 0
+        self.stop = False
+        self.failure: BaseException | None = None
+        self._next = iter(range(len(jobs)))
+        self._lock = threading.Lock()
+
+    def serve_one(self) -> bool:
+        """Do the next job; False when there is none."""
+        with self._lock:
+            k = next(self._next, None)
+        if k is None:
+            return False
+        self.results[k] = self.work(self.jobs[k])
+        with self._lock:
+            self.finished += 1
+        return True
+
+    def serve(self) -> None:
+        """Do jobs until none is left, one fails, or the queue is stopped."""
+        try:
+            while not self.stop and self.serve_one():
+                pass
+        except BaseException as error:
+            self.failure = error
+            self.stop = True

@@ -80,7 +80,7 @@ def _by_tiles(
 
     tiles = [(first, start) for first in range(0, q, _QUERIES) for start in range(0, n, _WORDS)]
     run_tiles(tiles, work, threads, lambda done, total: None)
-    own, _ = native.rank_candidates(points, candidates, n, q, threads)
+    own, _ = native.rank_candidates(points, candidates, ids[n:], threads)
     rows = np.concatenate([within[tile][0] for tile in tiles])
     columns = np.concatenate([within[tile][1] for tile in tiles])
     distances = native.pair_distances(queries, matrix, rows, columns, threads)

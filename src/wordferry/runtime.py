@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -49,10 +50,17 @@ def usable_cores() -> int:
 @contextmanager
 def blas_threads(threads: int) -> Iterator[None]:
     """Limit NumPy's matrix products to ``threads`` threads inside the block, and restore the limit after it."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=threads, user_api="blas"):
+    with _loaded_libraries().limit(limits=threads, user_api="blas"):
         yield
+
+
+@cache
+def _loaded_libraries() -> Any:
+    """The thread pools of this process. Looking for them takes milliseconds, so it is done once, NumPy being there."""
+    import numpy  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def optional_import(module: str, extra: str) -> ModuleType:

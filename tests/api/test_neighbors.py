@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import wordferry
 from wordferry.choosing import Validation, cross_validate_r
 from wordferry.embeddings import Embeddings
-from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.errors import EmptyDocumentError, InputError, MissingDependency
 from wordferry.related import RelatedWords
 from wordferry.selection import choose_r, folds
 from wordferry.voting import error_rate, vote
@@ -202,3 +204,10 @@ def test_a_matrix_needs_its_vectors():
         WordMoverClassifier().fit(np.eye(3), [0, 1, 2])
     with pytest.raises(InputError, match="cannot read texts"):
         WordMoverClassifier(1, "cosine").fit(np.eye(3), [0, 1, 2]).predict(["text"])
+
+
+def test_without_scikit_learn_the_pip_line_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.delitem(sys.modules, "wordferry.neighbors")
+    with pytest.raises(MissingDependency, match=r"pip install 'wordferry\[sklearn\]'"):
+        importlib.import_module("wordferry.neighbors")

@@ -92,6 +92,17 @@ def test_table(place: Path, capsys: Capture) -> None:
     assert "documents" in capsys.readouterr().out
 
 
+def test_explain(place: Path, capsys: Capture) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    code, hits, _ = run(capsys, "search", place / "index", "w01 w02", "-k", 2, "--explain")
+    assert code == 0
+    for hit in hits:
+        assert sum(row["cost"] for row in hit["explanation"]) == pytest.approx(hit["distance"], abs=1e-5)
+    with pytest.raises(SystemExit):
+        main(["search", str(place / "index"), "w01 w02", "-k", "1", "--explain", "--table"])
+    assert "related" in capsys.readouterr().out
+
+
 def test_rerank_is_said_to_be_inexact(place: Path, capsys: Capture) -> None:
     run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
     code, hits, err = run(capsys, "search", place / "index", "w01 w02", "-k", 2, "--rerank", "wmd", "--candidates", 9)

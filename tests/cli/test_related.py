@@ -68,6 +68,13 @@ def test_every_pair_related(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["c_max"] is None
 
 
+def test_limit(vectors, tmp_path, capsys):
+    assert run("related", "build", str(tmp_path / "ten"), "-e", vectors, "--limit", "10", "-r", "2") == 0
+    assert json.loads(capsys.readouterr().out)["words"] == 10
+    assert run("related", "show", "the", "--limit", "50", "-r", "2") == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 2
+
+
 def test_clusters(vectors, tmp_path, capsys):
     arguments = ["--method", "clusters", "--probes", "2", "--iterations", "3", "--seed", "5", "--threads", "1"]
     assert run("related", "build", str(tmp_path / "c"), "-e", vectors, "-r", "4", *arguments) == 0

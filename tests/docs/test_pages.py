@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,22 @@ def test_blocks_are_marked(name: str) -> None:
         assert block.language not in {"py", "pycon", "python3", "bash", "sh", "shell", ""}, (
             f"{where}: name the block python (runs), console ($ lines run), text, or the language of its data"
         )
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    import wordferry
+
+    text = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    names = [name for name in wordferry.__all__ if not name.startswith("_")]
+    assert [name for name in names if f":: wordferry.{name}\n" not in text] == []
+
+
+def test_every_setting_of_the_environment_is_documented() -> None:
+    found = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        found |= set(re.findall(r"WORDFERRY_[A-Z_]+", file.read_text(encoding="utf-8")))
+    text = (ROOT / "docs/reference/environment.md").read_text(encoding="utf-8")
+    assert sorted(name for name in found if f"`{name}`" not in text) == []
 
 
 def test_block_parser() -> None:

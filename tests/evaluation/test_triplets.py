@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from wordferry.bow import TfIdf
+from wordferry.distances import pairwise
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
-from wordferry.evaluation import DistanceSetting, paired_distances
+from wordferry.evaluation import DistanceSetting, indexed_distances, paired_distances
 from wordferry.triplets import judge, triplets
 
 # Words on a line: the distance of one-word documents is the difference of their places.
@@ -54,6 +56,19 @@ def test_every_distance_can_be_judged(distance):
     setting = DistanceSetting(distance, LINE, r=2)
     result = triplets([["a", "b"], ["b", "c"], ["e", "f"]], [(0, 1, 2)], setting)
     assert result.solved == 1
+
+
+@pytest.mark.parametrize("distance", ["cosine", "tfidf-l1", "wcd", "rwmd", "rel-rwmd", "wmd"])
+def test_pairs_in_blocks_equal_pairs_one_by_one(distance):
+    rng = np.random.default_rng(2)
+    documents = [rng.choice(list("abcdef"), 4).tolist() for _ in range(150)]
+    first, second = rng.integers(0, 150, 140), rng.integers(0, 150, 140)
+    setting = DistanceSetting(distance, LINE, r=2)
+    counts = setting.encode(documents)
+    ready = setting.ready(counts)
+    idf = TfIdf.fit(counts) if distance == "tfidf-l1" else None
+    everything = pairwise(counts, None, distance, embeddings=LINE, related=ready.related, idf=idf)
+    assert np.allclose(indexed_distances(counts, first, second, setting), everything[first, second], atol=1e-5)
 
 
 def test_wrong_rules_and_numbers_are_named():

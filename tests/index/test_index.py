@@ -382,6 +382,21 @@ def test_rerank_says_that_it_is_not_exact(make: Make, emb: wordferry.Embeddings)
     assert {hit.id for hit in few} == {hit.id for hit in index.search(QUERIES[0], k=3)}
 
 
+@pytest.mark.parametrize("distance", ["rel-rwmd", "wmd", "tfidf-cosine", "cosine"])
+def test_explanations_sum_to_the_distance(make: Make, distance: str) -> None:
+    index = make(on_empty="keep")
+    index.add([*documents(10), {"id": "empty", "text": "zzz"}])
+    index.delete(["d2"])
+    hits = index.search("w01 w02 w40 unknown", k=20, distance=distance, explain=True)
+    assert len(hits) == 10
+    for hit in hits[:-1]:
+        assert hit.explanation.distance == pytest.approx(hit.distance, abs=1e-5)
+        assert sum(row["cost"] for row in hit.explanation.to_rows()) == pytest.approx(hit.distance, abs=1e-5)
+    assert (hits[-1].id, hits[-1].explanation) == ("empty", None)
+    two = index.search("w01 w02", k=2, rerank="wmd", explain=True)
+    assert two[0].explanation.name == "wmd"
+
+
 def test_batch_equals_single(make: Make) -> None:
     index = make()
     index.add(documents(40))

@@ -82,6 +82,13 @@ def test_all_vectors_equal():
     assert related.own[100].tolist() == [0, 1, 2, 3]
 
 
+def test_many_equal_vectors_with_others():
+    """c_max may not fall below 0 by rounding, nor an equal word be counted as far."""
+    related = check(Embeddings(words(900), np.repeat([[0.1, 0.7], [0.3, -0.4]], [899, 1], axis=0)), 3)
+    assert related.c_max > 0
+    assert RelatedWords.build(Embeddings(words(900), np.full((900, 2), 0.1)), 3).c_max >= 0
+
+
 def test_near_duplicates_are_ordered_by_true_distance():
     """Distances of 1e-4 between unit vectors vanish in |x|^2 + |y|^2 - 2xy as float32 gives it."""
     rng = np.random.default_rng(5)
@@ -176,6 +183,21 @@ def test_extend_equals_building(old, new, r):
     assert grown.fingerprint == fresh.fingerprint
     assert grown.record == fresh.record
     assert start.extend(everything.restrict(np.arange(old))) is start
+
+
+def test_extend_in_many_steps():
+    """Distances of 1e25 (scaled inside) and 1: word after word, some of which change no old list."""
+    for scale in (1.0, 1e25):
+        rng = np.random.default_rng(12)
+        everything = Embeddings(words(60), rng.integers(-4, 5, size=(60, 2)) * scale, normalize=False)
+        related = RelatedWords.build(everything.restrict(np.arange(20)), 3, "exact")
+        for n in range(21, 61):
+            related = related.extend(everything.restrict(np.arange(n)))
+        fresh = RelatedWords.build(everything, 3, "exact")
+        assert (related.own == fresh.own).all()
+        assert (related.own_distances == fresh.own_distances).all()
+        assert related.c_max == pytest.approx(fresh.c_max, rel=1e-6)
+        assert related.restrict(1).c_max == pytest.approx(fresh.restrict(1).c_max, rel=1e-6)
 
 
 def test_extend_refuses_other_words():

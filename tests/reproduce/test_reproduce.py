@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -215,3 +216,10 @@ def test_wrong_plans_are_named(data, tmp_path, monkeypatch):
     monkeypatch.delenv("WORDFERRY_DATA", raising=False)
     with pytest.raises(NotFound, match="nothing is downloaded"):
         data_folder(None)
+
+
+def test_without_matplotlib_the_page_says_so(data, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    reproduce(Plan(Source(data), datasets=("tiny",), distances=("cosine",)), tmp_path / "report")
+    assert "wordferry[plot]" in (tmp_path / "report" / "index.html").read_text()
+    assert not list((tmp_path / "report").glob("*.png"))

@@ -19,6 +19,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
 QUERY = "Volunteers repair abandoned software"
+PLANET = "Astronomers find a distant planet circling a dim star"
+OBAMA, PRESIDENT = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)")
 
@@ -146,8 +148,8 @@ def test_compare(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
     page = visit.open()
     page.click("#tab-compare")
-    page.fill("#text-a", "Obama speaks to the media in Illinois")
-    page.fill("#text-b", "The president greets the press in Chicago")
+    page.fill("#text-a", OBAMA)
+    page.fill("#text-b", PRESIDENT)
     page.click("#compare-now")
     page.wait_for_selector(".values dd")
     check_picture(page)
@@ -157,7 +159,7 @@ def test_compare(browser: Any, address: str) -> None:
     assert float(values["rwmd"]) <= float(values["wmd"]) + 1e-4
     page.reload()
     page.wait_for_selector(".flow", state="attached")
-    assert page.input_value("#text-b") == "The president greets the press in Chicago"
+    assert page.input_value("#text-b") == PRESIDENT
     visit.end()
 
 
@@ -203,16 +205,52 @@ def test_messages(browser: Any, address: str) -> None:
     visit.end()
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "height", "scheme"),
-    [("page-desktop", 1280, 860, "light"), ("page-phone", 390, 844, "light"), ("page-dark", 1280, 860, "dark")],
-)
-def test_fits(browser: Any, address: str, tmp_path: Path, name: str, width: int, height: int, scheme: str) -> None:
+def test_token_is_asked_for(browser: Any, built_index: Path) -> None:
+    with serving(built_index, "--quiet", WORDFERRY_TOKEN="secret") as (where, _):
+        visit = Visit(browser, where)
+        visit.page.goto(where)
+        visit.page.wait_for_selector("#token[open]")
+        visit.page.fill("#token-value", "secret")
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_selector("#distance option", state="attached")
+        visit.page.fill("#query", QUERY)
+        visit.page.wait_for_selector("#hits .hit")
+        visit.errors = [text for text in visit.errors if "401" not in text]  # the browser's own note of the refusal
+        visit.end()
+
+
+def test_theme_can_be_switched_and_is_kept(browser: Any, address: str) -> None:
+    visit = Visit(browser, address, color_scheme="light")
+    page = visit.open()
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.click("#theme")
+    dark = page.evaluate(background)
+    assert dark != light
+    page.reload()
+    page.wait_for_selector("#distance option", state="attached")
+    assert page.evaluate(background) == dark
+    page.click("#theme")
+    assert page.evaluate(background) == light
+    visit.end()
+
+
+SEEN = {
+    "page-desktop": (1280, 900, "light", {"q": PLANET, "id": "space-07", "distance": "wmd"}),
+    "page-phone": (390, 844, "light", {"q": PLANET, "id": "space-07", "distance": "rel-rwmd"}),
+    "page-compare": (1280, 900, "dark", {"view": "compare", "a": OBAMA, "b": PRESIDENT, "distance": "wmd"}),
+    "page-compare-phone": (390, 844, "dark", {"view": "compare", "a": OBAMA, "b": PRESIDENT, "distance": "wmd"}),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_fits(browser: Any, address: str, tmp_path: Path, name: str) -> None:
     """Nothing sticks out to the right. WORDFERRY_SCREENSHOTS names a folder that keeps what was seen."""
+    width, height, scheme, state = SEEN[name]
     visit = Visit(browser, address, width, height, color_scheme=scheme)
-    page = visit.open(q=QUERY, id="computing-01", distance="rel-rwmd")
+    page = visit.open(**state)
     page.wait_for_selector(".flow", state="attached")
-    page.wait_for_selector("#hits .hit")
+    page.wait_for_selector("#hits .hit, .values dd")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     light = sum(int(part) for part in background[4:-1].split(",")) > 380

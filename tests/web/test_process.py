@@ -31,10 +31,30 @@ def test_graceful_stop(built_index: Path) -> None:
         assert httpx.get(f"{address}/api/stats").json()["documents"] == 253
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) in {0, -signal.SIGTERM, 143}
-    lines = log.read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("Serving ")
-    routes = [json.loads(line).get("route") for line in lines[1:]]
-    assert "/api/stats" in routes
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert "/api/stats" in [line.get("route") for line in lines]
+
+
+def test_running_requests_are_answered_before_the_end(built_index: Path) -> None:
+    texts = [article.text for article in wordferry.sample().articles[:16]]
+    answers: list[int] = []
+    with serving(built_index, "--quiet") as (address, process):
+
+        def ask() -> None:
+            body = {"texts": texts, "k": 50, "distance": "wmd"}
+            answers.append(httpx.post(f"{address}/api/search", json=body, timeout=60).status_code)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        metrics = ""
+        while "batch_texts_count 0" in (metrics or "batch_texts_count 0"):
+            metrics = httpx.get(f"{address}/metrics", timeout=60).text  # until a search has begun
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        process.wait(30)
+    assert answers == [200] * 4
 
 
 def test_off_loopback_without_token() -> None:

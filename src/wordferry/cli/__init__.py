@@ -52,6 +52,7 @@ app = typer.Typer(
 # Each module has a function register(app). Heavy imports stay inside the commands.
 # One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "embeddings",
     "related",
     "index",
@@ -64,6 +65,7 @@ COMMANDS: tuple[str, ...] = (
     "reproduce",
     "plot",
     "serve",
+    "info",
 )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep them, and look at them.")
 
 EMBEDDINGS = typer.Option(None, "--embeddings", "-e", help="Vectors: a folder or file (default: those shipped).")
+LIMIT = typer.Option(None, "--limit", min=1, help="Only the first so many words (usually the most frequent).")
 R = typer.Option(16, "--r", "-r", help="Related words per word.")
 BAR = 24
 
@@ -29,6 +30,7 @@ def register(app: Any) -> None:
 def build(
     target: Path = typer.Argument(..., help="The folder to write."),
     embeddings: Path | None = EMBEDDINGS,
+    limit: int | None = LIMIT,
     r: int = R,
     method: str = typer.Option("auto", "--method", help="auto, exact or clusters."),
     iterations: int = typer.Option(5, "--iterations", help="Of k-means, for clusters."),
@@ -45,7 +47,7 @@ def build(
 
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
-    vectors = _vectors(embeddings)
+    vectors = _vectors(embeddings, limit)
     with progress_bar(f"related words of {len(vectors)} words") as progress:
         related = RelatedWords.build(
             vectors,
@@ -84,6 +86,7 @@ def show(
     word: str = typer.Argument(..., help="The word to look up."),
     related: Path | None = typer.Option(None, "--related", help="A folder of related words (default: found now)."),
     embeddings: Path | None = EMBEDDINGS,
+    limit: int | None = LIMIT,
     r: int = R,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
@@ -97,7 +100,7 @@ def show(
     if related is not None:
         found = RelatedWords.load(related)
     else:
-        vectors = _vectors(embeddings)
+        vectors = _vectors(embeddings, limit)
         vectors.vocabulary.id(word)  # an unknown word fails before the work begins
         with progress_bar(f"related words of {len(vectors)} words") as progress:
             found = RelatedWords.build(vectors, r, threads=threads, progress=progress)
@@ -119,11 +122,16 @@ def show(
         note(f"c_max {found.c_max:.4f}: the distance of every other word (r={found.r}, {found.record.method})")
 
 
-def _vectors(path: Path | None) -> Any:
+def _vectors(path: Path | None, limit: int | None) -> Any:
+    import numpy as np
+
     from wordferry.datasets import default_embeddings
     from wordferry.loaders import load_embeddings
 
-    return default_embeddings() if path is None else load_embeddings(path)
+    if path is not None:
+        return load_embeddings(path, limit=limit)
+    vectors = default_embeddings()
+    return vectors if limit is None else vectors.restrict(np.arange(min(limit, len(vectors))))
 
 
 def _facts(related: RelatedWords) -> dict[str, Any]:

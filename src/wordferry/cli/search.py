@@ -143,9 +143,8 @@ def _show(hits: Hits, query: str, number: int | None, as_json: bool | None, expl
     rows = [(rank, hit.id, hit.distance, hit.label, _shortened(hit.text)) for rank, hit in enumerate(hits, start=1)]
     emit_table(["rank", "id", "distance", "label", "text"], rows, title=None if number is None else query)
     for hit in hits if explain else ():
-        moves = hit.explanation.to_rows()
-        columns = list(moves[0]) if moves else []
-        emit_table(columns, ([move[name] for name in columns] for move in moves), title=f"\n{hit.id}")
+        if hit.explanation is not None:
+            typer.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10)}")
 
 
 def _row(hit: Any, rank: int, number: int | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -46,5 +47,6 @@ def serve(
     limits = Limits(body_bytes=max_body, text_length=max_text, batch=max_batch, k=max_k, seconds=max_seconds)
     settings = Settings(host, port, token or None, writer_token or None, limits)
     with Index.open(index) as opened:
-        note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}/")
+        if sys.stderr.isatty():  # else stderr is a log, a JSON object a line
+            note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}/")
         run(opened, settings, quiet=quiet)

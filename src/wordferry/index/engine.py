@@ -86,13 +86,13 @@ class Engine:
 
     def bound_searcher(self, snapshot: Snapshot, bound: Distance, record: Distance) -> Searcher:
         """A searcher for a distance that never exceeds another one, with the overlap for which that holds."""
-        overlap = find_overlap(record, self.overlap(record)) if bound.overlaps else None
+        keeps = find_overlap(record, self.overlap(record)) == "keep"
         return Searcher(
             matrix_of(snapshot.live_bags(), len(self._embeddings)),
             bound,
             embeddings=self._embeddings,
             related=self.related(snapshot, bound),
-            overlap=overlap,
+            overlap="keep" if keeps else "omr",  # omr never exceeds residual, and has a linear algorithm
             on_empty="keep",
         )
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.arrays import Csr, Float32Array, Int64Array
-from wordferry.distances import evaluate
+from wordferry.arrays import Float32Array, Int64Array
+from wordferry.distances import evaluate, pairwise
 from wordferry.measures import DISTANCES, Distance
 from wordferry.problem import Problem
 from wordferry.runtime import Progress
@@ -32,7 +32,7 @@ class Pair:
 
 def close_pairs(
     exact: Searcher,
-    bounds: list[Searcher],
+    bound: Searcher | None,
     matrix: sp.csr_array,
     threshold: float,
     *,
@@ -41,23 +41,20 @@ def close_pairs(
 ) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
     """All pairs of rows (i < j) at a distance of at most the threshold, block by block.
 
-    ``bounds`` are searchers over the same documents for distances that never exceed the exact one, cheapest first:
-    only pairs that pass them are computed.
+    ``bound`` is a searcher over the same documents for a distance that never exceeds the exact one and is cheaper:
+    only pairs that pass it are computed.
     """
     total = matrix.shape[0]
     start = 0
     while start < total:
         stop = min(total, start + max(1, BLOCK_VALUES // max(1, total - start)))
-        first, *others = [*bounds, exact]
-        values = _block(first, matrix, start, stop, threads)
-        limit = threshold if first is exact else loosened(threshold)
-        i, j = np.nonzero(values <= limit)
+        values = _block(exact if bound is None else bound, matrix, start, stop, threads)
+        i, j = np.nonzero(values <= (threshold if bound is None else loosened(threshold)))
         kept = j > i
         i, j, near = i[kept] + start, j[kept] + start, values[i[kept], j[kept]]
-        for searcher in others:
-            near = _chosen(searcher, matrix, i, j, threads)
-            keep = near <= (threshold if searcher is exact else loosened(threshold))
-            i, j, near = i[keep], j[keep], near[keep]
+        if bound is not None:
+            near = _chosen(exact, matrix, i, j, threads)
+            i, j, near = i[near <= threshold], j[near <= threshold], near[near <= threshold]
         yield i, j, near
         start = stop
         if progress is not None:
@@ -69,13 +66,10 @@ def loosened(threshold: float) -> float:
     return threshold + _ROUNDING * max(1.0, abs(threshold))
 
 
-def bound_distances(record: Distance) -> list[Distance]:
-    """Cheaper distances that never exceed the given one, cheapest first."""
-    if not record.transport:
-        return []
-    return [
-        other for other in (DISTANCES["wcd"], DISTANCES["rwmd"], DISTANCES["rel-rwmd"]) if other.bound_of == record.name
-    ]
+def bound_of(record: Distance) -> Distance | None:
+    """The relaxed distance that never exceeds a transport distance."""
+    relaxed = (DISTANCES["rwmd"], DISTANCES["rel-rwmd"])
+    return next((other for other in relaxed if record.transport and other.bound_of == record.name), None)
 
 
 def _block(searcher: Searcher, matrix: sp.csr_array, start: int, stop: int, threads: int | None) -> Float32Array:
@@ -90,23 +84,22 @@ def _block(searcher: Searcher, matrix: sp.csr_array, start: int, stop: int, thre
 def _chosen(
     searcher: Searcher, matrix: sp.csr_array, i: Int64Array, j: Int64Array, threads: int | None
 ) -> Float32Array:
-    """Distances of the pairs (i, j), given with i rising."""
+    """Distances of the pairs (i, j), given with i rising; each row has a problem of its own, over few words."""
     out = np.empty(len(i), dtype=np.float32)
     rows, starts = np.unique(i, return_index=True)
+    options = searcher.options
     for row, low, high in zip(rows.tolist(), starts, [*starts[1:], len(i)], strict=True):
-        problem = searcher.problem(matrix[row : row + 1], threads=threads)
-        out[low:high] = _values(_only(problem, j[low:high]))[0]
+        out[low:high] = pairwise(
+            matrix[row : row + 1],
+            matrix[j[low:high]],
+            options.distance,
+            embeddings=searcher.embeddings,
+            related=searcher.related,
+            overlap=options.overlap,
+            on_empty="keep",
+            threads=threads,
+        )[0]
     return out
-
-
-def _only(problem: Problem, rows: Int64Array) -> Problem:
-    """The problem against some rows of y."""
-    lengths = np.diff(problem.y.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(problem.y.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    y = Csr(indptr, problem.y.indices[places], problem.y.data[places], (len(rows), problem.y.shape[1]))
-    counts = None if problem.y_counts is None else problem.y_counts[places]
-    return replace(problem, y=y, y_counts=counts, y_rows=np.arange(len(rows)))
 
 
 def _values(problem: Problem) -> Float32Array:

@@ -22,7 +22,7 @@ from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddi
 from wordferry.index.engine import Engine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
-from wordferry.index.helpers import Pair, bound_distances, close_pairs, neighbour_graph
+from wordferry.index.helpers import Pair, bound_of, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.model import Document, checked_id, entries
 from wordferry.index.segments import FOLDER as SEGMENTS
@@ -153,6 +153,20 @@ class Index:
         if row is None:
             raise NotFound(f"{self.path} has no document {id!r}.")
         return searching.document(checked_document(row, self._catalogue.file))
+
+    def page(self, limit: int = 100, after: str | None = None) -> list[Document]:
+        """Some documents in the order in which they were added, from the one after the id ``after`` on."""
+        if limit < 1:
+            raise InputError(f"limit must be at least 1, got {limit}.")
+        with self._catalogue.reading() as connection:
+            start = connection.execute("SELECT number FROM documents WHERE id = ?", (after,)).fetchone()
+            if after is not None and start is None:
+                raise NotFound(f"{self.path} has no document {after!r} to go on after.")
+            rows = connection.execute(
+                f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number > ? ORDER BY number LIMIT ?",
+                (-1 if start is None else start[0], limit),
+            ).fetchall()
+        return [searching.document(checked_document(row, self._catalogue.file)) for row in rows]
 
     def search(
         self,
@@ -332,9 +346,10 @@ class Index:
             if len(ids) < 2:
                 return []
             exact = self._engine.live_searcher(snapshot, record)
-            bounds = [self._engine.bound_searcher(snapshot, other, record) for other in bound_distances(record)]
+            cheaper = bound_of(record)
+            bound = None if cheaper is None else self._engine.bound_searcher(snapshot, cheaper, record)
             matrix = self._live_matrix(snapshot)
-            blocks = close_pairs(exact, bounds, matrix, float(threshold), threads=threads, progress=progress)
+            blocks = close_pairs(exact, bound, matrix, float(threshold), threads=threads, progress=progress)
             pairs = [
                 Pair(ids[i], ids[j], float(d))
                 for block in blocks

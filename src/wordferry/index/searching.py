@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.bow import TfIdf
 from wordferry.distances import pairwise
 from wordferry.errors import InputError
+from wordferry.explain import explain
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, checked_document, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
@@ -179,20 +181,22 @@ def rows_of(snapshot: Snapshot, places: Int64Array) -> Bags:
 
 
 def _explained(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, hits: Hits) -> Hits:
-    """The same hits with explanations."""
-    explain: Any = import_module("wordferry.explain").explain
+    """The same hits with explanations; a document without known words has none."""
     record = plan.rerank or plan.record
     tokens = _tokens(index, asked)
-    explained = []
-    for hit in hits:
-        why = explain(
-            tokens,
-            _tokens(index, hit.text),
-            distance=record.name,
-            embeddings=index.embeddings,
-            related=index.engine.related(snapshot, record),
-        )
-        explained.append(Hit(hit.id, hit.text, hit.metadata, hit.label, hit.distance, why))
+    options: dict[str, Any] = {
+        "embeddings": index.embeddings,
+        "related": index.engine.related(snapshot, record),
+        "overlap": index.engine.overlap(record),
+    }
+    if record.tfidf:
+        options["idf"] = TfIdf.fit(matrix_of(snapshot.live_bags(), len(index.embeddings)))
+    explained = (
+        hit
+        if math.isinf(hit.distance)
+        else replace(hit, explanation=explain(tokens, _tokens(index, hit.text), record, **options))
+        for hit in hits
+    )
     return Hits(explained, method=hits.method, exact=hits.exact)
 
 

@@ -80,9 +80,10 @@ def select_tile(
 
 
 def rank_candidates(
-    points: Points, candidates: Candidates, first: int, count: int, threads: int
+    points: Points, candidates: Candidates, words: Int32Array, threads: int
 ) -> tuple[Int32Array, Float64Array]:
-    """Own neighbours of ``count`` words from ``first`` on, by (true distance, id); -1 and inf where there are fewer."""
+    """Own neighbours of some words by (true distance, id), with -1 and inf where there are fewer than r."""
+    count = len(words)
     own = np.empty((count, candidates.r), np.int32)
     distances = np.empty((count, candidates.r), np.float64)
     _native.related_rank(
@@ -93,7 +94,7 @@ def rank_candidates(
         candidates.counts,
         candidates.limits,
         candidates.locks,
-        first,
+        words,
         threads,
         own,
         distances,

@@ -102,15 +102,9 @@ class Engine:
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
         """Some documents in the order in which they were added, from the one after ``after`` on."""
-        ids = self._index.ids()
-        start = 0
-        if after is not None:
-            if after not in self._index:
-                raise NotFound(f"There is no document {after!r} to go on after.")
-            start = ids.index(after) + 1
-        some = ids[start : start + limit]
-        more = start + limit < len(ids)
-        return {"documents": [_document(self._index.get(id)) for id in some], "next": some[-1] if more else None}
+        found = self._index.page(limit + 1, after)
+        more = found[limit - 1].id if len(found) > limit else None
+        return {"documents": [_document(one) for one in found[:limit]], "next": more}
 
     def get(self, id: str) -> dict[str, Any]:
         """One document."""

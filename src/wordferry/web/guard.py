@@ -70,6 +70,9 @@ class Guard:
             seconds = self._settings.limits.seconds
             text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."
             await answer.refuse(Refused(503, text, {"retry-after": "5"}))
+        except asyncio.CancelledError:
+            await answer.refuse(Refused(503, "The service is shutting down.", {"retry-after": "5"}))
+            raise
         except Exception as problem:
             error = problem
             await answer.refuse(Refused(500, "Something went wrong here, and was written to the service's log."))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
 from typing import Any
 
 from wordferry.runtime import optional_import
 from wordferry.web.settings import Settings
 
-_GRACE = 10
 _CONNECTIONS = 512
 
 
@@ -48,7 +48,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
         log_config=None,
         server_header=False,
         limit_concurrency=_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=math.ceil(settings.limits.seconds) + 1,
         lifespan="on",
     )
     uvicorn.Server(config).run()
