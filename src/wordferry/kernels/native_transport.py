@@ -10,7 +10,6 @@ import numpy as np
 from wordferry import _native
 from wordferry.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
 
-
 _LANES = 16
 
 
