@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,8 @@ class OwnLists:
         """Mean distance over ordered pairs whose second word is not among the first's own r nearest."""
         n = len(self.own)
         left = n * (n - 1 - r)
-        return (self.total - float(self.rank_sums[:r].sum())) / left if left > 0 else float("nan")
+        rest = self.total - float(self.rank_sums[:r].sum())
+        return max(rest, 0.0) / left if left > 0 else float("nan")
 
 
 def scaled_points(matrix: Float32Array) -> tuple[Points, float]:
@@ -156,47 +157,59 @@ def run_tiles(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, p
 
     The calling thread only waits, so that Ctrl-C is noticed at once; jobs that run are finished, no other is begun.
     """
-    results = np.zeros(len(jobs), np.float64)
-    queue = iter(range(len(jobs)))
-    lock = threading.Lock()
-    stop = threading.Event()
-    failures: list[BaseException] = []
-    finished = [0]
-
-    def serve() -> None:
-        try:
-            while not stop.is_set():
-                with lock:
-                    k = next(queue, None)
-                if k is None:
-                    return
-                results[k] = work(jobs[k])
-                with lock:
-                    finished[0] += 1
-        except BaseException as error:
-            failures.append(error)
-            stop.set()
-
+    queue = _Queue(jobs, work)
     with blas_threads(1):
         if threads == 1 or len(jobs) == 1:
-            for k, job in enumerate(jobs):
-                results[k] = work(job)
-                progress(k + 1, len(jobs))
-            return float(results.sum())
-        workers = [threading.Thread(target=serve, daemon=True) for _ in range(min(threads, len(jobs)))]
+            while queue.serve_one():
+                progress(queue.finished, len(jobs))
+            return float(queue.results.sum())
+        workers = [threading.Thread(target=queue.serve, daemon=True) for _ in range(min(threads, len(jobs)))]
         try:
             for worker in workers:
                 worker.start()
             for worker in workers:
                 while worker.is_alive():
                     worker.join(0.05)
-                    progress(finished[0], len(jobs))
+                    progress(queue.finished, len(jobs))
         finally:
-            stop.set()
+            queue.stop = True
             for worker in workers:
                 if worker.ident is not None:
                     worker.join()
-    if failures:
-        raise failures[0]
+    if queue.failure is not None:
+        raise queue.failure
     progress(len(jobs), len(jobs))
-    return float(results.sum())
+    return float(queue.results.sum())
+
+
+class _Queue(Generic[Job]):
+    """Jobs that several threads take from, and what became of them."""
+
+    def __init__(self, jobs: Sequence[Job], work: Callable[[Job], float]) -> None:
+        self.jobs, self.work = jobs, work
+        self.results = np.zeros(len(jobs), np.float64)
+        self.finished = 0
+        self.stop = False
+        self.failure: BaseException | None = None
+        self._next = iter(range(len(jobs)))
+        self._lock = threading.Lock()
+
+    def serve_one(self) -> bool:
+        """Do the next job; False when there is none."""
+        with self._lock:
+            k = next(self._next, None)
+        if k is None:
+            return False
+        self.results[k] = self.work(self.jobs[k])
+        with self._lock:
+            self.finished += 1
+        return True
+
+    def serve(self) -> None:
+        """Do jobs until none is left, one fails, or the queue is stopped."""
+        try:
+            while not self.stop and self.serve_one():
+                pass
+        except BaseException as error:
+            self.failure = error
+            self.stop = True

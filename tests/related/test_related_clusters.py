@@ -156,3 +156,20 @@ def test_auto_says_which_and_why(embeddings, caplog):
 def test_bad_options(name, value):
     with pytest.raises(InputError, match=f"{name} must be"):
         RelatedWords.build(Embeddings(words(5), np.eye(5)), 1, "clusters", **{name: value})
+
+
+@pytest.mark.slow
+def test_recall_on_200_000_real_words(shared_data):
+    with np.load(shared_data / "embeddings" / "glove.6B.100d-341k-f16.npz") as arrays:
+        matrix = arrays["vectors"][:200_000]
+    embeddings = Embeddings(words(len(matrix)), matrix)
+    related = RelatedWords.build(embeddings, 16)
+    assert related.record.method == "clusters"
+    sample = np.random.default_rng(99).choice(len(matrix), 400, replace=False)
+    x = embeddings.matrix
+    scores = x[sample] @ x.T
+    scores[np.arange(400), sample] = -np.inf
+    true = np.argpartition(-scores, 16, axis=1)[:, :16]
+    found = [len(set(a) & set(b)) for a, b in zip(true.tolist(), related.own[sample].tolist(), strict=True)]
+    assert sum(found) / true.size >= 0.9
+    assert related.c_max == pytest.approx(1.37618508, abs=5 * related.record.c_max_standard_error)

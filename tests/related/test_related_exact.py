@@ -82,6 +82,13 @@ def test_all_vectors_equal():
     assert related.own[100].tolist() == [0, 1, 2, 3]
 
 
+def test_many_equal_vectors_with_others():
+    """c_max may not fall below 0 by rounding, nor an equal word be counted as far."""
+    related = check(Embeddings(words(900), np.repeat([[0.1, 0.7], [0.3, -0.4]], [899, 1], axis=0)), 3)
+    assert related.c_max > 0
+    assert RelatedWords.build(Embeddings(words(900), np.full((900, 2), 0.1)), 3).c_max >= 0
+
+
 def test_near_duplicates_are_ordered_by_true_distance():
     """Distances of 1e-4 between unit vectors vanish in |x|^2 + |y|^2 - 2xy as float32 gives it."""
     rng = np.random.default_rng(5)
