@@ -15,48 +15,70 @@ constexpr std::int64_t chunk_rows = 256;     // documents passed over before the
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
 
-// The words that stand in the documents passed over: only these matter. `number[w]` is 1, 2, ... for them, else 0.
-struct Wanted {
-  std::vector<std::uint32_t> number;
-  std::uint32_t count = 0;
-  std::vector<std::int64_t> indptr;    // the graph with wanted words only: for each word
-  std::vector<std::int32_t> indices;   // the wanted words related to it,
-  std::vector<float> costs;            // and their costs
+// The words that stand in the documents passed over, ranked by how often: only these matter. A frequent word has a
+// small rank, so that what is looked up often lies together.
+struct Ranked {
+  std::int32_t count = 0;             // words with a rank
+  std::vector<std::int32_t> rank;     // of each word; `count` for words without one
+  std::vector<std::int32_t> passed;   // the ranks of the words of the documents passed over
+  std::vector<std::int64_t> indptr;   // the graph: for each word
+  std::vector<std::int32_t> related;  // the ranks of the words related to it that have one,
+  std::vector<float> costs;           // and their costs
 
-  explicit Wanted(const PanelJob& job) : number(static_cast<std::size_t>(job.words), 0) {
-    for (std::int64_t k = job.pass.indptr[0]; k < job.pass.indptr[job.pass.rows]; ++k) {
-      std::uint32_t& place = number[static_cast<std::size_t>(job.pass.indices[k])];
-      if (place == 0) place = ++count;
+  explicit Ranked(const PanelJob& job) {
+    rank_words(job);
+    const std::int64_t stored = job.pass.indptr[job.pass.rows];
+    passed.resize(static_cast<std::size_t>(stored));
+    for (std::int64_t k = job.pass.indptr[0]; k < stored; ++k) {
+      passed[static_cast<std::size_t>(k)] = rank[static_cast<std::size_t>(job.pass.indices[k])];
     }
     indptr.assign(static_cast<std::size_t>(job.words) + 1, 0);
     if (job.kind == PanelKind::product) return;
     for (std::int64_t word = 0; word < job.graph.rows; ++word) {
       for (std::int64_t k = job.graph.indptr[word]; k < job.graph.indptr[word + 1]; ++k) {
-        if (number[static_cast<std::size_t>(job.graph.indices[k])] == 0) continue;
-        indices.push_back(job.graph.indices[k]);
+        const std::int32_t other = rank[static_cast<std::size_t>(job.graph.indices[k])];
+        if (other == count) continue;
+        related.push_back(other);
         costs.push_back(job.graph.data[k]);
       }
-      indptr[static_cast<std::size_t>(word) + 1] = static_cast<std::int64_t>(indices.size());
+      indptr[static_cast<std::size_t>(word) + 1] = static_cast<std::int64_t>(related.size());
     }
+  }
+
+ private:
+  void rank_words(const PanelJob& job) {
+    std::vector<std::int64_t> frequency(static_cast<std::size_t>(job.words), 0);
+    for (std::int64_t k = job.pass.indptr[0]; k < job.pass.indptr[job.pass.rows]; ++k) {
+      ++frequency[static_cast<std::size_t>(job.pass.indices[k])];
+    }
+    std::vector<std::int32_t> words;
+    for (std::int32_t word = 0; word < job.words; ++word) {
+      if (frequency[static_cast<std::size_t>(word)] > 0) words.push_back(word);
+    }
+    std::stable_sort(words.begin(), words.end(), [&](std::int32_t a, std::int32_t b) {
+      return frequency[static_cast<std::size_t>(a)] > frequency[static_cast<std::size_t>(b)];
+    });
+    count = static_cast<std::int32_t>(words.size());
+    rank.assign(static_cast<std::size_t>(job.words), count);
+    for (std::int32_t i = 0; i < count; ++i) rank[static_cast<std::size_t>(words[static_cast<std::size_t>(i)])] = i;
   }
 };
 
-// Slots for the words that a panel touches; all other words share slot 0. When few words are wanted, each has its
+// Slots for the ranks that a panel touches; all others share slot 0. When few words are passed over, each has its
 // slot for good. Otherwise slots are given out anew for each panel, so that the table stays in the cache.
 class PanelTable {
  public:
-  PanelTable(const PanelJob& job, const Wanted& wanted)
-      : job_(job), wanted_(wanted), fixed_(wanted.count <= few_words), used_(wanted.count + 1) {
-    if (fixed_) {
-      slots_ = wanted.number;
-    } else {
-      slots_.assign(wanted.number.size(), 0);
-      touched_.resize(wanted.count + 2);
-    }
+  PanelTable(const PanelJob& job, const Ranked& ranked)
+      : job_(job), ranked_(ranked), fixed_(ranked.count <= few_words),
+        slots_(static_cast<std::size_t>(ranked.count) + 1, 1) {
+    give_slots();
   }
 
   void build(std::int64_t first, std::int64_t count) {
-    if (!fixed_) give_slots(first, count);
+    if (!fixed_) {
+      mark(first, count);
+      give_slots();
+    }
     if (table_.size() < used_) table_.resize(used_);
     Slot empty{};
     fill_lanes(empty.near, job_.rest);
@@ -67,66 +89,59 @@ class PanelTable {
         add_word(job_.panel.indices[k], job_.panel.data[k], static_cast<std::size_t>(lane));
       }
     }
-    fill_lanes(table_[0].near, job_.rest);  // unwanted words left their mark here
-    table_[0].mass = Lanes{};
+    table_[0] = empty;  // words that are not passed over left their mark here
   }
 
   const std::uint32_t* slots() const { return slots_.data(); }
   const Slot* table() const { return table_.data(); }
 
  private:
-  static constexpr std::uint32_t few_words = 4096;
+  static constexpr std::int32_t few_words = 4096;
 
-  void give_slots(std::int64_t first, std::int64_t count) {
-    for (std::uint32_t slot = 1; slot < used_ && slot < touched_.size(); ++slot) {
-      slots_[static_cast<std::size_t>(touched_[slot])] = 0;
-    }
-    used_ = 1;
+  void mark(std::int64_t first, std::int64_t count) {
+    std::fill(slots_.begin(), slots_.end(), 0);
     for (std::int64_t k = job_.panel.indptr[first]; k < job_.panel.indptr[first + count]; ++k) {
-      const std::int32_t word = job_.panel.indices[k];
-      if (wanted_.number[static_cast<std::size_t>(word)] != 0) touch(word);
-      if (job_.kind == PanelKind::product) continue;
-      for (std::int64_t l = wanted_.indptr[static_cast<std::size_t>(word)];
-           l < wanted_.indptr[static_cast<std::size_t>(word) + 1]; ++l) {
-        touch(wanted_.indices[static_cast<std::size_t>(l)]);
+      const auto word = static_cast<std::size_t>(job_.panel.indices[k]);
+      slots_[static_cast<std::size_t>(ranked_.rank[word])] = 1;
+      const auto end = static_cast<std::size_t>(ranked_.indptr[word + 1]);
+      for (auto l = static_cast<std::size_t>(ranked_.indptr[word]); l < end; ++l) {
+        slots_[static_cast<std::size_t>(ranked_.related[l])] = 1;
       }
     }
   }
 
-  // A new slot unless the word has one; without a branch, because it would be guessed wrong half of the time.
-  void touch(std::int32_t word) {
-    std::uint32_t& slot = slots_[static_cast<std::size_t>(word)];
-    const bool is_new = slot == 0;
-    touched_[used_] = word;
-    slot = is_new ? used_ : slot;
-    used_ += is_new;
+  // From marks to slots 1, 2, ... in order of rank; the place of words without a rank gets slot 0.
+  void give_slots() {
+    used_ = 1;
+    slots_.back() = 0;
+    for (std::uint32_t& slot : slots_) {
+      const std::uint32_t marked = slot;
+      slot = marked * used_;
+      used_ += marked;
+    }
   }
 
   void add_word(std::int32_t word, float mass, std::size_t lane) {
-    Slot& own = table_[slots_[static_cast<std::size_t>(word)]];
-    if (job_.kind == PanelKind::product) {
-      own.near[lane] = mass;
-      return;
-    }
+    const std::size_t own = slots_[static_cast<std::size_t>(ranked_.rank[static_cast<std::size_t>(word)])];
     if (job_.kind == PanelKind::omr) {
-      own.mass[lane] = mass;
+      reinterpret_cast<float*>(&table_[own].mass)[lane] = mass;
     } else {
-      own.near[lane] = 0.0f;
+      reinterpret_cast<float*>(&table_[own].near)[lane] = job_.kind == PanelKind::product ? mass : 0.0f;
     }
-    const auto end = static_cast<std::size_t>(wanted_.indptr[static_cast<std::size_t>(word) + 1]);
-    for (auto l = static_cast<std::size_t>(wanted_.indptr[static_cast<std::size_t>(word)]); l < end; ++l) {
-      Slot& related = table_[slots_[static_cast<std::size_t>(wanted_.indices[l])]];
-      related.near[lane] = std::min(related.near[lane], wanted_.costs[l]);
+    const auto end = static_cast<std::size_t>(ranked_.indptr[static_cast<std::size_t>(word) + 1]);
+    for (auto l = static_cast<std::size_t>(ranked_.indptr[static_cast<std::size_t>(word)]); l < end; ++l) {
+      float* near = reinterpret_cast<float*>(&table_[slots_[static_cast<std::size_t>(ranked_.related[l])]].near) + lane;
+      const float before = *near, cost = ranked_.costs[l];
+      *near = cost < before ? cost : before;
     }
   }
 
   const PanelJob& job_;
-  const Wanted& wanted_;
+  const Ranked& ranked_;
   bool fixed_;
-  std::uint32_t used_;  // slots in use, the shared one included
-  std::vector<std::uint32_t> slots_;
+  std::uint32_t used_ = 1;            // slots in use, the shared one included
+  std::vector<std::uint32_t> slots_;  // of each rank
   std::vector<Slot> table_;
-  std::vector<std::int32_t> touched_;
 };
 
 // sums[r][lane] = sum over the words w of document r of max(mass - table[w].mass, 0) * table[w].near, two words at
@@ -145,6 +160,19 @@ void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std
     if (k < stop) add_excess(even, pass.data[k], table[slots[pass.indices[k]]]);
     sums[row - begin] = even + odd;
   }
+}
+
+// Asks for the lines that `store` will write, so that they arrive while the sums are being made.
+void expect_store(const PanelJob& job, std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
+#if defined(__GNUC__)
+  const std::int64_t rows = job.transposed ? count : end - begin;
+  const std::int64_t columns = job.transposed ? end - begin : count;
+  const float* out = job.out + (job.transposed ? first * job.stride + begin : begin * job.stride + first);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; j += lanes) __builtin_prefetch(out + i * job.stride + j, 1);
+    __builtin_prefetch(out + i * job.stride + columns - 1, 1);
+  }
+#endif
 }
 
 // Stores the sums of some rows, as columns `first` .. `first + count` or, transposed, as rows of these numbers.
@@ -176,8 +204,9 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
   const std::int64_t most = std::max<std::int64_t>(1, 4 * threads / panels);
   const std::int64_t pieces = std::clamp<std::int64_t>(job.pass.rows / piece_rows, 1, most);
   const std::int64_t piece = (job.pass.rows + pieces - 1) / pieces;
-  const Wanted wanted(job);
-  std::vector<PanelTable> tables(static_cast<std::size_t>(std::max(threads, 1)), PanelTable(job, wanted));
+  const Ranked ranked(job);
+  const CsrF pass{job.pass.indptr, ranked.passed.data(), job.pass.data, job.pass.rows};
+  std::vector<PanelTable> tables(static_cast<std::size_t>(std::max(threads, 1)), PanelTable(job, ranked));
   const auto body = [&](std::int64_t block, int worker) {
     PanelTable& table = tables[static_cast<std::size_t>(worker)];
     const std::int64_t first = block / pieces * lanes;
@@ -190,7 +219,8 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
     LaneArray sums(static_cast<std::size_t>(chunk_rows));
     for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
       const std::int64_t end = std::min(begin + chunk_rows, high);
-      pass_over(job.pass, begin, end, table.slots(), table.table(), sums.data());
+      expect_store(job, begin, end, first, count);
+      pass_over(pass, begin, end, table.slots(), table.table(), sums.data());
       store(job, sums.data(), begin, end, first, count);
     }
     done += count * (high - start);
