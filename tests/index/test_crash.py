@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def worker(*arguments: object) -> subprocess.Popen[str]:
-    environment = dict(os.environ, PYTHONPATH=f"{ROOT}:{ROOT / 'src'}", WORDFERRY_THREADS="1")
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = dict(os.environ, PYTHONPATH=paths, WORDFERRY_THREADS="1")
     command = [sys.executable, "-m", "tests.index.crash_worker", *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 
