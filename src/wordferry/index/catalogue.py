@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from wordferry.errors import FormatError, LockedError, StorageError, WordferryError
+from wordferry.errors import FormatError, LockedError, NotFound, StorageError, WordferryError
 
 FILE = "catalogue.sqlite"
 FORMAT = 1
@@ -79,6 +79,8 @@ class Catalogue:
         self._closed = False
         self._process = os.getpid()
         self.read_only = not os.access(folder, os.W_OK)
+        if not folder.exists():
+            raise NotFound(f"There is no index at {folder}. Make one with Index.create or wordferry index create.")
         if not self.file.is_file():
             raise FormatError(f"{folder} is not a wordferry index: it has no {FILE}.")
         with self.reading() as connection:
