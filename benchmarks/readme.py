@@ -21,7 +21,7 @@ import numpy as np
 import wordferry
 
 PEER_PAIRS = 300
-NAMES = ("wcd", "rel-rwmd", "rwmd", "rel-wmd", "wmd")
+NAMES = ("wcd", "rel-rwmd", "rwmd", "rel-wmd", "act", "wmd")
 
 
 def best(work: Callable[[], Any], times: int = 3) -> float:

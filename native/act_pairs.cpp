@@ -19,7 +19,7 @@ class ActPairs : public Pairs {
   ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual)
       : excess_(x, y, false), all_(x, y, true), costs_(costs), transfers_(transfers), residual_(residual) {}
 
-  void begin(std::int64_t query) override { query_ = query; }
+  void begin(std::int64_t query, std::int64_t) override { query_ = query; }
 
   double bound(std::int64_t other) override {
     double value = 0;

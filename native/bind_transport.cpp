@@ -157,7 +157,7 @@ void bind_transport(nb::module_& m) {
         nb::arg("costs").noconvert(), nb::arg("total").noconvert(), nb::arg("pivots").noconvert(),
         nb::arg("proof").noconvert(), nb::arg("threads"), "Solve problems of one shape: total cost, pivots and proof.");
   m.def("word_distances", &distances_of_words, nb::arg("query").noconvert(), nb::arg("vectors").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors.");
+        nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors; dimensions are a multiple of 16.");
   nb::class_<Documents>(m, "TransportDocuments", "Two sets of bags of whole weights, to be compared by transport.")
       .def(nb::init<Longs, Words, Longs, Longs, Words, Longs>(), nb::arg("x_indptr").noconvert(),
            nb::arg("x_indices").noconvert(), nb::arg("x_data").noconvert(), nb::arg("y_indptr").noconvert(),

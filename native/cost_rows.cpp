@@ -11,8 +11,21 @@ namespace wordferry {
 
 namespace {
 
-constexpr int kFloatLanes = 16;
-constexpr int kTogether = 4;  // query vectors compared with one word at a time
+constexpr std::ptrdiff_t kWordsAtOnce = 32;
+
+typedef float FloatLanes __attribute__((vector_size(sizeof(float) * kFloatLanes)));
+
+// The sum of `count` values, a power of two, by halves.
+template <int count>
+__attribute__((always_inline)) inline float add_up(const float* lane) {
+  if constexpr (count == 1) {
+    return lane[0];
+  } else {
+    float half[count / 2];
+    for (int k = 0; k < count / 2; ++k) half[k] = lane[k] + lane[k + count / 2];
+    return add_up<count / 2>(half);
+  }
+}
 
 }  // namespace
 
@@ -75,35 +88,53 @@ WF_CLONES void lower_columns(double* out, const double* row, double shift, int w
   }
 }
 
+// Squared distances of `kQueries` query vectors to `kWords` words; `dimensions` is a multiple of kFloatLanes.
+template <int kQueries, int kWords>
+__attribute__((always_inline)) inline void square_tile(const float* query, const float* word, int dimensions, float* out,
+                                                       std::ptrdiff_t stride) {
+  FloatLanes sum[kQueries][kWords] = {}, x, y[kWords];
+  for (int d = 0; d < dimensions; d += kFloatLanes) {
+    for (int w = 0; w < kWords; ++w) WF_LOAD(y[w], word + static_cast<std::ptrdiff_t>(w) * dimensions + d);
+    for (int q = 0; q < kQueries; ++q) {
+      WF_LOAD(x, query + static_cast<std::ptrdiff_t>(q) * dimensions + d);
+      for (int w = 0; w < kWords; ++w) sum[q][w] += (x - y[w]) * (x - y[w]);
+    }
+  }
+  for (int q = 0; q < kQueries; ++q) {
+    for (int w = 0; w < kWords; ++w) {
+      float lane[kFloatLanes];
+      WF_STORE(lane, sum[q][w]);
+      out[q * stride + w] = add_up<kFloatLanes>(lane);
+    }
+  }
+}
+
+template <int kQueries>
+__attribute__((always_inline)) inline void square_rows(const float* query, const float* vectors, std::ptrdiff_t words,
+                                                       int dimensions, float* out, std::ptrdiff_t stride) {
+  std::ptrdiff_t w = 0;
+  for (; w + 2 <= words; w += 2) square_tile<kQueries, 2>(query, vectors + w * dimensions, dimensions, out + w, stride);
+  if (w < words) square_tile<kQueries, 1>(query, vectors + w * dimensions, dimensions, out + w, stride);
+}
+
 WF_CLONES void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words,
                               int dimensions, float* out, std::ptrdiff_t stride) {
-  const int whole = dimensions / kFloatLanes * kFloatLanes;
-  for (std::ptrdiff_t w = 0; w < words; ++w) {
-    const float* y = vectors + w * dimensions;
-    for (int first = 0; first < queries; first += kTogether) {
-      const int count = queries - first < kTogether ? queries - first : kTogether;
-      const float* x[kTogether];
-      for (int q = 0; q < kTogether; ++q) {
-        x[q] = query + static_cast<std::ptrdiff_t>(first + (q < count ? q : 0)) * dimensions;
-      }
-      float sum[kTogether][kFloatLanes] = {};
-      for (int d = 0; d < whole; d += kFloatLanes) {
-        for (int q = 0; q < kTogether; ++q) {
-          for (int k = 0; k < kFloatLanes; ++k) {
-            const float difference = x[q][d + k] - y[d + k];
-            sum[q][k] += difference * difference;
-          }
-        }
-      }
-      for (int q = 0; q < count; ++q) {
-        float rest = 0;
-        for (int d = whole; d < dimensions; ++d) rest += (x[q][d] - y[d]) * (x[q][d] - y[d]);
-        for (int half = kFloatLanes / 2; half > 0; half /= 2) {
-          for (int k = 0; k < half; ++k) sum[q][k] += sum[q][k + half];
-        }
-        out[(first + q) * stride + w] = std::sqrt(sum[q][0] + rest);
-      }
+  for (std::ptrdiff_t low = 0; low < words; low += kWordsAtOnce) {  // words that stay in the nearest cache
+    const std::ptrdiff_t count = words - low < kWordsAtOnce ? words - low : kWordsAtOnce;
+    const float* some = vectors + low * dimensions;
+    int q = 0;
+    for (; q + 4 <= queries; q += 4) {
+      square_rows<4>(query + static_cast<std::ptrdiff_t>(q) * dimensions, some, count, dimensions,
+                     out + q * stride + low, stride);
     }
+    for (; q < queries; ++q) {
+      square_rows<1>(query + static_cast<std::ptrdiff_t>(q) * dimensions, some, count, dimensions,
+                     out + q * stride + low, stride);
+    }
+  }
+  for (int q = 0; q < queries; ++q) {
+    float* row = out + q * stride;
+    for (std::ptrdiff_t w = 0; w < words; ++w) row[w] = std::sqrt(row[w]);
   }
 }
 

@@ -6,6 +6,7 @@
 
 namespace wordferry {
 
+constexpr int kFloatLanes = 16;  // vectors of words are padded to a multiple of it with 0
 constexpr int kRowLanes = 8;  // doubles a lane block; rows of costs are padded to a multiple of it with infinity
 
 inline int padded(int n) { return (n + kRowLanes - 1) / kRowLanes * kRowLanes; }

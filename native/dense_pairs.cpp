@@ -8,6 +8,10 @@ namespace wordferry {
 
 namespace {
 
+constexpr std::int64_t many_others = 64;            // from here on a table of the query's costs pays
+constexpr std::int64_t table_cells = 8 << 20;       // but not a larger one than this
+constexpr std::int64_t words_a_block = 256;
+
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 Mass total_of(const Bags& bags, std::int64_t row) {
@@ -22,11 +26,24 @@ bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int
 
 class DensePairs : public Pairs {
  public:
-  DensePairs(const Bags& x, const Bags& y, const DenseCosts& costs) : rest_(x, y, false), costs_(costs) {}
+  DensePairs(const Bags& x, const Bags& y, const DenseCosts& costs) : x_(x), rest_(x, y, false), costs_(costs) {}
 
-  void begin(std::int64_t query) override {
+  void begin(std::int64_t query, std::int64_t expected) override {
+    if (query == query_) return;
     query_ = query;
     ready_ = -1;
+    const std::int64_t first = x_.indptr[query], count = x_.indptr[query + 1] - first;
+    stride_ = static_cast<int>(count);
+    table_.clear();
+    if (expected < many_others || count * costs_.words > table_cells) return;
+    table_.resize(static_cast<std::size_t>(count * costs_.words));
+    for (std::int64_t low = 0; low < costs_.words; low += words_a_block) {
+      const std::int64_t high = std::min(costs_.words, low + words_a_block);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float* from = costs_.costs + costs_.words * costs_.row_of[x_.indices[first + i]];
+        for (std::int64_t word = low; word < high; ++word) table_[static_cast<std::size_t>(word * count + i)] = from[word];
+      }
+    }
   }
 
   double bound(std::int64_t other) override {
@@ -52,6 +69,16 @@ class DensePairs : public Pairs {
     solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys);
     std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
     std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
+    if (table_.empty()) {
+      gather_rows(left, xs, ys);
+    } else {
+      gather_table(left, xs, ys);
+    }
+    return true;
+  }
+
+  // From the rows of distances of the query's words: few reads, but each from another place.
+  void gather_rows(const Left& left, int xs, int ys) {
     const std::int32_t* targets = left.y_words.data();
     for (int i = 0; i < xs; ++i) {
       const float* from = costs_.costs + costs_.words * costs_.row_of[left.x_words[at(i)]];
@@ -62,13 +89,29 @@ class DensePairs : public Pairs {
         for (int j = 0; j < ys; ++j) to[j] = from[targets[j]];
       }
     }
-    return true;
   }
 
+  // From the table in which the distances of one word to all of the query's lie together.
+  void gather_table(const Left& left, int xs, int ys) {
+    const std::int32_t* places = left.x_places.data();
+    for (int j = 0; j < ys; ++j) {
+      const float* from = table_.data() + static_cast<std::ptrdiff_t>(left.y_words[at(j)]) * stride_;
+      if (left.swap) {
+        double* to = solver_.cost_row(j);
+        for (int i = 0; i < xs; ++i) to[i] = from[places[i]];
+      } else {
+        for (int i = 0; i < xs; ++i) solver_.cost_row(i)[j] = from[places[i]];
+      }
+    }
+  }
+
+  Bags x_;
   Rest rest_;
   DenseCosts costs_;
   Solver solver_;
-  std::int64_t query_ = 0, ready_ = -1;
+  std::vector<float> table_;
+  int stride_ = 0;
+  std::int64_t query_ = -1, ready_ = -1;
 };
 
 }  // namespace
@@ -82,11 +125,13 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   Left& left = left_;
   left.total = static_cast<double>(x_total) * static_cast<double>(x_scale);
   left.x_words.clear();
+  left.x_places.clear();
   left.y_words.clear();
   left.x_mass.clear();
   left.y_mass.clear();
-  const auto keep_x = [&](std::int32_t word, Mass mass) {
-    left.x_words.push_back(word);
+  const auto keep_x = [&](std::int64_t entry, Mass mass) {
+    left.x_words.push_back(x_.indices[entry]);
+    left.x_places.push_back(static_cast<std::int32_t>(entry - xb));
     left.x_mass.push_back(mass);
   };
   const auto keep_y = [&](std::int32_t word, Mass mass) {
@@ -96,14 +141,14 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   std::int64_t i = xb, j = yb;
   while (i < xe || j < ye) {
     if (j == ye || (i < xe && x_.indices[i] < y_.indices[j])) {
-      keep_x(x_.indices[i], x_.data[i] * x_scale);
+      keep_x(i, x_.data[i] * x_scale);
       ++i;
     } else if (i == xe || y_.indices[j] < x_.indices[i]) {
       keep_y(y_.indices[j], y_.data[j] * y_scale);
       ++j;
     } else {
       const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = keep_ ? 0 : std::min(a, b);
-      if (a > shared) keep_x(x_.indices[i], a - shared);
+      if (a > shared) keep_x(i, a - shared);
       if (b > shared) keep_y(y_.indices[j], b - shared);
       ++i;
       ++j;

@@ -35,11 +35,11 @@ struct Unsolved {
   std::int64_t x, y;
 };
 
-// Values for one query at a time: begin(row of x), then any of the others for rows of y.
+// Values for one query at a time: begin(row of x, how many rows of y will be asked for), then any of the others.
 class Pairs {
  public:
   virtual ~Pairs() = default;
-  virtual void begin(std::int64_t query) = 0;
+  virtual void begin(std::int64_t query, std::int64_t expected) = 0;
   // The optimum, as a share of the mass: the distance.
   virtual double solve(std::int64_t other, const Stopped& stopped) = 0;
   // A lower bound, cheaper than solve(); a solve() of the same row right after it reuses its work.
@@ -59,6 +59,7 @@ std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts&
 // What is left of two bags without their common mass (or all of both), in whole masses of equal sum.
 struct Left {
   std::vector<std::int32_t> x_words, y_words;
+  std::vector<std::int32_t> x_places;  // of x_words among the words of the query
   std::vector<Mass> x_mass, y_mass;
   double total = 1;   // all mass, common included
   bool swap = false;  // y is the side of the sources

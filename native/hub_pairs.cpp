@@ -25,7 +25,7 @@ class HubPairs : public Pairs {
   }
 
   // Lists for each word the query's words that are related to it.
-  void begin(std::int64_t query) override {
+  void begin(std::int64_t query, std::int64_t) override {
     for (const std::int32_t word : touched_) first_[at(word)] = -1;
     touched_.clear();
     entries_.clear();

@@ -1,6 +1,7 @@
 #include "pairs.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "cpu.hpp"
@@ -99,13 +100,16 @@ WF_CLONES
 float fold_row(const Lanes* row, const Lanes* penalty, Lanes* best, std::int64_t vectors, bool serves) {
   Lanes least;
   fill_lanes(least, far_away);
-  for (std::int64_t v = 0; v < vectors; ++v) {
-    if (serves) keep_lower(best[v], row[v]);
-    keep_lower(least, row[v] + penalty[v]);
+  if (serves) {
+    for (std::int64_t v = 0; v < vectors; ++v) keep_lower(best[v], row[v]);
   }
-  float result = least[0];
-  for (std::size_t lane = 1; lane < lane_count; ++lane) result = std::min(result, least[lane]);
-  return result;
+  for (std::int64_t v = 0; v < vectors; ++v) keep_lower(least, row[v] + penalty[v]);
+  float values[lane_count];
+  std::memcpy(values, &least, sizeof values);
+  for (std::size_t half = lane_count / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) values[i] = values[i + half] < values[i] ? values[i + half] : values[i];
+  }
+  return values[0];
 }
 
 class DenseRow {

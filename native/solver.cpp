@@ -20,6 +20,7 @@ constexpr double enter_tolerance = 0x1p-46;  // of the largest cost: smaller gai
 constexpr std::int64_t pivots_between_polls = 4096;
 constexpr std::int64_t pivots_a_node = 200;
 constexpr std::int64_t few_pivots = 32;
+constexpr int large_side = 16;  // from here on a careful start pays
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -63,36 +64,69 @@ bool Solver::scan_costs() {
   return range.finite;
 }
 
-// On costs reduced by the least of each column: every source first gets what it can of its cheapest sink, then each
-// in turn fills the cheapest sinks that have room.
+// A forest of positive flows: sources are served in rounds, in each round those first that would lose most by missing
+// their best sink with room. Best means least cost minus the sink's price: the least cost of its column, which in
+// larger problems is adjusted by demand first.
 void Solver::start() {
   left_.assign(supply_.begin(), supply_.end());
   right_.assign(demand_.begin(), demand_.end());
-  least_.assign(at(width_), infinity);
-  for (int i = 0; i < m_; ++i) lower_columns(least_.data(), row(i), 0.0, n_);
-  std::fill(least_.begin() + n_, least_.end(), 0.0);
-  open_.assign(least_.begin(), least_.end());  // -infinity for sinks without room
+  open_.assign(at(width_), infinity);  // prices; -infinity for sinks without room
+  for (int i = 0; i < m_; ++i) lower_columns(open_.data(), row(i), 0.0, n_);
+  std::fill(open_.begin() + n_, open_.end(), 0.0);
   tree_.reset(m_, n_);
-  const auto fill = [&](int i, int j) {
-    const Mass mass = std::min(left_[at(i)], right_[at(j)]);
-    if (mass == 0) return;
-    left_[at(i)] -= mass;
-    right_[at(j)] -= mass;
-    if (right_[at(j)] == 0) open_[at(j)] = -infinity;
-    tree_.add_arc(i, j, mass);
-  };
-  for (int i = 0; i < m_; ++i) fill(i, row_least(row(i), least_.data(), width_).index);
-  for (int i = 0; i < m_; ++i) {
-    while (left_[at(i)] > 0) fill(i, row_least(row(i), open_.data(), width_).index);
+  const bool large = m_ >= large_side && n_ >= large_side;
+  if (large) soft_prices_.adjust({m_, n_, width_, costs_.data(), supply_.data(), demand_.data()}, open_.data());
+  if (large) {
+    while (serve_by_regret()) {
+    }
+  } else {
+    serve_in_turn();
   }
   if (tree_.arcs() < m_ + n_ - 1) join_components();
   tree_.grow(m_);
 }
 
+void Solver::serve(int i, int j) {
+  const Mass mass = std::min(left_[at(i)], right_[at(j)]);
+  if (mass == 0) return;
+  left_[at(i)] -= mass;
+  right_[at(j)] -= mass;
+  if (right_[at(j)] == 0) open_[at(j)] = -infinity;
+  tree_.add_arc(i, j, mass);
+}
+
+// Every source first gets what it can of its best sink, then each in turn fills the best sinks with room.
+void Solver::serve_in_turn() {
+  least_.assign(open_.begin(), open_.end());
+  for (int i = 0; i < m_; ++i) serve(i, row_least(row(i), least_.data(), width_).index);
+  for (int i = 0; i < m_; ++i) {
+    while (left_[at(i)] > 0) serve(i, row_least(row(i), open_.data(), width_).index);
+  }
+}
+
+// One round; false when no source has mass left.
+bool Solver::serve_by_regret() {
+  wishes_.clear();
+  for (int i = 0; i < m_; ++i) {
+    if (left_[at(i)] == 0) continue;
+    const Least best = row_least(row(i), open_.data(), width_);
+    const double price = open_[at(best.index)];
+    open_[at(best.index)] = -infinity;
+    const double regret = row_minimum(row(i), open_.data(), width_) - best.value;
+    open_[at(best.index)] = price;
+    wishes_.push_back({regret, i, best.index});
+  }
+  std::sort(wishes_.begin(), wishes_.end(), [](const Wish& a, const Wish& b) {
+    return a.regret != b.regret ? a.regret > b.regret : a.source < b.source;
+  });
+  for (const Wish& wish : wishes_) serve(wish.source, wish.sink);
+  return !wishes_.empty();
+}
+
 // The forest of positive flows becomes one tree: every further component hangs by a source, on an arc without flow
 // that goes up to the cheapest sink already in the tree, so the tree is strongly feasible.
 void Solver::join_components() {
-  std::fill(least_.begin(), least_.end(), -infinity);  // 0 for sinks in the tree
+  least_.assign(at(width_), -infinity);  // 0 for sinks in the tree
   reached_.assign(at(m_ + n_), 0);
   found_.clear();
   std::size_t seen = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pivoting.hpp"
+#include "soft_prices.hpp"
 #include "tree.hpp"
 
 namespace wordferry {
@@ -57,6 +58,9 @@ class Solver {
   const double* row(int i) const { return costs_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
   bool scan_costs();
   void start();
+  void serve(int i, int j);
+  void serve_in_turn();
+  bool serve_by_regret();
   void join_components();
   Proof solve_single();
   bool improve(const Stopped& stopped);
@@ -72,6 +76,12 @@ class Solver {
   std::vector<double> least_, open_;
   Tree tree_;
   std::vector<Candidate> candidates_;
+  SoftPrices soft_prices_;
+  struct Wish {
+    double regret;
+    std::int32_t source, sink;
+  };
+  std::vector<Wish> wishes_;
   std::vector<char> reached_;
   std::vector<std::int32_t> found_;
   std::vector<Flow> plan_;

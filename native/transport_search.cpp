@@ -93,7 +93,7 @@ void search_one(Pairs& pairs, std::int64_t query, const Ranked& candidates, cons
   std::int64_t* counts = found.counts + 4 * query;
   Nearest nearest(candidates.k);
   double unproved = infinity;  // the least bound among rows left unsolved
-  pairs.begin(query);
+  pairs.begin(query, 0);
   for (Queue queue(candidates, query); !queue.empty(); queue.pop()) {
     const Hit next = queue.first();
     const double first_bound = next.value - candidates.slack;
@@ -139,7 +139,7 @@ void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others,
     const std::int64_t last = std::min(others, first + others_a_block);
     const std::int64_t begin = symmetric ? std::max(first, query + offset) : first;
     if (begin >= last) return;
-    pairs.begin(query);
+    pairs.begin(query, others);
     for (std::int64_t other = begin; other < last; ++other) {
       if (watch.stopped()) throw Interrupted();
       out[query * others + other] = static_cast<float>(pairs.solve(other, watch.asked()));

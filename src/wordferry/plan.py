@@ -15,10 +15,13 @@ ALGORITHMS = ("auto", "standard", "linear")
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
 _PASS = 1.6  # one word against sixteen documents of a panel
 _LINK = 2.0  # one related word entered into a panel
-_SCAN = 3.0  # one word of the collection against one query
-_WALK = 1.0  # one related word looked up in the other document
-_FLOP = 0.015  # one multiply-add of a matrix product
-_MINIMUM = 0.08  # one distance compared with the least so far
+_EDGE = 1.5  # one edge of the graph made ready for panels
+_SCAN = 8.0  # one word of the collection against one query
+_WALK = 2.3  # one related word looked up in the other document
+_FLOP = 0.03  # one multiply-add of a matrix product
+_GATHER = 5.0  # one number of a vector made ready for products
+_MINIMUM = 0.17  # one distance compared with the least so far, for many documents
+_FOLD = 0.5  # the same for one pair
 _PAIR = 60.0  # a pair's fixed cost in the standard algorithms
 _METHODS = {
     "panels": "sixteen documents at a time against all others",
@@ -106,13 +109,14 @@ def _dimensions(problem: Problem) -> int:
 def _related_costs(problem: Problem) -> dict[str, float]:
     rows, columns = problem.shape
     graph = problem.graph
-    degree = graph.nnz / max(graph.shape[0], 1) if graph is not None else 0.0
+    edges = graph.nnz if graph is not None else 0
+    degree = edges / max(graph.shape[0], 1) if graph is not None else 0.0
     few, many = min(rows, columns), max(problem.x.nnz, problem.y.nnz)
     sides = 1 if problem.symmetric or problem.side != "both" else 2
     passes = problem.y.nnz * np.ceil(rows / 16) + problem.x.nnz * np.ceil(columns / 16)
     entered = (problem.x.nnz + problem.y.nnz) * degree
     costs = {
-        "panels": (passes * _PASS + entered * _LINK) * sides / 2,
+        "panels": (passes * _PASS + entered * _LINK) * sides / 2 + sides * edges * _EDGE,
         "scan": few * many * _SCAN,
         "lists": rows * columns * (_PAIR + _words(problem) / 2 * degree * _WALK),
     }
@@ -130,7 +134,7 @@ def _dense_costs(problem: Problem) -> dict[str, float]:
     other = n_y if rows <= columns else n_x
     words = _words(problem) / 2
     costs = {
-        "blocks": sides * (n_x * n_y * d * _FLOP + (minima + passes) / 2),
-        "rows": few * other * d * _FLOP + rows * columns * (_PAIR + words * words * _MINIMUM),
+        "blocks": sides * (n_x * n_y * d * _FLOP + (minima + passes) / 2 + (n_x + n_y) * d * _GATHER),
+        "rows": other * d * (few * _FLOP + _GATHER) + rows * columns * (_PAIR + words * words * _FOLD),
     }
     return {method: 1e-9 * float(cost) for method, cost in costs.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -163,19 +164,13 @@ def run_tiles(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, p
             while queue.serve_one():
                 progress(queue.finished, len(jobs))
             return float(queue.results.sum())
-        workers = [threading.Thread(target=queue.serve, daemon=True) for _ in range(min(threads, len(jobs)))]
         try:
-            for worker in workers:
-                worker.start()
-            for worker in workers:
-                while worker.is_alive():
-                    worker.join(0.05)
-                    progress(queue.finished, len(jobs))
+            for _ in range(min(threads, len(jobs))):
+                threading.Thread(target=queue.serve).start()
+            while not queue.over.wait(0.05):
+                progress(queue.finished, len(jobs))
         finally:
-            queue.stop = True
-            for worker in workers:
-                if worker.ident is not None:
-                    worker.join()
+            queue.close()
     if queue.failure is not None:
         raise queue.failure
     progress(len(jobs), len(jobs))
@@ -189,10 +184,15 @@ class _Queue(Generic[Job]):
         self.jobs, self.work = jobs, work
         self.results = np.zeros(len(jobs), np.float64)
         self.finished = 0
-        self.stop = False
         self.failure: BaseException | None = None
+        self.over = threading.Event()
+        """Set when all jobs are done or one has failed."""
+        self._serving = 0
+        self._closed = False
         self._next = iter(range(len(jobs)))
         self._lock = threading.Lock()
+        if not jobs:
+            self.over.set()
 
     def serve_one(self) -> bool:
         """Do the next job; False when there is none."""
@@ -203,13 +203,33 @@ class _Queue(Generic[Job]):
         self.results[k] = self.work(self.jobs[k])
         with self._lock:
             self.finished += 1
+            if self.finished == len(self.jobs):
+                self.over.set()
         return True
 
     def serve(self) -> None:
-        """Do jobs until none is left, one fails, or the queue is stopped."""
+        """Do jobs until none is left, one fails, or the queue is closed."""
+        with self._lock:
+            if self._closed:
+                return
+            self._serving += 1
         try:
-            while not self.stop and self.serve_one():
+            while not self._closed and self.serve_one():
                 pass
         except BaseException as error:
             self.failure = error
-            self.stop = True
+            self._closed = True
+            self.over.set()
+        finally:
+            with self._lock:
+                self._serving -= 1
+
+    def close(self) -> None:
+        """Let no job begin any more, and wait for those that run.
+
+        Thread.join would not do: interrupted once by Ctrl-C, it takes a running thread for ended (Python 3.11).
+        """
+        with self._lock:
+            self._closed = True
+        while self._serving:
+            time.sleep(0.001)

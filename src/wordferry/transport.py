@@ -176,7 +176,7 @@ def blocks(problem: Problem, rows: int = _ROWS_A_CALL) -> Iterator[Block]:
             yield Block(start, stop, documents)
         return
     assert problem.vectors is not None
-    vectors = np.ascontiguousarray(problem.vectors)
+    vectors = kernels.padded(problem.vectors)
     for start, stop in _query_ranges(x, len(vectors), rows):
         part = x.rows(start, stop)
         words = np.unique(part.indices)

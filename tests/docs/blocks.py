@@ -19,7 +19,7 @@ from pathlib import Path
 import wordferry
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
 
 PACKAGE = Path(wordferry.__file__).resolve().parents[1]
 
@@ -127,12 +127,11 @@ def _run_console(block: Block, folder: Path, where: str) -> None:
 
 
 def _shim(folder: Path) -> Path:
-    """A folder with a command ``wordferry`` that runs this Python's package, whether installed or not."""
+    """A folder with commands ``wordferry`` and ``python`` that use the package under test, installed or not."""
     place = folder / ".bin"
     place.mkdir(exist_ok=True)
-    script = place / "wordferry"
-    script.write_text(f'#!/bin/sh\nPYTHONPATH="{PACKAGE}" exec "{sys.executable}" -m wordferry "$@"\n')
-    script.chmod(0o755)
-    (place / "python").unlink(missing_ok=True)
-    (place / "python").symlink_to(sys.executable)
+    for name, arguments in (("wordferry", "-m wordferry "), ("python", "")):
+        script = place / name
+        script.write_text(f'#!/bin/sh\nPYTHONPATH="{PACKAGE}" exec "{sys.executable}" {arguments}"$@"\n')
+        script.chmod(0o755)
     return place

@@ -31,6 +31,18 @@ def test_blocks_are_marked(name: str) -> None:
         )
 
 
+def test_every_distance_is_explained() -> None:
+    """A page of its own, or a line in the page of the baselines; and a line in the table that helps to choose."""
+    from wordferry import DISTANCES
+
+    explained = {page.stem for page in PAGES if page.parent.name == "explanation"}
+    folder = ROOT / "docs/explanation"
+    baselines = (folder / "baselines.md").read_text(encoding="utf-8")
+    choice = (folder / "index.md").read_text(encoding="utf-8")
+    assert [name for name in DISTANCES if name not in explained and f"`{name}`" not in baselines] == []
+    assert [name for name in DISTANCES if f"`{name}`" not in choice] == []
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     import wordferry
 

@@ -93,6 +93,14 @@ def test_a_flipped_bit_in_any_file_is_found(place: Path, pattern: str) -> None:
         index.verify()
 
 
+def test_a_flipped_bit_in_the_vectors_is_found_when_no_graph_is_needed(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "index", embeddings=embeddings(), distance="wmd") as index:
+        index.add(documents(5))
+    flip(tmp_path / "index" / "embeddings" / "vectors.npy", -2)
+    with pytest.raises(FormatError, match=r"vectors\.npy is damaged"):
+        Index.open(tmp_path / "index")
+
+
 @pytest.mark.parametrize("pattern", ["segments/*/*", "graph/*/*", "embeddings/*", "catalogue.sqlite"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
 def test_truncated_files(place: Path, pattern: str, share: float) -> None:
@@ -113,7 +121,7 @@ def test_flipped_bits_in_the_catalogue(place: Path) -> None:
     whole = file.read_bytes()
     wanted = attempt(place, search_and_verify)
     found = harmless = 0
-    for position in range(0, len(whole), 61):
+    for position in range(0, len(whole), 37):
         if whole[position] == 0:
             continue
         flip(file, position, position % 8)

@@ -38,7 +38,7 @@ def test_an_error_in_progress_stops_the_build():
 SCRIPT = """
 import numpy as np
 from wordferry import Embeddings, RelatedWords
-embeddings = Embeddings([str(i) for i in range(60_000)], np.random.default_rng(0).standard_normal((60_000, 300)))
+embeddings = Embeddings([str(i) for i in range(50_000)], np.random.default_rng(0).standard_normal((50_000, 200)))
 print("ready", flush=True)
 try:
     RelatedWords.build(embeddings, 16, {method!r}, probes=50, threads={threads})
@@ -47,12 +47,19 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize(("method", "threads"), [("exact", 1), ("exact", 2), ("clusters", 2)])
-def test_interrupt(method, threads):
+@pytest.mark.parametrize(
+    ("method", "threads", "delay"),
+    [("exact", 1, 0.5), ("exact", 2, 0.2), ("exact", 2, 0.5), ("clusters", 2, 0.2), ("clusters", 2, 0.6)],
+)
+def test_interrupt(method, threads, delay):
+    """Ctrl-C ends the build as an exception, and the process then ends well: no thread is left in native code."""
     script = textwrap.dedent(SCRIPT).format(method=method, threads=threads)
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
+    time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    output, errors = process.communicate(timeout=60)
+    assert (output, errors, process.returncode) == ("interrupted\n", "", 0)

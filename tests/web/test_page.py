@@ -205,6 +205,36 @@ def test_messages(browser: Any, address: str) -> None:
     visit.end()
 
 
+def test_token_is_asked_for(browser: Any, built_index: Path) -> None:
+    with serving(built_index, "--quiet", WORDFERRY_TOKEN="secret") as (where, _):
+        visit = Visit(browser, where)
+        visit.page.goto(where)
+        visit.page.wait_for_selector("#token[open]")
+        visit.page.fill("#token-value", "secret")
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_selector("#distance option", state="attached")
+        visit.page.fill("#query", QUERY)
+        visit.page.wait_for_selector("#hits .hit")
+        visit.errors = [text for text in visit.errors if "401" not in text]  # the browser's own note of the refusal
+        visit.end()
+
+
+def test_theme_can_be_switched_and_is_kept(browser: Any, address: str) -> None:
+    visit = Visit(browser, address, color_scheme="light")
+    page = visit.open()
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.click("#theme")
+    dark = page.evaluate(background)
+    assert dark != light
+    page.reload()
+    page.wait_for_selector("#distance option", state="attached")
+    assert page.evaluate(background) == dark
+    page.click("#theme")
+    assert page.evaluate(background) == light
+    visit.end()
+
+
 SEEN = {
     "page-desktop": (1280, 900, "light", {"q": PLANET, "id": "space-07", "distance": "wmd"}),
     "page-phone": (390, 844, "light", {"q": PLANET, "id": "space-07", "distance": "rel-rwmd"}),

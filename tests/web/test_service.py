@@ -134,7 +134,8 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": ["x" * 100_001]}, 400, "100000"),
     ("/api/search", {"texts": [QUERY], "distance": "nearness"}, 400, "rel-rwmd"),
     ("/api/search", {"texts": [QUERY], "hallo": 1}, 400, "hallo"),
-    ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "no known word"),
+    ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "The text has no known word"),
+    ("/api/search", {"texts": [QUERY, "xyzzyq"]}, 422, "texts.1: The text has no known word"),
     ("/api/search", {"texts": [QUERY], "filter": {"year": {"about": 3}}}, 422, "unknown operator"),
     ("/api/search", [], 400, "body: "),
     ("/api/search", None, 415, "application/json"),
@@ -291,6 +292,32 @@ def test_bad_documents(own_index: Path, document: Any, status: int) -> None:
     with open_client(own_index, writer_token="writer") as client:
         post(client, "/api/documents", {"documents": [document]}, status, headers=WRITER)
         assert client.get("/api/stats").json()["documents"] == 253
+
+
+def test_empty_index(tmp_path: Path) -> None:
+    """Everything answers before the first document is there, and finds it once it is."""
+    wordferry.Index.create(tmp_path / "empty").close()
+    with open_client(tmp_path / "empty", writer_token="writer") as client:
+        assert client.get("/api/stats").json()["documents"] == 0
+        assert client.get("/api/documents").json() == {"documents": [], "next": None}
+        assert post(client, "/api/search", {"texts": [QUERY]})["results"][0]["hits"] == []
+        assert client.get("/api/related", params={"word": "software"}).status_code == 404
+        assert post(client, "/api/explain", {"a": {"text": QUERY}, "b": {"text": "old code"}})["value"] > 0
+        post(client, "/api/documents", {"documents": [{"id": "one", "text": QUERY}]}, 201, headers=WRITER)
+        hits = post(client, "/api/search", {"texts": [QUERY]})["results"][0]["hits"]
+        assert [(hit["id"], hit["distance"]) for hit in hits] == [("one", 0.0)]
+
+
+def test_documents_given_as_tokens(tmp_path: Path) -> None:
+    """Tokens are compared as they are, and shown with spaces between."""
+    with wordferry.Index.create(tmp_path / "tokens") as index:
+        index.add([{"id": "t", "tokens": ["software", "the", "repair", "of"]}])
+    with open_client(tmp_path / "tokens") as client:
+        assert client.get("/api/documents/t").json()["text"] == "software the repair of"
+        answer = post(client, "/api/explain", {"a": {"text": "software repair"}, "b": {"id": "t"}, "distance": "wmd"})
+        assert set(answer["b"]["masses"]) == {"software", "the", "repair", "of"}
+        assert "".join(segment["text"] for segment in answer["b"]["segments"]) == "software the repair of"
+        assert sum(flow["cost"] for flow in answer["flows"]) == pytest.approx(answer["value"])
 
 
 def test_time_limit(built_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:

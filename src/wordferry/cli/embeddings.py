@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, emit, examples, note, progress_bar
+from wordferry.cli.common import JSON_OPTION, emit_json, examples, note, progress_bar, wants_json
 
 commands = typer.Typer(no_args_is_help=True, help="Convert word vectors and look into files of them.")
 
@@ -58,7 +58,7 @@ def convert(
         )
     embeddings.save(target, overwrite=overwrite)
     note(f"wrote {len(embeddings)} words of {embeddings.dimensions} dimensions to {target}")
-    emit([describe(target)], as_json)
+    _show(describe(target), as_json)
 
 
 @commands.command(epilog=examples("wordferry embeddings info glove --verify"))
@@ -73,4 +73,13 @@ def info(
 
     if verify:
         verify_folder(path)
-    emit([describe(path)], as_json)
+    _show(describe(path), as_json)
+
+
+def _show(facts: dict[str, Any], as_json: bool | None) -> None:
+    """One JSON object, or a line a fact."""
+    if wants_json(as_json):
+        emit_json([facts])
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name:<12} {', '.join(value) if isinstance(value, list) else value}")

@@ -193,8 +193,8 @@ def _add(index: Index, documents: str | None, fields: dict[str, Any], *, upsert:
     if documents is None:
         return 0
     source = _Source(documents, fields)
-    with progress_bar("adding documents") as progress:
-        ids = (index.upsert if upsert else index.add)(source, progress=progress)
+    with progress_bar("adding documents, relating words") as progress:
+        ids = (index.upsert if upsert else index.add)(source, progress=progress, graph_progress=progress)
     return len(ids)
 
 

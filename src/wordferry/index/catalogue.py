@@ -39,13 +39,16 @@ CREATE TABLE words(number INTEGER PRIMARY KEY, id INTEGER NOT NULL, word TEXT NO
 DOCUMENT_COLUMNS = "number, id, text, tokenized, label, metadata, tokens, known, checksum"
 
 
+_KINDS = {str: b"s", bytes: b"b", int: b"i", type(None): b"n", float: b"f"}
+
+
 def checksum(*values: Any) -> int:
-    """CRC-32 of a row: the fields as text, each ended by a byte that no text holds."""
-    total = 0
+    """CRC-32 of a row: of each field a letter for its type, the field as text, and a byte that no text holds."""
+    parts: list[bytes] = []
     for value in values:
         data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-        total = zlib.crc32(b"\xff", zlib.crc32(data, total))
-    return total
+        parts += (_KINDS[type(value)], data, b"\xff")
+    return zlib.crc32(b"".join(parts))
 
 
 def translate(error: sqlite3.Error, file: Path) -> WordferryError:
@@ -151,6 +154,8 @@ class Catalogue:
             sound = True
         except sqlite3.Error as error:
             raise self._explain(error) from error
+        except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
+            raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
         finally:
             if connection is not None:
                 self._hand_back(connection, sound)

@@ -16,6 +16,8 @@ from wordferry.text import Tokenizer, WordTokenizer, default_tokenizer
 Keep = Literal["copy", "path"]
 KEEP = ("copy", "path")
 COPY = "embeddings"
+CHECKED_BYTES = 1 << 30
+"""Vectors of up to this size are compared with their checksum whenever an index is opened."""
 
 
 @dataclass(frozen=True)
@@ -91,32 +93,47 @@ def read_embeddings(given: Any) -> Embeddings:
 
 
 def open_embeddings(folder: Path, config: Config) -> Embeddings:
-    """The embeddings of an index, memory-mapped, with their words compared with the fingerprint."""
+    """The embeddings of an index, memory-mapped, held to what the catalogue says of them."""
     if config.keep == "copy":
-        check_manifest(folder / COPY, str(config.manifest))
-        embeddings = Embeddings.load(folder / COPY)
-        if embeddings.vocabulary.fingerprint != config.vocabulary:
-            raise FormatError(f"{folder / COPY / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
-    else:
-        place = Path(str(config.path))
-        try:
-            embeddings = _load(place, config.normalized)
-        except (WordferryError, OSError) as error:
-            raise FormatError(
-                f"The word vectors of {folder} are not in the index but at {place}, and cannot be read: {error} "
-                "Bring them back, or open the index with embeddings=<their new path>."
-            ) from error
-    check_fingerprint(embeddings, config)
+        return _open_copy(folder / COPY, config)
+    place = Path(str(config.path))
+    try:
+        embeddings = _load(place, config.normalized)
+    except (WordferryError, OSError) as error:
+        raise FormatError(
+            f"The word vectors of {folder} are not in the index but at {place}, and cannot be read: {error} "
+            "Bring them back, or open the index with embeddings=<their new path>."
+        ) from error
+    check_fingerprint(embeddings, config, place)
     return embeddings
 
 
-def check_fingerprint(embeddings: Embeddings, config: Config) -> None:
-    """Refuse other words than those the index was made with (the vectors in use are checked with the graph)."""
-    if embeddings.vocabulary.fingerprint != config.vocabulary or embeddings.normalized != config.normalized:
-        raise VocabularyMismatch(
-            f"The words of these vectors are not those the index was made with (fingerprint {config.fingerprint}). "
-            "Open it with the same embeddings."
-        )
+def _open_copy(place: Path, config: Config) -> Embeddings:
+    """The copy in the index; the bytes of a very large one are compared by ``verify`` only."""
+    check_manifest(place, str(config.manifest))
+    size = sum(file.stat().st_size for file in place.iterdir())
+    embeddings = Embeddings.load(place, verify=size <= CHECKED_BYTES)
+    if embeddings.vocabulary.fingerprint != config.vocabulary:
+        raise FormatError(f"{place / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
+    return embeddings
+
+
+def check_fingerprint(embeddings: Embeddings, config: Config, place: Path | None = None) -> None:
+    """Refuse other words or vectors than those the index was made with."""
+    words = embeddings.vocabulary.fingerprint == config.vocabulary and embeddings.normalized == config.normalized
+    if words and _fingerprint(embeddings, place) == config.fingerprint:
+        return
+    raise VocabularyMismatch(
+        f"The index was made with other {'vectors' if words else 'words'} than these embeddings hold (fingerprint "
+        f"{config.fingerprint}). Open it with the same embeddings."
+    )
+
+
+def _fingerprint(embeddings: Embeddings, place: Path | None) -> str:
+    """The fingerprint; that of a folder stands in its manifest, where ``verify`` compares it with the bytes."""
+    if place is not None and (place / storage.MANIFEST).is_file():
+        return str(storage.read_manifest(place)["config"].get("fingerprint"))
+    return embeddings.fingerprint
 
 
 def _load(place: Path, normalized: bool = True) -> Embeddings:

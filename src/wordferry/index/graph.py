@@ -19,7 +19,7 @@ from wordferry.embeddings import Embeddings
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.segments import MissingFolder, check_manifest, with_remedy, write_folder
 from wordferry.related import RelatedWords
-from wordferry.runtime import logger
+from wordferry.runtime import Progress, logger
 
 FOLDER = "graph"
 _KEPT = 4
@@ -38,25 +38,27 @@ class Graphs:
         self._mutex = Lock()
         self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
 
-    def get(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
+    def get(
+        self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None = None
+    ) -> RelatedWords:
         """The related words of exactly these words (rows of the embeddings, in the index's order)."""
         with self._mutex:
             key = (epoch, len(words))
             found = self._known.get(key)
             if found is None:
-                found = self._known[key] = self._make(words, epoch, stored)
+                found = self._known[key] = self._make(words, epoch, stored, progress)
                 while len(self._known) > _KEPT:
                     self._known.popitem(last=False)
             self._known.move_to_end(key)
             return found
 
-    def _make(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
+    def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
         start = self._nearest_start(words, epoch, stored)
         if start is None:
-            return RelatedWords.build(self._embeddings.restrict(words), self._r)
+            return RelatedWords.build(self._embeddings.restrict(words), self._r, progress=progress)
         if len(start.vocabulary) == len(words):
             return start
-        return start.extend(self._embeddings.restrict(words))
+        return start.extend(self._embeddings.restrict(words), progress=progress)
 
     def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
         """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""

@@ -239,20 +239,27 @@ class Index:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def add(self, documents: Iterable[Any], *, progress: Progress | None = None) -> list[str]:
+    def add(
+        self, documents: Iterable[Any], *, progress: Progress | None = None, graph_progress: Progress | None = None
+    ) -> list[str]:
         """Add documents, all or none; their ids, given or generated.
 
         A document is a text, a list of tokens, a :class:`~wordferry.documents.Record`, or a mapping with ``text`` (or
         ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are metadata too. An id
-        that exists is an error.
+        that exists is an error. ``progress`` is told of documents; ``graph_progress`` of the related words, which are
+        extended when many new words have come.
         """
-        return self._store(documents, replace=False, progress=progress)
+        return self._store(documents, False, progress, graph_progress)
 
-    def upsert(self, documents: Iterable[Any], *, progress: Progress | None = None) -> list[str]:
+    def upsert(
+        self, documents: Iterable[Any], *, progress: Progress | None = None, graph_progress: Progress | None = None
+    ) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document."""
-        return self._store(documents, replace=True, progress=progress)
+        return self._store(documents, True, progress, graph_progress)
 
-    def _store(self, documents: Iterable[Any], *, replace: bool, progress: Progress | None) -> list[str]:
+    def _store(
+        self, documents: Iterable[Any], replace: bool, progress: Progress | None, graph_progress: Progress | None
+    ) -> list[str]:
         total = len(documents) if isinstance(documents, Sized) else 0
         with self._writing() as writer:
             ids = writer.add(
@@ -260,7 +267,7 @@ class Index:
                 replace=replace,
                 report=lambda done: progress(done, max(total, done)) if progress is not None else None,
             )
-            self._keep_graph(least=1000)
+            self._keep_graph(least=1000, progress=graph_progress)
         return ids
 
     def delete(self, ids: Iterable[str] | str, *, missing_ok: bool = False) -> int:
@@ -297,7 +304,7 @@ class Index:
         remove_orphans(self.path / SEGMENTS, names)
         remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
 
-    def _keep_graph(self, least: int = 1) -> None:
+    def _keep_graph(self, least: int = 1, progress: Progress | None = None) -> None:
         """Put the related words on the disk when the stored ones lack at least so many words (or a tenth)."""
         if not find_distance(self.config.distance).needs_related:
             return
@@ -309,7 +316,7 @@ class Index:
         if behind == 0 or (least > 1 and behind < least and behind * 10 < state["words"]):
             return
         with self.view() as (_, snapshot):
-            related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)
+            related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph, progress)
         record = self._graphs.save(related, snapshot.epoch)
         with self._catalogue.writing() as connection:
             state = get_meta(connection, "state", self._catalogue.file)

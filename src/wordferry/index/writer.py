@@ -28,7 +28,7 @@ from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.segments import Bags, Segment, join
 from wordferry.index.snapshot import read_buffer, words_checksum
 
-CHUNK = 4096
+CHUNK = 1024
 State = dict[str, Any]
 Connection = sqlite3.Connection
 

@@ -10,6 +10,8 @@ import numpy as np
 from wordferry import _native
 from wordferry.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
 
+_LANES = 16
+
 
 class Kind(IntEnum):
     """What is computed for a pair of documents."""
@@ -56,10 +58,16 @@ def transport_many(
     return total, pivots, proof
 
 
+def padded(vectors: Float32Array) -> Float32Array:
+    """Vectors with zeros up to a multiple of the kernels' lanes, which changes no distance."""
+    missing = -vectors.shape[1] % _LANES
+    return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors)
+
+
 def word_distances(query: Float32Array, vectors: Float32Array, threads: int) -> Float32Array:
     """Euclidean distances of query vectors to all vectors; a value depends on its two vectors alone."""
     out = np.empty((len(query), len(vectors)), np.float32)
-    _native.word_distances(query, vectors, out, threads)
+    _native.word_distances(padded(query), padded(vectors), out, threads)
     return out
 
 

@@ -59,7 +59,7 @@ class Service:
         key = self.engine.lane(request.distance, request.filter)
         waiting = [self.batcher.submit(key, (text, request.k)) for text in request.texts]
         answers = await asyncio.gather(*waiting)
-        for answer in answers:
+        for number, answer in enumerate(answers):
             if isinstance(answer, Exception):
-                raise answer
+                raise answer if len(answers) == 1 else type(answer)(f"texts.{number}: {answer}")
         return [answer for answer in answers if isinstance(answer, dict)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from wordferry.errors import InputError
 
@@ -69,6 +70,7 @@ def _same(offered: str | None, right: str | None) -> bool:
     return hmac.compare_digest(offered.encode("utf-8", "surrogatepass"), right.encode())
 
 
+@lru_cache(256)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the address."""
     if host == "localhost":

@@ -1,0 +1,30 @@
+// Good prices to start from: a few rounds of Sinkhorn's scaling, in float32. They only steer the start of the network
+// simplex; nothing of the answer depends on their precision.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace wordferry {
+
+// What the rounds need of a problem: costs in rows of `width`, and masses.
+struct SoftProblem {
+  int m, n, width;
+  const double* costs;
+  const std::int64_t* supply;
+  const std::int64_t* demand;
+};
+
+class SoftPrices {
+ public:
+  // `price` holds the least cost of each column; what is added makes columns that are in demand dearer.
+  void adjust(const SoftProblem& problem, double* price);
+
+ private:
+  double typical_gap(const SoftProblem& problem, const double* price);
+
+  std::vector<float> kernel_, supply_, demand_, scaling_, sums_;
+  std::vector<double> least_;
+};
+
+}  // namespace wordferry
