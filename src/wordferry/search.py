@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -226,6 +227,15 @@ class Searcher:
 
     def __repr__(self) -> str:
         return f"Searcher({self.documents} documents, {len(self._frame.words)} words, {self.options.distance.name})"
+
+    def with_related(self, related: RelatedWords) -> Searcher:
+        """The same collection with other related words; its documents are not prepared again."""
+        other = copy(self)
+        columns = self._second.matrix.shape[1]
+        words = words_of(self._second.matrix)
+        other._frame = frame_for(self.options.distance, self.embeddings, related, words, columns, self.threads)
+        other.related = other._frame.related
+        return other
 
     def problem(self, X: Any, *, threads: int | None = None, progress: Progress | None = None) -> Problem:
         """The problem of some queries against the prepared collection."""

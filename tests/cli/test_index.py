@@ -152,3 +152,6 @@ def test_no_index(tmp_path: Path, capsys: Capture) -> None:
     code, _, err = run(capsys, "search", tmp_path, "w01")
     assert code == 2
     assert "is not a wordferry index" in err
+    code, _, err = run(capsys, "index", "info", tmp_path / "nowhere")
+    assert code == 1
+    assert "There is no index at" in err

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import wordferry
 from tests.index.collection import assert_equals_brute_force, documents, embeddings
 from tests.index.crash_worker import POOL, STEPS, follow
 from wordferry.index import Index
@@ -21,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def worker(*arguments: object) -> subprocess.Popen[str]:
-    environment = dict(os.environ, PYTHONPATH=f"{ROOT}:{ROOT / 'src'}", WORDFERRY_THREADS="1")
+    package = Path(wordferry.__file__).resolve().parents[1]  # the one under test, installed or not
+    environment = dict(os.environ, PYTHONPATH=f"{ROOT}:{package}", WORDFERRY_THREADS="1")
     command = [sys.executable, "-m", "tests.index.crash_worker", *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 

@@ -98,6 +98,22 @@ def test_segments_and_buffer_answer_as_one(make: Make, monkeypatch: pytest.Monke
     index.delete(["d2", "d9", "d33"])
     assert index.ids() == [d["id"] for d in docs if d["id"] not in {"d2", "d9", "d33"}]
     assert_equals_brute_force(index, QUERIES)
+    everything = index.search(QUERIES[0], k=40)
+    for topic in ("law", "food"):
+        hits = index.search(QUERIES[0], k=40, filter={"topic": topic})
+        assert hits == [hit for hit in everything if hit.metadata["topic"] == topic]
+    index.verify()
+
+
+def test_very_small_indexes(make: Make) -> None:
+    """One word, two words: every pair is related and c_max does not exist."""
+    index = make()
+    index.add([{"id": "a", "text": "w01"}])
+    assert index.search("w01", k=3)[0].distance == 0
+    assert_equals_brute_force(index, ["w01", "w02", "w01 w05"])
+    index.add([{"id": "b", "text": "w02 w02"}])
+    for distance in ("rel-rwmd", "rel-wmd", "wmd", "rwmd", "cosine"):
+        assert_equals_brute_force(index, ["w01", "w02", "w01 w05", "w07"], distance=distance)
     index.verify()
 
 
@@ -441,3 +457,21 @@ def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.Monk
 def _used(index: Index) -> wordferry.Embeddings:
     with index.view() as (_, snapshot):
         return index.embeddings.restrict(snapshot.words)
+
+
+@pytest.mark.parametrize("distance", ["rel-rwmd", "wmd"])
+def test_the_sample_collection(tmp_path: Path, distance: str) -> None:
+    """Real texts and vectors: the index equals pairwise with the related words of the documents."""
+    articles = wordferry.sample().articles
+    with Index.create(tmp_path / "index") as index:
+        index.add(articles[:100])
+        index.add(articles[100:])
+        queries = ["volunteers repair an old software library", str(articles[7].text)]
+        texts = [str(record.text) for record in articles]
+        X = wordferry.encode(texts)
+        related = wordferry.RelatedWords.build(index.embeddings.restrict(np.unique(X.indices).astype(np.int64)))
+        full = wordferry.pairwise(queries, texts, distance, embeddings=index.embeddings, related=related)
+        for row, hits in zip(full, index.search(queries, k=20, distance=distance), strict=True):
+            np.testing.assert_allclose([hit.distance for hit in hits], np.sort(row)[:20], atol=2e-5)
+            by_id = {record.id: value for record, value in zip(articles, row.tolist(), strict=True)}
+            np.testing.assert_allclose([by_id[hit.id] for hit in hits], [hit.distance for hit in hits], atol=2e-5)

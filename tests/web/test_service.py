@@ -126,6 +126,7 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": [QUERY], "k": 1001}, 400, "less than or equal to 1000"),
     ("/api/search", {"texts": [QUERY], "k": 0}, 400, "k: "),
     ("/api/search", {"texts": [QUERY], "k": "5"}, 400, "k: "),
+    ("/api/search", {"texts": [QUERY], "k": 5.5}, 400, "k: "),
     ("/api/search", {"texts": [QUERY], "k": True}, 400, "k: "),
     ("/api/search", {"texts": [""]}, 400, "texts.0: "),
     ("/api/search", {"texts": []}, 400, "texts: "),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,10 @@ from wordferry.runtime import Progress
 from wordferry.search import Searcher
 
 _KEPT = 6
+Rows = tuple[Any, ...]
+"""Which documents: "segments", "buffer" or "live", and which state of them."""
+Key = tuple[str, Rows, Any]
+"""The distance, the documents, and the words of the graph where one is needed."""
 
 
 class Engine:
@@ -30,7 +34,7 @@ class Engine:
         self._graphs = graphs
         self._overlap = overlap
         self._mutex = Lock()
-        self._searchers: OrderedDict[Hashable, Searcher] = OrderedDict()
+        self._searchers: OrderedDict[Key, Searcher] = OrderedDict()
 
     def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
         """The related words of the snapshot's words, where the distance needs them."""
@@ -96,31 +100,37 @@ class Engine:
             on_empty="keep",
         )
 
-    def _searcher(self, rows: Hashable, bags: Bags, snapshot: Snapshot, record: Distance) -> Searcher:
+    def _searcher(self, rows: Rows, bags: Bags, snapshot: Snapshot, record: Distance) -> Searcher:
         words = (snapshot.epoch, len(snapshot.words)) if record.needs_related else None
         key = (record.name, rows, words)
         with self._mutex:
             found = self._searchers.get(key)
             if found is None:
-                found = Searcher(
-                    matrix_of(bags, len(self._embeddings)),
-                    record,
-                    embeddings=self._embeddings,
-                    related=self.related(snapshot, record),
-                    overlap=self.overlap(record),
-                    on_empty="keep",
-                )
+                found = self._made(key, bags, snapshot, record)
                 self._forget_relatives(key)
                 self._searchers[key] = found
             self._searchers.move_to_end(key)
             return found
 
-    def _forget_relatives(self, key: tuple[str, Hashable, Hashable]) -> None:
+    def _made(self, key: Key, bags: Bags, snapshot: Snapshot, record: Distance) -> Searcher:
+        """A new searcher; one over the same documents and fewer words is taken over."""
+        related = self.related(snapshot, record)
+        same = next((s for known, s in self._searchers.items() if known[:2] == key[:2]), None)
+        if same is not None and related is not None:
+            return same.with_related(related)
+        return Searcher(
+            matrix_of(bags, len(self._embeddings)),
+            record,
+            embeddings=self._embeddings,
+            related=related,
+            overlap=self.overlap(record),
+            on_empty="keep",
+        )
+
+    def _forget_relatives(self, key: Key) -> None:
         """Make room: an earlier state of the same documents goes first."""
-        name, rows, _ = key
-        kind = rows[0] if isinstance(rows, tuple) else rows
         for known in list(self._searchers):
-            if isinstance(known, tuple) and known[0] == name and known[1][0] == kind:
+            if known[0] == key[0] and known[1][0] == key[1][0]:
                 del self._searchers[known]
         while len(self._searchers) >= _KEPT:
             self._searchers.popitem(last=False)

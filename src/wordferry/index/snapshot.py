@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -28,7 +27,7 @@ _KEPT_SNAPSHOTS = 2
 class Part:
     """Some documents of a snapshot; equal keys mean the same documents."""
 
-    key: Hashable
+    key: tuple[Any, ...]
     bags: Bags
     start: int
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from wordferry.measures import DISTANCES
 from wordferry.web.settings import Limits
@@ -13,6 +13,11 @@ EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)
 """Distances made of flows between words."""
 PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
 """Distances of two texts alone; tf-idf needs a collection."""
+
+
+_KEY = r'^[^"\\\x00-\x1f]*$'
+_WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
+"""JSON knows one kind of number: 5.0 is as whole as 5."""
 
 
 class _In(BaseModel):
@@ -156,9 +161,12 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests; their bounds are the service's limits, so that the OpenAPI page states them."""
     text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
     identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
-    key: Any = Annotated[str, Field(min_length=1, max_length=256, pattern=r'^[^"\\\x00-\x1f]*$')]
+    key: Any = Annotated[str, Field(min_length=1, max_length=256, pattern=_KEY)]
     whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-    metadata: Any = dict[key, str | whole | float | bool | None]
+    values = {"anyOf": [{"type": kind} for kind in ("string", "number", "boolean", "null")]}
+    names = {"minLength": 1, "maxLength": 256, "pattern": _KEY}
+    described = WithJsonSchema({"type": "object", "propertyNames": names, "additionalProperties": values})
+    metadata: Any = Annotated[dict[key, str | whole | float | bool | None], described]
     searched: Any = Literal[tuple(DISTANCES)]
     paired: Any = Literal[PAIRED]
     explained: Any = Literal[EXPLAINED]
@@ -182,7 +190,7 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
             "SearchRequest",
             "Texts to search for. They may be joined with the searches of others.",
             texts=(Annotated[list[text], batch], ...),
-            k=(Annotated[int, Field(ge=1, le=limits.k)], 10),
+            k=(Annotated[int, Field(ge=1, le=limits.k), _WHOLE], 10),
             distance=(searched | None, None),
             filter=(dict[str, Any] | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
         ),
