@@ -256,6 +256,23 @@ def test_full_disk(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert_equals_brute_force(index, [QUERY])
 
 
+def test_documents_are_stored_when_only_the_graph_finds_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(*_: object) -> None:
+        raise StorageError("no room")
+
+    with Index.create(tmp_path / "index", embeddings=embeddings(), related=4) as index:
+        monkeypatch.setattr("wordferry.index.graph.Graphs.save", no_room)
+        assert len(index.add(documents(20))) == 20
+        assert "in memory only: no room" in caplog.text
+        assert_equals_brute_force(index, [QUERY])
+    with Index.open(tmp_path / "index") as index:
+        assert index.stats().graph_words == 0
+        assert_equals_brute_force(index, [QUERY])
+        index.verify()
+
+
 def test_create_on_a_full_disk_leaves_nothing(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(bytes(1_500_000))
     with pytest.raises(StorageError, match="the disk is full"):

@@ -18,6 +18,7 @@ from threading import Lock
 from typing import Any
 
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError, WordferryError
+from wordferry.runtime import logger
 
 FILE = "catalogue.sqlite"
 FORMAT = 1
@@ -203,7 +204,7 @@ class Catalogue:
             raise translate(error, self.file) from error
 
     def vacuum(self) -> None:
-        """Give space that deleted documents left back to the disk."""
+        """Give space that deleted documents left back to the disk, if there is room to do so."""
         try:
             if self._writer is not None:
                 free = self._writer.execute("PRAGMA freelist_count").fetchone()[0]
@@ -211,8 +212,8 @@ class Catalogue:
                 if free * 4 > pages:
                     self._writer.execute("VACUUM")
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        except sqlite3.Error as error:
-            raise translate(error, self.file) from error
+        except sqlite3.Error as error:  # what was asked for is committed already
+            logger.warning("The space of deleted documents is kept for later: %s", translate(error, self.file))
 
     def close(self) -> None:
         """Close every connection; the last one to go folds the log into the file."""

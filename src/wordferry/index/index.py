@@ -317,12 +317,15 @@ class Index:
             return
         with self.view() as (_, snapshot):
             related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph, progress)
-        record = self._graphs.save(related, snapshot.epoch)
-        with self._catalogue.writing() as connection:
-            state = get_meta(connection, "state", self._catalogue.file)
-            state["generation"] += 1
-            set_meta(connection, "graph", record)
-            set_meta(connection, "state", state)
+        try:
+            record = self._graphs.save(related, snapshot.epoch)
+            with self._catalogue.writing() as connection:
+                state = get_meta(connection, "state", self._catalogue.file)
+                state["generation"] += 1
+                set_meta(connection, "graph", record)
+                set_meta(connection, "state", state)
+        except StorageError as error:  # the documents are stored; who opens the index builds its graph again
+            logger.warning("The related words of %s are in memory only: %s", self.path, error)
         self._clean()
 
     # -- the rest ---------------------------------------------------------------------------------------------------
