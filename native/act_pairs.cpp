@@ -23,6 +23,7 @@ class ActPairs : public Pairs {
 
   double bound(std::int64_t other) override {
     double value = 0;
+    other_ = other;
     if (!excess_.find(query_, other, value)) return value;
     const Left& from = excess_.left();
     if (!residual_) all_.find(query_, other, value);
@@ -52,6 +53,7 @@ class ActPairs : public Pairs {
       Mass mass = masses[i];
       for (int step = 0; mass > 0; ++step) {
         const Least nearest = row_least(row_.data(), zero_.data(), width);
+        if (nearest.index < 0) throw Unsolved{query_, other_};  // no finite distance is left
         const Mass moved = step < transfers_ ? std::min(mass, room[at(nearest.index)]) : mass;
         total += static_cast<double>(moved) * nearest.value;
         mass -= moved;
@@ -66,7 +68,7 @@ class ActPairs : public Pairs {
   int transfers_;
   bool residual_;
   std::vector<double> row_, zero_;
-  std::int64_t query_ = 0;
+  std::int64_t query_ = 0, other_ = 0;
 };
 
 }  // namespace

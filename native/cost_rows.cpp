@@ -13,11 +13,9 @@ namespace {
 
 constexpr std::ptrdiff_t kWordsAtOnce = 32;
 
-typedef float FloatLanes __attribute__((vector_size(sizeof(float) * kFloatLanes)));
-
 // The sum of `count` values, a power of two, by halves.
 template <int count>
-__attribute__((always_inline)) inline float add_up(const float* lane) {
+WF_ALWAYS_INLINE float add_up(const float* lane) {
   if constexpr (count == 1) {
     return lane[0];
   } else {
@@ -30,6 +28,7 @@ __attribute__((always_inline)) inline float add_up(const float* lane) {
 }  // namespace
 
 WF_CLONES double row_minimum(const double* row, const double* shift, int width) {
+#if defined(WF_VECTORS)
   RowLanes cost, price, least;
   WF_LOAD(cost, row);
   WF_LOAD(price, shift);
@@ -43,37 +42,46 @@ WF_CLONES double row_minimum(const double* row, const double* shift, int width) 
   double lane[kRowLanes];
   WF_STORE(lane, least);
   return fold(lane);
+#else
+  double least = row[0] - shift[0];
+  for (int j = 1; j < width; ++j) least = row[j] - shift[j] < least ? row[j] - shift[j] : least;
+  return least;
+#endif
 }
 
 WF_CLONES Range cost_range(const double* costs, int m, int n, int width) {
-  RowLanes cost, low, high, odd;
-  for (int k = 0; k < kRowLanes; ++k) {
-    low[k] = high[k] = costs[0];
-    odd[k] = 0;
-  }
   Range range{costs[0], costs[0], true};
-  double rest = 0;  // this and `odd` become NaN once a value is not finite
+  double odd = 0;  // becomes NaN once a value is not finite
+#if defined(WF_VECTORS)
+  const int whole = n / kRowLanes * kRowLanes;
+  RowLanes cost, low, high, odd_lanes = {};
+  for (int k = 0; k < kRowLanes; ++k) low[k] = high[k] = costs[0];
   for (int i = 0; i < m; ++i) {
     const double* row = costs + static_cast<std::ptrdiff_t>(i) * width;
-    int j = 0;
-    for (; j + kRowLanes <= n; j += kRowLanes) {
+    for (int j = 0; j < whole; j += kRowLanes) {
       WF_LOAD(cost, row + j);
       low = cost < low ? cost : low;
       high = cost > high ? cost : high;
-      odd += cost * 0.0;
-    }
-    for (; j < n; ++j) {
-      range.low = row[j] < range.low ? row[j] : range.low;
-      range.high = row[j] > range.high ? row[j] : range.high;
-      rest += row[j] * 0.0;
+      odd_lanes += cost * 0.0;
     }
   }
   for (int k = 0; k < kRowLanes; ++k) {
     range.low = low[k] < range.low ? low[k] : range.low;
     range.high = high[k] > range.high ? high[k] : range.high;
-    rest += odd[k];
+    odd += odd_lanes[k];
   }
-  range.finite = rest == 0;
+#else
+  const int whole = 0;
+#endif
+  for (int i = 0; i < m; ++i) {
+    const double* row = costs + static_cast<std::ptrdiff_t>(i) * width;
+    for (int j = whole; j < n; ++j) {
+      range.low = row[j] < range.low ? row[j] : range.low;
+      range.high = row[j] > range.high ? row[j] : range.high;
+      odd += row[j] * 0.0;
+    }
+  }
+  range.finite = odd == 0;
   return range;
 }
 
@@ -90,9 +98,11 @@ WF_CLONES void lower_columns(double* out, const double* row, double shift, int w
 
 // Squared distances of `kQueries` query vectors to `kWords` words; `dimensions` is a multiple of kFloatLanes.
 template <int kQueries, int kWords>
-__attribute__((always_inline)) inline void square_tile(const float* query, const float* word, int dimensions, float* out,
+WF_ALWAYS_INLINE void square_tile(const float* query, const float* word, int dimensions, float* out,
                                                        std::ptrdiff_t stride) {
-  FloatLanes sum[kQueries][kWords] = {}, x, y[kWords];
+#if defined(WF_VECTORS)
+  typedef float Lanes __attribute__((vector_size(sizeof(float) * kFloatLanes)));
+  Lanes sum[kQueries][kWords] = {}, x, y[kWords];
   for (int d = 0; d < dimensions; d += kFloatLanes) {
     for (int w = 0; w < kWords; ++w) WF_LOAD(y[w], word + static_cast<std::ptrdiff_t>(w) * dimensions + d);
     for (int q = 0; q < kQueries; ++q) {
@@ -100,17 +110,29 @@ __attribute__((always_inline)) inline void square_tile(const float* query, const
       for (int w = 0; w < kWords; ++w) sum[q][w] += (x - y[w]) * (x - y[w]);
     }
   }
+#else
+  float sum[kQueries][kWords][kFloatLanes] = {};
+  for (int d = 0; d < dimensions; ++d) {
+    for (int q = 0; q < kQueries; ++q) {
+      for (int w = 0; w < kWords; ++w) {
+        const float difference = query[static_cast<std::ptrdiff_t>(q) * dimensions + d] -
+                                 word[static_cast<std::ptrdiff_t>(w) * dimensions + d];
+        sum[q][w][d % kFloatLanes] += difference * difference;
+      }
+    }
+  }
+#endif
   for (int q = 0; q < kQueries; ++q) {
     for (int w = 0; w < kWords; ++w) {
       float lane[kFloatLanes];
-      WF_STORE(lane, sum[q][w]);
+      std::memcpy(lane, &sum[q][w], sizeof lane);
       out[q * stride + w] = add_up<kFloatLanes>(lane);
     }
   }
 }
 
 template <int kQueries>
-__attribute__((always_inline)) inline void square_rows(const float* query, const float* vectors, std::ptrdiff_t words,
+WF_ALWAYS_INLINE void square_rows(const float* query, const float* vectors, std::ptrdiff_t words,
                                                        int dimensions, float* out, std::ptrdiff_t stride) {
   std::ptrdiff_t w = 0;
   for (; w + 2 <= words; w += 2) square_tile<kQueries, 2>(query, vectors + w * dimensions, dimensions, out + w, stride);

@@ -8,27 +8,28 @@
 
 namespace wordferry {
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(WORDFERRY_PLAIN_LANES)
+
+#define WF_VECTORS 1
+#define WF_ALWAYS_INLINE __attribute__((always_inline)) inline
+#define WF_FLATTEN __attribute__((flatten))
+
 // Vector types, because a minimum over lanes in a plain array is not kept in registers. Macros, because a function
 // that returns a vector would fix its calling convention before the variant is chosen.
 typedef double RowLanes __attribute__((vector_size(sizeof(double) * kRowLanes)));
 typedef std::int64_t RowNumbers __attribute__((vector_size(sizeof(std::int64_t) * kRowLanes)));
 #define WF_LOAD(block, from) std::memcpy(&block, from, sizeof block)
 #define WF_STORE(to, block) std::memcpy(to, &block, sizeof block)
-#else
-#error "lanes.cpp needs vector types (GCC or Clang)"
-#endif
-
 // The least of kRowLanes values.
-__attribute__((always_inline)) inline double fold(double* lane) {
+WF_ALWAYS_INLINE double fold(double* lane) {
   for (int half = kRowLanes / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) lane[k] = lane[k + half] < lane[k] ? lane[k + half] : lane[k];
   }
   return lane[0];
 }
 
-// The smallest row[j] - shift[j] and a j where it stands, or any index when it is not below `below`.
-__attribute__((always_inline)) inline Least least_of_row(const double* row, const double* shift, int width,
+// The smallest row[j] - shift[j] and a j where it stands, or -1 when it is not below `below`.
+WF_ALWAYS_INLINE Least least_of_row(const double* row, const double* shift, int width,
                                                          double below) {
   RowLanes cost, price, least;
   RowNumbers here, where;
@@ -56,5 +57,20 @@ __attribute__((always_inline)) inline Least least_of_row(const double* row, cons
   }
   return {value, static_cast<int>(index[0])};
 }
+
+#else  // other compilers: the plain line that the above equals
+
+#define WF_ALWAYS_INLINE inline
+#define WF_FLATTEN
+
+inline Least least_of_row(const double* row, const double* shift, int width, double below) {
+  Least least{below, -1};
+  for (int j = 0; j < width; ++j) {
+    if (row[j] - shift[j] < least.value) least = {row[j] - shift[j], j};
+  }
+  return least;
+}
+
+#endif
 
 }  // namespace wordferry

@@ -79,7 +79,7 @@ void set_potentials(const Pivoting& state) {
   }
 }
 
-WF_CLONES __attribute__((flatten)) std::int64_t pivot_until_optimal(Pivoting& state, std::int64_t limit) {
+WF_CLONES WF_FLATTEN std::int64_t pivot_until_optimal(Pivoting& state, std::int64_t limit) {
   Candidate entering{0, 0};
   double reduced = 0;
   std::int64_t pivots = 0;

@@ -86,6 +86,16 @@ void Solver::start() {
   tree_.grow(m_);
 }
 
+// The sink with room that is best for source i. Where prices have left the range of float64, the first one will do.
+Least Solver::best_open(int i) const {
+  const Least best = row_least(row(i), open_.data(), width_);
+  if (best.index >= 0) return best;
+  for (int j = 0; j < n_; ++j) {
+    if (right_[at(j)] > 0) return {0, j};
+  }
+  return best;
+}
+
 void Solver::serve(int i, int j) {
   const Mass mass = std::min(left_[at(i)], right_[at(j)]);
   if (mass == 0) return;
@@ -98,9 +108,12 @@ void Solver::serve(int i, int j) {
 // Every source first gets what it can of its best sink, then each in turn fills the best sinks with room.
 void Solver::serve_in_turn() {
   least_.assign(open_.begin(), open_.end());
-  for (int i = 0; i < m_; ++i) serve(i, row_least(row(i), least_.data(), width_).index);
   for (int i = 0; i < m_; ++i) {
-    while (left_[at(i)] > 0) serve(i, row_least(row(i), open_.data(), width_).index);
+    const int wanted = row_least(row(i), least_.data(), width_).index;
+    if (wanted >= 0) serve(i, wanted);
+  }
+  for (int i = 0; i < m_; ++i) {
+    while (left_[at(i)] > 0) serve(i, best_open(i).index);
   }
 }
 
@@ -109,12 +122,12 @@ bool Solver::serve_by_regret() {
   wishes_.clear();
   for (int i = 0; i < m_; ++i) {
     if (left_[at(i)] == 0) continue;
-    const Least best = row_least(row(i), open_.data(), width_);
+    const Least best = best_open(i);
     const double price = open_[at(best.index)];
     open_[at(best.index)] = -infinity;
     const double regret = row_minimum(row(i), open_.data(), width_) - best.value;
     open_[at(best.index)] = price;
-    wishes_.push_back({regret, i, best.index});
+    wishes_.push_back({regret == regret ? regret : 0, i, best.index});
   }
   std::sort(wishes_.begin(), wishes_.end(), [](const Wish& a, const Wish& b) {
     return a.regret != b.regret ? a.regret > b.regret : a.source < b.source;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "cost_rows.hpp"
 #include "pivoting.hpp"
 #include "soft_prices.hpp"
 #include "tree.hpp"
@@ -58,6 +59,7 @@ class Solver {
   const double* row(int i) const { return costs_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
   bool scan_costs();
   void start();
+  Least best_open(int i) const;
   void serve(int i, int j);
   void serve_in_turn();
   bool serve_by_regret();

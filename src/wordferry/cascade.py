@@ -66,12 +66,17 @@ def lower_bounds(problem: Problem) -> Float32Array:
         overlap = "keep" if problem.overlap == "keep" else "omr"
         return _values(problem, "rel-rwmd", overlap)
     bounds = _values(problem, "rwmd", "omr")
-    return np.maximum(bounds, _values(problem, "wcd", "keep"), out=bounds)
+    np.maximum(bounds, _values(problem, "wcd", "keep"), out=bounds)
+    if not np.isfinite(bounds).all():  # a bound that overflowed says nothing; that of an empty document is right
+        filled = np.logical_and.outer(np.diff(problem.x.indptr) > 0, np.diff(problem.y.indptr) > 0)
+        bounds[filled & ~np.isfinite(bounds)] = 0
+    return bounds
 
 
 def _values(problem: Problem, distance: str, overlap: str) -> Float32Array:
     part = replace(problem, distance=DISTANCES[distance], overlap=overlap)
-    return relaxed.fill(part, np.empty(problem.shape, np.float32))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return relaxed.fill(part, np.empty(problem.shape, np.float32))
 
 
 def _slack(problem: Problem) -> float:

@@ -109,8 +109,8 @@ def _whole_masses(a: Any, b: Any) -> tuple[Int64Array, Int64Array, float]:
 def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
     """Weights of each row scaled to whole numbers that sum to 2**52.
 
-    Shares are rounded down (a positive one to at least 1); what is then missing goes, unit by unit, to the largest
-    weights first, ties to the smaller index, and what is too much is taken from the largest.
+    Shares are rounded down (a positive one to at least 1); what is then missing, or too much, goes to the largest
+    weight of the row, of equal ones to the first.
     """
     lengths = np.diff(indptr)
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -118,16 +118,16 @@ def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
     sums = np.bincount(rows, weights=values, minlength=len(lengths))
     shares = np.divide(values, sums[rows], out=np.zeros_like(values), where=sums[rows] > 0)
     whole: Int64Array = np.maximum(np.floor(shares * _SCALE), values > 0).astype(np.int64)
-    if not len(whole):
+    filled = np.flatnonzero(sums > 0)
+    starts = indptr[:-1][filled]
+    if not len(filled):
         return whole
-    order = np.lexsort((np.arange(len(values)), -values, rows))
-    place = np.empty(len(values), np.int64)
-    place[order] = np.arange(len(values)) - np.repeat(indptr[:-1], lengths)
-    totals = np.add.reduceat(whole, np.minimum(indptr[:-1], len(whole) - 1))
-    missing = np.where(sums > 0, _SCALE - totals, 0)
-    each, some = np.divmod(np.maximum(missing, 0), np.maximum(lengths, 1))
-    whole += np.where(values > 0, each[rows] + (place < some[rows]), 0)
-    whole += np.where(place == 0, np.minimum(missing, 0)[rows], 0)
+    used = slice(starts[0], None)  # reduceat takes everything up to the next start; empty rows hold nothing
+    offsets = starts - starts[0]
+    largest = np.repeat(np.maximum.reduceat(values[used], offsets), lengths[filled])
+    at_largest = np.flatnonzero(values[used] == largest)
+    first = at_largest[np.unique(rows[used][at_largest], return_index=True)[1]]
+    whole[used][first] += _SCALE - np.add.reduceat(whole[used], offsets)
     return whole
 
 

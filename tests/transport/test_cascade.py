@@ -9,7 +9,7 @@ import pytest
 
 import wordferry
 from tests.transport.helpers import brute_force, random_counts, random_embeddings
-from wordferry.errors import InputError
+from wordferry.errors import InputError, SolverError
 from wordferry.related import RelatedWords
 
 CASES = [("wmd", None), ("rel-wmd", "residual"), ("rel-wmd", "keep")]
@@ -115,3 +115,14 @@ def test_threads_and_callers_do_not_change_the_answer(corpus):
             np.testing.assert_array_equal(found.indices, alone.indices)
             np.testing.assert_array_equal(found.distances, alone.distances)
             assert found.counts == alone.counts
+
+
+@pytest.mark.parametrize("distance", ["wmd", "act"])
+def test_vectors_too_long_for_distances(distance):
+    """Squared distances overflow float32: an error, not an answer."""
+    embeddings = wordferry.Embeddings(["a", "b", "c", "d"], np.eye(4) * 1e30, normalize=False)
+    with pytest.raises(SolverError, match="NaN or infinite"):
+        wordferry.pairwise([["a", "b"]], [["c", "d"]], distance, embeddings=embeddings)
+    if distance == "wmd":
+        with pytest.raises(SolverError, match="NaN or infinite"):
+            wordferry.top_k([["a", "b"]], [["c", "d"]], 1, distance, embeddings=embeddings)

@@ -182,6 +182,20 @@ def test_costs_over_the_whole_range_of_doubles(exponents):
     assert found.cost == pytest.approx(float(exact_optimum(a, b, costs)), rel=1e-12)
 
 
+@pytest.mark.parametrize("side", [4, 20])
+def test_costs_at_both_ends_of_the_range(side):
+    """Differences of such costs overflow, in float64 but not in exact arithmetic."""
+    costs = np.where(np.random.default_rng(side).random((side, side)) < 0.5, -1.5e308, 1.5e308)
+    np.fill_diagonal(costs, 1.0)
+    a = np.ones(side, np.int64)
+    with np.errstate(over="ignore"):
+        found = solve(a, a, costs)
+    assert (found.plan.to_dense(costs.shape).sum(axis=0) == 1).all()
+    assert sum(Fraction(float(costs[i, j])) for i, j in zip(found.plan.sources, found.plan.sinks, strict=True)) == (
+        exact_optimum(a, a, costs)
+    )
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("shape", [(1, 3), (5, 5)])
 def test_costs_that_are_not_finite(bad, shape):
