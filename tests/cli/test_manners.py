@@ -56,10 +56,10 @@ def test_a_table_when_asked_for(pets: str) -> None:
         (["search"], 2, "Missing argument"),
         (["nonsense"], 2, "No such command"),
         (["search", "--nonsense"], 2, "No such option"),
-        (["search", "nowhere", "a text"], 2, "wordferry: nowhere"),
+        (["search", "nowhere", "a text"], 1, "wordferry: There is no index at nowhere"),
         (["index", "create", "new", "missing.jsonl"], 1, "wordferry: "),
         (["embeddings", "info", "missing.txt"], 1, "wordferry: "),
-        (["serve", "nowhere"], 2, "wordferry: nowhere"),
+        (["serve", "nowhere"], 1, "wordferry: There is no index at nowhere"),
     ],
 )
 def test_exit_codes(
