@@ -21,7 +21,8 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "fieldlist"]
 myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 100
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "show-inheritance": False}
 

@@ -94,7 +94,7 @@ class _WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         if X is None:
             indices, distances = _without_self(indices, distances)
         indices, distances = indices[:, :k], distances[:, :k]
-        indices = np.where(np.isinf(distances) & (self._lengths(found) > 0)[:, None], -1, indices)
+        indices = np.where(np.isinf(distances), -1, indices)
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
@@ -316,7 +316,7 @@ class WordMoverClassifier(ClassifierMixin, _WordMover):  # type: ignore[misc]
     The parameters are those of :class:`WordMoverNeighbors`; besides, ``r="cv"`` chooses r among 1, 2, 4 ... 128 by
     cross-validation on the training documents (the smallest whose error is at most 1 % above the best), with ``folds``
     folds, ``stratified`` or not, shuffled by ``random_state``. A document without known words (``on_empty="keep"``)
-    gets the most frequent class.
+    is near to other such documents only; where there are none, it gets the most frequent class.
 
     Fitted: ``classes_``, ``r_``, ``related_``, and with ``r="cv"`` ``cv_errors_`` (percent, by r).
 

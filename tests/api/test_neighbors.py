@@ -151,9 +151,10 @@ def test_documents_without_known_words(articles):
     texts, topics = articles
     with pytest.raises(EmptyDocumentError, match="Document 1"):
         WordMoverClassifier().fit(["cat", "qqqq zzzz"], ["a", "b"])
-    labels = ["rare"] + ["common"] * 3
-    model = WordMoverClassifier(1, on_empty="keep").fit(["cat", "dog", "cow", "zzzz"], labels)
-    assert model.predict(["kitten", "xxxx qqqq"]).tolist() == ["rare", "common"]
+    model = WordMoverClassifier(1, on_empty="keep").fit(["cat", "car", "bus"], ["rare", "common", "common"])
+    assert model.predict(["kitten", "zzqqzz"]).tolist() == ["rare", "common"]
+    model.fit(["cat", "car", "bus", "qqzzqq"], ["rare", "common", "common", "odd"])
+    assert model.predict(["kitten", "zzqqzz"]).tolist() == ["rare", "odd"]
     with pytest.raises(InputError, match="'error' or 'keep'"):
         WordMoverClassifier(on_empty="drop").fit(texts, topics)
 
