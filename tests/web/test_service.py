@@ -12,6 +12,7 @@ import pytest
 
 import wordferry
 from tests.web.conftest import SCRIPT, open_client
+from wordferry.text import default_tokenizer
 from wordferry.web.settings import Limits
 
 QUERY = "Volunteers repair abandoned software"
@@ -81,6 +82,16 @@ def test_related_words(reader: Any, built_index: Path) -> None:
     assert distances == sorted(distances)
     assert len(distances) >= answer["r"] == 16
     assert answer["c_max"] > 1
+    outside = reader.get("/api/related", params={"word": "Obama"}).json()
+    assert outside["word"] == "obama"
+    assert outside["c_max"] == answer["c_max"]
+    vectors = wordferry.default_embeddings()
+    stored = {token for text in [*wordferry.sample().texts, SCRIPT] for token in default_tokenizer()(text)}
+    words = vectors.restrict(sorted(stored))
+    distances = np.linalg.norm(words.matrix - vectors.vector("obama"), axis=1)
+    nearest = [words.vocabulary[int(i)] for i in np.argsort(distances)[:16]]
+    assert [one["word"] for one in outside["neighbours"][:5]] == nearest[:5]
+    assert set(nearest) <= {one["word"] for one in outside["neighbours"]}
     missing = reader.get("/api/related", params={"word": "xyzzyq"})
     assert missing.status_code == 404
     assert "xyzzyq" in missing.json()["error"]
@@ -295,6 +306,17 @@ def test_bad_documents(own_index: Path, document: Any, status: int) -> None:
         assert client.get("/api/stats").json()["documents"] == 253
 
 
+def test_another_writer_is_named(own_index: Path) -> None:
+    """While another process has the writer's lock, writing is a 503 that says who; reading goes on."""
+    with wordferry.Index.open(own_index) as other, open_client(own_index, writer_token="writer") as client:
+        other.add([{"id": "theirs", "text": QUERY}])
+        body = {"documents": [{"id": "ours", "text": QUERY}]}
+        assert "is being written by process" in post(client, "/api/documents", body, 503, headers=WRITER)["error"]
+        assert client.get("/api/documents/theirs").status_code == 200
+        hits = post(client, "/api/search", {"texts": [QUERY], "k": 1})["results"][0]["hits"]
+        assert hits[0]["id"] == "theirs"
+
+
 def test_empty_index(tmp_path: Path) -> None:
     """Everything answers before the first document is there, and finds it once it is."""
     wordferry.Index.create(tmp_path / "empty").close()
@@ -307,6 +329,21 @@ def test_empty_index(tmp_path: Path) -> None:
         post(client, "/api/documents", {"documents": [{"id": "one", "text": QUERY}]}, 201, headers=WRITER)
         hits = post(client, "/api/search", {"texts": [QUERY]})["results"][0]["hits"]
         assert [(hit["id"], hit["distance"]) for hit in hits] == [("one", 0.0)]
+
+
+def test_overlap_and_empty_documents_of_the_index(tmp_path: Path) -> None:
+    """Explanations use the overlap that searches use; a document without known words is infinitely far."""
+    with wordferry.Index.create(tmp_path / "kept", distance="rwmd", overlap="keep", on_empty="keep") as index:
+        index.add([{"id": "a", "text": "old old code and software"}, {"id": "nothing", "text": "xyzzyq"}])
+    with open_client(tmp_path / "kept") as client:
+        query = "old software software"
+        hits = post(client, "/api/search", {"texts": [query]})["results"][0]["hits"]
+        assert [hit["id"] for hit in hits] == ["a", "nothing"]
+        assert hits[1]["distance"] is None
+        answer = post(client, "/api/explain", {"a": {"text": query}, "b": {"id": "a"}})
+        assert answer["value"] == pytest.approx(hits[0]["distance"], abs=1e-5)
+        values = post(client, "/api/distance", {"a": query, "b": "old old code and software"})["values"]
+        assert values["rwmd"] == pytest.approx(hits[0]["distance"], abs=1e-5)
 
 
 def test_documents_given_as_tokens(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from wordferry.arrays import Int64Array
 from wordferry.embeddings import Embeddings
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.segments import MissingFolder, check_manifest, with_remedy, write_folder
-from wordferry.related import RelatedWords
+from wordferry.related import DEFAULT_R, RelatedWords
 from wordferry.runtime import Progress, logger
 
 FOLDER = "graph"
@@ -99,16 +99,9 @@ class Graphs:
         digest = storage.file_digest(place / storage.MANIFEST)
         return {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
 
-    def forget(self) -> None:
-        """Drop the graphs in memory."""
-        with self._mutex:
-            self._known.clear()
-
 
 def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWords | None]:
     """r, and the graph to start from, of what a caller passes: None, a number, or related words."""
-    from wordferry.related import DEFAULT_R
-
     if related is None:
         return DEFAULT_R, None
     if isinstance(related, int) and not isinstance(related, bool):

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -138,7 +138,7 @@ def write(folder: Path, bags: Bags, vocabulary: str) -> Segment:
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
 
 
-def write_folder(place: Path, action: Any) -> None:
+def write_folder(place: Path, action: Callable[[], None]) -> None:
     """Run a write, and turn what the disk says into an error that names the place."""
     try:
         action()

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from wordferry import distances
+from wordferry.embeddings import Embeddings
 from wordferry.errors import EmptyDocumentError, NotFound
 from wordferry.explain import explain
 from wordferry.measures import DISTANCES
@@ -35,6 +36,8 @@ class Engine:
     def __init__(self, index: Any) -> None:
         self._index = index
         self._options = {"embeddings": index.embeddings, "tokenizer": index.tokenizer}
+        self._vectors: tuple[RelatedWords, Embeddings] | None = None
+        """The vectors of the graph's words, kept for words outside it."""
 
     def name(self, distance: str | None) -> str:
         """The distance to use: the one asked for, else the index's own."""
@@ -92,13 +95,23 @@ class Engine:
         }
 
     def related(self, word: str) -> dict[str, Any]:
-        """The related words of a word of the collection."""
+        """The words of the collection that are related to a word."""
         graph = self._related_words()
         if graph is None:
             raise NotFound("The index is empty, so it has no related words.")
-        found = word if word in graph.vocabulary else word.lower()
-        neighbours = [{"word": other, "distance": distance} for other, distance in graph.neighbours(found)]
+        found = word if word in self._index.embeddings else word.lower()
+        pairs = graph.neighbours(found) if found in graph.vocabulary else self._outside(found, graph)
+        neighbours = [{"word": other, "distance": distance} for other, distance in pairs]
         return {"word": found, "r": graph.r, "c_max": _finite(graph.c_max), "neighbours": neighbours}
+
+    def _outside(self, word: str, graph: RelatedWords) -> list[tuple[str, float]]:
+        """The related words of a word that has a vector but is in no document; NotFound without a vector."""
+        vector = self._index.embeddings.vector(word)
+        if self._vectors is None or self._vectors[0] is not graph:
+            self._vectors = graph, self._index.embeddings.restrict(graph.vocabulary)
+        row = graph.rows_for(vector[None, :], self._vectors[1])
+        order = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True))
+        return [(graph.vocabulary[place], distance) for distance, place in order]
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
         """Some documents in the order in which they were added, from the one after ``after`` on."""
@@ -143,9 +156,10 @@ class Engine:
         return related
 
     def _for(self, name: str) -> dict[str, Any]:
-        """The options of a comparison by a distance."""
-        related = self._related_words() if DISTANCES[name].needs_related else None
-        return self._options | ({"related": related} if related is not None else {})
+        """The options of a comparison by a distance, such that a search gives the same values."""
+        record = DISTANCES[name]
+        related = self._related_words() if record.needs_related else None
+        return self._options | {"related": related, "overlap": self._index.engine.overlap(record)}
 
     def _document(self, side: dict[str, str]) -> str | Sequence[str]:
         """The text, or the tokens, of one side."""

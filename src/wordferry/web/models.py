@@ -34,7 +34,7 @@ class Hit(BaseModel):
     """One document found."""
 
     id: str
-    distance: float
+    distance: float | None = Field(description="Null where it is infinite: a stored document without known words.")
     text: str
     label: str | None = None
     metadata: dict[str, Any]

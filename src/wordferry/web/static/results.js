@@ -11,13 +11,14 @@ export function drawHits(hits, { name, cMax, openId, open }) {
 }
 
 function item(hit, far, isOpen, open) {
-  const share = Math.min(1, hit.distance / far);
+  const distance = hit.distance ?? Infinity;
+  const share = Math.min(1, distance / far);
   const title = typeof hit.metadata.title === "string" && hit.metadata.title ? hit.metadata.title : hit.id;
   return el("li", {},
     el("button", { type: "button", class: "hit", "data-id": hit.id, "aria-current": isOpen ? "true" : null, onClick: () => open(hit.id) },
       el("span", { class: "hit-head" },
         el("strong", {}, title),
-        el("span", { class: "number" }, shown(hit.distance))),
+        el("span", { class: "number" }, shown(distance))),
       bar(share),
       el("span", { class: "snippet" }, hit.text.length > 220 ? `${hit.text.slice(0, 220)}…` : hit.text),
       el("span", { class: "quiet small" }, [hit.id, hit.label].filter(Boolean).join(" · "))));
