@@ -31,6 +31,7 @@ class Explanation:
     name: str
     """The distance's name, e.g. "wmd"."""
     overlap: str
+    """What happened to words in both documents; empty for distances without such an option."""
     side: str
     """The direction the rows show: "left" moves a's words onto b's, "right" b's onto a's, "both" has no direction."""
     distance: float
@@ -119,7 +120,8 @@ def explain(
     bags = explain_rows.masses(problem)
     a, b = ({names[word]: mass for word, mass in bag.items()} for bag in bags)
     c_max = problem.c_max if problem.graph is not None else math.nan
-    return Explanation(problem.distance.name, problem.overlap, taken.side, total, tuple(shared), a, b, c_max)
+    mode = problem.overlap if problem.distance.overlaps else ""
+    return Explanation(problem.distance.name, mode, taken.side, total, tuple(shared), a, b, c_max)
 
 
 def _collection(document: Any) -> Any:

@@ -157,6 +157,26 @@ def test_scaled_masses_sum_and_order():
     assert whole.tolist() == [2**52 // 3 + 1, 2**52 // 3, 2**52 // 3, 1, 2**52 - 1]
 
 
+def test_the_costs_of_pot_issue_229():
+    """Reported there with entries of 1e32: the cheapest plan costs 57.54, where POT finds one of 88.51."""
+    far, farther = 2.5e31, 1e32
+    costs = np.array(
+        [
+            [250.275352, 374.653218, 2413.52736, farther, 0.0015175154],
+            [213.08203, 328.812836, 2294.87946, farther, 0.1371098],
+            [197.333083, 309.175848, 2242.5055, farther, 2.46506283],
+            [farther, farther, farther, 5.26223432, far],
+            [38.4690152, 80.9465684, 333.064175, far, 0.0],
+        ]
+    )
+    shares = np.array([0.125, 0.125, 0.125, 0.125, 0.5])
+    for masses in (shares, (8 * shares).astype(np.int64)):
+        found = solve(masses, masses, costs)
+        optimum = (0.0015175154 + 0.1371098 + 2.46506283 + 5.26223432 + 38.4690152 + 80.9465684 + 333.064175) / 8
+        assert found.cost / masses.sum() == pytest.approx(optimum, rel=1e-12)
+        assert found.cost / masses.sum() == pytest.approx(57.54, abs=0.01)
+
+
 WIDE_SEEDS = range(40)
 
 
