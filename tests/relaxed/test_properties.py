@@ -125,7 +125,8 @@ def test_empty_documents_are_kept_at_inf(corpus: Corpus, distance: str) -> None:
     dropped = values(
         with_empty, distance, on_empty="drop", idf=np.ones(len(corpus.embeddings)) if "tfidf" in distance else None
     )
-    np.testing.assert_array_equal(dropped, out[1:, :-1])
+    # The products behind rwmd may round the last bit otherwise in a batch of another shape.
+    np.testing.assert_allclose(dropped, out[1:, :-1], rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.slow
