@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "cost_rows.hpp"
+
 namespace wordferry {
 
 namespace {
@@ -91,11 +93,22 @@ class DensePairs : public Pairs {
     }
   }
 
-  // From the table in which the distances of one word to all of the query's lie together.
+  // From the table in which the distances of one word to all of the query's lie together; eight words at a time, so
+  // that a row of costs is written a cache line at a time.
   void gather_table(const Left& left, int xs, int ys) {
     const std::int32_t* places = left.x_places.data();
-    for (int j = 0; j < ys; ++j) {
-      const float* from = table_.data() + static_cast<std::ptrdiff_t>(left.y_words[at(j)]) * stride_;
+    const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(left.y_words[at(j)]) * stride_; };
+    int j = 0;
+    for (; !left.swap && j + kRowLanes <= ys; j += kRowLanes) {
+      const float* from[kRowLanes];
+      for (int k = 0; k < kRowLanes; ++k) from[k] = column(j + k);
+      for (int i = 0; i < xs; ++i) {
+        double* to = solver_.cost_row(i) + j;
+        for (int k = 0; k < kRowLanes; ++k) to[k] = from[k][places[i]];
+      }
+    }
+    for (; j < ys; ++j) {
+      const float* from = column(j);
       if (left.swap) {
         double* to = solver_.cost_row(j);
         for (int i = 0; i < xs; ++i) to[i] = from[places[i]];
