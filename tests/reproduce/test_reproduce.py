@@ -204,6 +204,16 @@ def test_findings_say_plainly_where_a_set_disagrees():
     assert error_rows(cells, "paper")[-1]["rwmd"] == 15.0
 
 
+def test_findings_on_triplets():
+    cells = tuple(
+        {"protocol": "triplets", "dataset": "wikipedia", "distance": name, "r": "", "closer": {"error": error}}
+        for name, error in (("cosine", 28.0), ("wcd", 31.0), ("rel-rwmd", 30.0))
+    )
+    (said,) = findings(cells, "paper")
+    assert not said.holds
+    assert said.disagree == ("cosine 28.00 %",)
+
+
 def test_wrong_plans_are_named(data, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="'paper', 'fair'"):
         Plan(Source(data), "unfair")
