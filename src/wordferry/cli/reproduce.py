@@ -17,9 +17,16 @@ def register(app: Any) -> None:
 
 def reproduce(
     data: Path | None = typer.Option(None, "--data", help="The folder of the data sets (default: WORDFERRY_DATA)."),
-    datasets: list[str] = typer.Option([], "--dataset", "-s", help="A set to run; may repeat (default: all)."),
+    datasets: list[str] = typer.Option(
+        [], "--datasets", "--dataset", "-s", help="Sets to run, repeated or with commas between them (default: all)."
+    ),
     distances: list[str] = typer.Option(
-        [], "--distance", "-d", autocompletion=complete_distance, help="A distance to run; may repeat (default: all)."
+        [],
+        "--distances",
+        "--distance",
+        "-d",
+        autocompletion=complete_distance,
+        help="Distances to run, repeated or with commas between them (default: all).",
     ),
     protocol: str = typer.Option("paper", help="paper: as Werner & Laber 2020; fair: as Sato et al. 2022."),
     output: Path = typer.Option(Path("report"), "--output", "-o", help="The folder of the report."),
@@ -34,7 +41,7 @@ def reproduce(
     A run that was stopped goes on where it was: finished results are kept in the report's folder. Nothing is
     downloaded.
 
-    Example: wordferry reproduce --data sets -s r8 -s twitter -d rwmd -d rel-rwmd -o report
+    Example: wordferry reproduce --data sets --datasets r8,twitter --distances rwmd,rel-rwmd -o report
     """
     from wordferry.reproduce import Plan, Source, data_folder
     from wordferry.reproduce import reproduce as run
