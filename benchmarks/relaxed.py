@@ -262,7 +262,7 @@ def synthetic(documents: int, words: int, embeddings: Embeddings, seed: int = 0)
 
 
 def scaling(results: Results, repeats: int) -> None:
-    """Microseconds a pair over documents, words a document, and r, on random documents of frequent words."""
+    """Microseconds a pair over documents, words, r (CPU, one thread) and threads (wall), on random documents."""
     embeddings = default_embeddings().restrict(np.arange(20000))
     related = RelatedWords.build(embeddings, 128)
     series: dict[str, dict[str, dict[int, float]]] = {}
@@ -283,6 +283,12 @@ def scaling(results: Results, repeats: int) -> None:
         measure("words a document", words, 1024, words, 16, ("rel-rwmd", "rwmd") if words <= 100 else ("rel-rwmd",))
     for r in (1, 4, 16, 64, 128):
         measure("r", r, 2048, 50, r, ("rel-rwmd",))
+    X, Y = synthetic(4096, 50, embeddings), synthetic(4096, 50, embeddings, 1)
+    for threads in range(1, thread_count() + 1):
+        work = partial(pairwise, X, Y, "rel-rwmd", embeddings=embeddings, related=related.restrict(16), threads=threads)
+        us = least(work, 3 * repeats, time.perf_counter) / X.shape[0] ** 2 * 1e6
+        series.setdefault("threads (wall time)", {}).setdefault("rel-rwmd", {})[threads] = us
+        print(f"{'threads (wall time)':22} {threads:6}  rel-rwmd  {us:9.4f} us a pair", flush=True)
     results.values["scaling"] = series
 
 
@@ -305,13 +311,16 @@ def chart(results: dict[str, Any], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     scaled = results["scaling"]
-    figure, axes = plt.subplots(1, len(scaled), figsize=(10, 3.2), sharey=True)
+    figure, axes = plt.subplots(1, len(scaled), figsize=(12, 3.2), sharey=True)
     for place, (axis, lines) in zip(axes, scaled.items(), strict=True):
         for name, points in lines.items():
             place.plot(list(points), list(points.values()), marker="o", label=name)
-        place.set(xscale="log", yscale="log", xlabel=axis)
+        by_threads = axis.startswith("threads")
+        place.set(xscale="linear" if by_threads else "log", yscale="log", xlabel=axis)
+        if by_threads:
+            place.set_xticks(list(points))
         place.grid(alpha=0.3)
-    axes[0].set_ylabel("microseconds a pair, one thread")
+    axes[0].set_ylabel("microseconds a pair, one thread\n(CPU time; wall time over threads)")
     axes[0].legend(frameon=False)
     figure.suptitle(f"random documents over 20,000 words x 100 dimensions; {results['machine']}", fontsize=8)
     figure.tight_layout()
