@@ -315,10 +315,11 @@ def chart(results: dict[str, Any], path: Path) -> None:
     for place, (axis, lines) in zip(axes, scaled.items(), strict=True):
         for name, points in lines.items():
             place.plot(list(points), list(points.values()), marker="o", label=name)
-        by_threads = axis.startswith("threads")
-        place.set(xscale="linear" if by_threads else "log", yscale="log", xlabel=axis)
-        if by_threads:
-            place.set_xticks(list(points))
+        scale = "linear" if axis.startswith("threads") else "log"
+        place.set(xscale=scale, yscale="log", xlabel=axis)
+        ticks = sorted({int(value) for points in lines.values() for value in points})
+        place.set_xticks(ticks, [str(tick) for tick in ticks])
+        place.minorticks_off()
         place.grid(alpha=0.3)
     axes[0].set_ylabel("microseconds a pair, one thread\n(CPU time; wall time over threads)")
     axes[0].legend(frameon=False)
