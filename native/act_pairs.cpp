@@ -10,7 +10,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -46,16 +46,16 @@ class ActPairs : public Pairs {
     const auto n = static_cast<int>(targets.size());
     const int width = padded(n);
     row_.assign(at(width), infinity);
-    zero_.assign(at(width), 0.0);
+    zero_.assign(at(width), 0);
     double total = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
       for (int j = 0; j < n; ++j) row_[at(j)] = targets[at(j)] == words[i] ? infinity : cost(words[i], targets[at(j)], back);
       Mass mass = masses[i];
       for (int step = 0; mass > 0; ++step) {
-        const Least nearest = row_least(row_.data(), zero_.data(), width);
+        const Least<float> nearest = row_least(row_.data(), zero_.data(), width);
         if (nearest.index < 0) throw Unsolved{query_, other_};  // no finite distance is left
         const Mass moved = step < transfers_ ? std::min(mass, room[at(nearest.index)]) : mass;
-        total += static_cast<double>(moved) * nearest.value;
+        total += static_cast<double>(moved) * static_cast<double>(nearest.value);
         mass -= moved;
         row_[at(nearest.index)] = infinity;
       }
@@ -67,7 +67,7 @@ class ActPairs : public Pairs {
   DenseCosts costs_;
   int transfers_;
   bool residual_;
-  std::vector<double> row_, zero_;
+  std::vector<float> row_, zero_;
   std::int64_t query_ = 0, other_ = 0;
 };
 

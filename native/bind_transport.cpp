@@ -95,10 +95,10 @@ nb::tuple solve_one(Longs supply, Longs demand, In<double, 2> costs, Out<double>
   const auto m = static_cast<int>(supply.shape(0)), n = static_cast<int>(demand.shape(0));
   run_native([&](const Poll& poll) {
     Watch watch(poll);
-    solver.prepare(m, n);
+    solver.prepare(m, n, Precision::fine);
     std::copy_n(supply.data(), m, solver.supply());
     std::copy_n(demand.data(), n, solver.demand());
-    for (int i = 0; i < m; ++i) std::copy_n(costs.data() + static_cast<std::ptrdiff_t>(i) * n, n, solver.cost_row(i));
+    for (int i = 0; i < m; ++i) std::copy_n(costs.data() + static_cast<std::ptrdiff_t>(i) * n, n, solver.fine_row(i));
     proof = solver.solve(watch.asked());
   });
   if (proof == Proof::failed) return nb::make_tuple(0, 0.0, std::int64_t{0}, std::int64_t{0});
@@ -121,10 +121,10 @@ void solve_many(In<std::int64_t, 2> supply, In<std::int64_t, 2> demand, In<doubl
     const auto m = static_cast<int>(supply.shape(1)), n = static_cast<int>(demand.shape(1));
     watch.run(static_cast<std::int64_t>(supply.shape(0)), threads, [&](std::int64_t k, int worker) {
       Solver& solver = solvers[static_cast<std::size_t>(worker)];
-      solver.prepare(m, n);
+      solver.prepare(m, n, Precision::fine);
       std::copy_n(supply.data() + k * m, m, solver.supply());
       std::copy_n(demand.data() + k * n, n, solver.demand());
-      for (int i = 0; i < m; ++i) std::copy_n(costs.data() + (k * m + i) * n, n, solver.cost_row(i));
+      for (int i = 0; i < m; ++i) std::copy_n(costs.data() + (k * m + i) * n, n, solver.fine_row(i));
       proof.data()[k] = static_cast<std::int32_t>(solver.solve(watch.asked()));
       total.data()[k] = solver.total();
       pivots.data()[k] = solver.pivots();

@@ -27,83 +27,115 @@ WF_ALWAYS_INLINE float add_up(const float* lane) {
 
 }  // namespace
 
-WF_CLONES double row_minimum(const double* row, const double* shift, int width) {
-#if defined(WF_VECTORS)
-  RowLanes cost, price, least;
-  WF_LOAD(cost, row);
-  WF_LOAD(price, shift);
-  least = cost - price;
-  for (int j = kRowLanes; j < width; j += kRowLanes) {
-    WF_LOAD(cost, row + j);
-    WF_LOAD(price, shift + j);
-    cost -= price;
-    least = cost < least ? cost : least;
-  }
-  double lane[kRowLanes];
-  WF_STORE(lane, least);
-  return fold(lane);
-#else
-  double least = row[0] - shift[0];
-  for (int j = 1; j < width; ++j) least = row[j] - shift[j] < least ? row[j] - shift[j] : least;
-  return least;
-#endif
-}
+namespace {
 
-WF_CLONES Range cost_range(const double* costs, int m, int n, int width) {
-  Range range{costs[0], costs[0], true};
-  double odd = 0;  // becomes NaN once a value is not finite
+template <class Cost>
+WF_ALWAYS_INLINE Range range_of(const Cost* costs, int m, int n, int width) {
+  Cost low = costs[0], high = costs[0], odd = 0;  // odd becomes NaN once a value is not finite
 #if defined(WF_VECTORS)
-  const int whole = n / kRowLanes * kRowLanes;
-  RowLanes cost, low, high, odd_lanes = {};
-  for (int k = 0; k < kRowLanes; ++k) low[k] = high[k] = costs[0];
+  constexpr int lanes = 64 / sizeof(Cost);
+  typedef Cost Lanes __attribute__((vector_size(sizeof(Cost) * lanes)));
+  const int whole = n / lanes * lanes;
+  Lanes cost, lows = Lanes{} + costs[0], highs = lows, odds = {};
   for (int i = 0; i < m; ++i) {
-    const double* row = costs + static_cast<std::ptrdiff_t>(i) * width;
-    for (int j = 0; j < whole; j += kRowLanes) {
+    const Cost* row = costs + static_cast<std::ptrdiff_t>(i) * width;
+    for (int j = 0; j < whole; j += lanes) {
       WF_LOAD(cost, row + j);
-      low = cost < low ? cost : low;
-      high = cost > high ? cost : high;
-      odd_lanes += cost * 0.0;
+      lows = cost < lows ? cost : lows;
+      highs = cost > highs ? cost : highs;
+      odds += cost * Cost{0};
     }
   }
-  for (int k = 0; k < kRowLanes; ++k) {
-    range.low = low[k] < range.low ? low[k] : range.low;
-    range.high = high[k] > range.high ? high[k] : range.high;
-    odd += odd_lanes[k];
+  for (int k = 0; k < lanes; ++k) {
+    low = lows[k] < low ? lows[k] : low;
+    high = highs[k] > high ? highs[k] : high;
+    odd += odds[k];
   }
 #else
   const int whole = 0;
 #endif
   for (int i = 0; i < m; ++i) {
-    const double* row = costs + static_cast<std::ptrdiff_t>(i) * width;
+    const Cost* row = costs + static_cast<std::ptrdiff_t>(i) * width;
     for (int j = whole; j < n; ++j) {
-      range.low = row[j] < range.low ? row[j] : range.low;
-      range.high = row[j] > range.high ? row[j] : range.high;
-      odd += row[j] * 0.0;
+      low = row[j] < low ? row[j] : low;
+      high = row[j] > high ? row[j] : high;
+      odd += row[j] * Cost{0};
     }
   }
-  range.finite = odd == 0;
-  return range;
+  return {low, high, odd == 0};
 }
 
-WF_CLONES Least row_least(const double* row, const double* shift, int width) {
-  return least_of_row(row, shift, width, std::numeric_limits<double>::infinity());
+}  // namespace
+
+WF_CLONES float row_minimum(const float* row, const float* shift, int width) {
+  return minimum_of_row(row, shift, width);
 }
 
-WF_CLONES void lower_columns(double* out, const double* row, double shift, int width) {
+WF_CLONES double row_minimum(const float* row, const double* shift, int width) {
+  return minimum_of_row(row, shift, width);
+}
+
+WF_CLONES double row_minimum(const double* row, const double* shift, int width) {
+  return minimum_of_row(row, shift, width);
+}
+
+WF_CLONES Range cost_range(const float* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
+
+WF_CLONES Range cost_range(const double* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
+
+WF_CLONES Least<float> row_least(const float* row, const float* shift, int width) {
+  const float value = minimum_of_row(row, shift, width);
+  if (!(value < std::numeric_limits<float>::infinity())) return {value, -1};
+  return {value, place_in_row(row, shift, width, value)};
+}
+
+WF_CLONES TwoLeast row_two_least(const float* row, const float* shift, int width) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+#if defined(WF_VECTORS)
+  FloatLanes cost, price, first = FloatLanes{} + infinity, second = first;
+  for (int j = 0; j < width; j += kLanes) {
+    WF_LOAD(cost, row + j);
+    WF_LOAD(price, shift + j);
+    cost -= price;
+    const FloatLanes larger = cost < first ? first : cost;
+    second = larger < second ? larger : second;
+    first = cost < first ? cost : first;
+  }
+  const float value = least_of_16<float>(first);
+  if (!(value < infinity)) return {value, -1, infinity};
+  const int index = place_in_row(row, shift, width, value);
+  NumberLanes lane;
+  for (int k = 0; k < kLanes; ++k) lane[k] = k;
+  const FloatLanes others = lane == index % kLanes ? second : first;  // in the winner's lane the runner-up counts
+  return {value, index, least_of_16<float>(others)};
+#else
+  TwoLeast least{infinity, -1, infinity};
   for (int j = 0; j < width; ++j) {
-    const double value = row[j] - shift;
+    const float value = row[j] - shift[j];
+    if (value < least.value) {
+      least = {value, j, least.value};
+    } else if (value < least.second) {
+      least.second = value;
+    }
+  }
+  return least;
+#endif
+}
+
+WF_CLONES void lower_columns(float* out, const float* row, float shift, int width) {
+  for (int j = 0; j < width; ++j) {
+    const float value = row[j] - shift;
     out[j] = value < out[j] ? value : out[j];
   }
 }
 
-// Squared distances of `kQueries` query vectors to `kWords` words; `dimensions` is a multiple of kFloatLanes.
+// Squared distances of `kQueries` query vectors to `kWords` words; `dimensions` is a multiple of kLanes.
 template <int kQueries, int kWords>
 WF_ALWAYS_INLINE void square_tile(const float* query, const float* word, int dimensions, float* out,
                                                        std::ptrdiff_t stride) {
 #if defined(WF_VECTORS)
-  typedef float Lanes __attribute__((vector_size(sizeof(float) * kFloatLanes)));
-  Lanes sum[kQueries][kWords] = {}, x, y[kWords];
-  for (int d = 0; d < dimensions; d += kFloatLanes) {
+  FloatLanes sum[kQueries][kWords] = {}, x, y[kWords];
+  for (int d = 0; d < dimensions; d += kLanes) {
     for (int w = 0; w < kWords; ++w) WF_LOAD(y[w], word + static_cast<std::ptrdiff_t>(w) * dimensions + d);
     for (int q = 0; q < kQueries; ++q) {
       WF_LOAD(x, query + static_cast<std::ptrdiff_t>(q) * dimensions + d);
@@ -111,22 +143,22 @@ WF_ALWAYS_INLINE void square_tile(const float* query, const float* word, int dim
     }
   }
 #else
-  float sum[kQueries][kWords][kFloatLanes] = {};
+  float sum[kQueries][kWords][kLanes] = {};
   for (int d = 0; d < dimensions; ++d) {
     for (int q = 0; q < kQueries; ++q) {
       for (int w = 0; w < kWords; ++w) {
         const float difference = query[static_cast<std::ptrdiff_t>(q) * dimensions + d] -
                                  word[static_cast<std::ptrdiff_t>(w) * dimensions + d];
-        sum[q][w][d % kFloatLanes] += difference * difference;
+        sum[q][w][d % kLanes] += difference * difference;
       }
     }
   }
 #endif
   for (int q = 0; q < kQueries; ++q) {
     for (int w = 0; w < kWords; ++w) {
-      float lane[kFloatLanes];
+      float lane[kLanes];
       std::memcpy(lane, &sum[q][w], sizeof lane);
-      out[q * stride + w] = add_up<kFloatLanes>(lane);
+      out[q * stride + w] = add_up<kLanes>(lane);
     }
   }
 }

@@ -6,12 +6,16 @@
 
 namespace wordferry {
 
-constexpr int kFloatLanes = 16;  // vectors of words are padded to a multiple of it with 0
-constexpr int kRowLanes = 8;  // doubles a lane block; rows of costs are padded to a multiple of it with infinity
+// Vectors of words are padded to a multiple of it with 0, rows of costs with infinity.
+constexpr int kLanes = 16;
 
-inline int padded(int n) { return (n + kRowLanes - 1) / kRowLanes * kRowLanes; }
+inline int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// min over j of row[j] - shift[j]; `width` is a multiple of kRowLanes.
+// In all of these `width` is a multiple of kLanes.
+
+// min over j of row[j] - shift[j], in the precision of the shift.
+float row_minimum(const float* row, const float* shift, int width);
+double row_minimum(const float* row, const double* shift, int width);
 double row_minimum(const double* row, const double* shift, int width);
 
 // The range of an m x n matrix with rows of `width`, and whether all of it is finite.
@@ -19,17 +23,27 @@ struct Range {
   double low, high;
   bool finite;
 };
+Range cost_range(const float* costs, int m, int n, int width);
 Range cost_range(const double* costs, int m, int n, int width);
 
-// The smallest row[j] - shift[j], and a j where it stands.
+// The smallest row[j] - shift[j], and the first j where it stands; -1 where none is below infinity.
+template <class Value>
 struct Least {
-  double value;
+  Value value;
   int index;
 };
-Least row_least(const double* row, const double* shift, int width);
+Least<float> row_least(const float* row, const float* shift, int width);
+
+// The smallest row[j] - shift[j] with its place, and the second smallest.
+struct TwoLeast {
+  float value;
+  int index;
+  float second;
+};
+TwoLeast row_two_least(const float* row, const float* shift, int width);
 
 // out[j] = min(out[j], row[j] - shift) for all j.
-void lower_columns(double* out, const double* row, double shift, int width);
+void lower_columns(float* out, const float* row, float shift, int width);
 
 // Euclidean distances of `queries` vectors to `words` vectors, one row of `out` (stride `words`) a query. The sum
 // of a pair always runs in the same order, so a distance depends on nothing but its two vectors.

@@ -68,7 +68,7 @@ class DensePairs : public Pairs {
     if (!rest_.find(query_, other, value)) return false;
     const Left& left = rest_.left();
     const auto xs = static_cast<int>(left.x_words.size()), ys = static_cast<int>(left.y_words.size());
-    solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys);
+    solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
     std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
     std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
     if (table_.empty()) {
@@ -85,35 +85,35 @@ class DensePairs : public Pairs {
     for (int i = 0; i < xs; ++i) {
       const float* from = costs_.costs + costs_.words * costs_.row_of[left.x_words[at(i)]];
       if (left.swap) {
-        for (int j = 0; j < ys; ++j) solver_.cost_row(j)[i] = from[targets[j]];
+        for (int j = 0; j < ys; ++j) solver_.rough_row(j)[i] = from[targets[j]];
       } else {
-        double* to = solver_.cost_row(i);
+        float* to = solver_.rough_row(i);
         for (int j = 0; j < ys; ++j) to[j] = from[targets[j]];
       }
     }
   }
 
-  // From the table in which the distances of one word to all of the query's lie together; eight words at a time, so
+  // From the table in which the distances of one word to all of the query's lie together; sixteen words at a time, so
   // that a row of costs is written a cache line at a time.
   void gather_table(const Left& left, int xs, int ys) {
     const std::int32_t* places = left.x_places.data();
     const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(left.y_words[at(j)]) * stride_; };
     int j = 0;
-    for (; !left.swap && j + kRowLanes <= ys; j += kRowLanes) {
-      const float* from[kRowLanes];
-      for (int k = 0; k < kRowLanes; ++k) from[k] = column(j + k);
+    for (; !left.swap && j + kLanes <= ys; j += kLanes) {
+      const float* from[kLanes];
+      for (int k = 0; k < kLanes; ++k) from[k] = column(j + k);
       for (int i = 0; i < xs; ++i) {
-        double* to = solver_.cost_row(i) + j;
-        for (int k = 0; k < kRowLanes; ++k) to[k] = from[k][places[i]];
+        float* to = solver_.rough_row(i) + j;
+        for (int k = 0; k < kLanes; ++k) to[k] = from[k][places[i]];
       }
     }
     for (; j < ys; ++j) {
       const float* from = column(j);
       if (left.swap) {
-        double* to = solver_.cost_row(j);
+        float* to = solver_.rough_row(j);
         for (int i = 0; i < xs; ++i) to[i] = from[places[i]];
       } else {
-        for (int i = 0; i < xs; ++i) solver_.cost_row(i)[j] = from[places[i]];
+        for (int i = 0; i < xs; ++i) solver_.rough_row(i)[j] = from[places[i]];
       }
     }
   }

@@ -151,21 +151,21 @@ class HubPairs : public Pairs {
                      const std::vector<Mass>& demand, Mass& through_hub, std::int64_t other, const Stopped& stopped) {
     const auto m = static_cast<int>(sources_.size()), n = static_cast<int>(sinks_.size());
     std::sort(sinks_.begin(), sinks_.end());
-    solver_.prepare(m + 1, n + 1);
+    solver_.prepare(m + 1, n + 1, Precision::fine);
     Mass offered = 0, wanted = 0;
     for (int i = 0; i < m; ++i) {
       offered += solver_.supply()[i] = supply[at(sources_[at(i)])];
-      std::fill(solver_.cost_row(i), solver_.cost_row(i) + n + 1, costs_.c_max);
+      std::fill(solver_.fine_row(i), solver_.fine_row(i) + n + 1, costs_.c_max);
     }
     for (int j = 0; j < n; ++j) wanted += solver_.demand()[j] = demand[at(sinks_[at(j)])];
-    std::fill(solver_.cost_row(m), solver_.cost_row(m) + n + 1, 0.0);
+    std::fill(solver_.fine_row(m), solver_.fine_row(m) + n + 1, 0.0);
     solver_.supply()[m] = wanted;
     solver_.demand()[n] = offered;
     int i = 0;
     for (std::size_t k = begin; k < end; ++k) {
       while (sources_[at(i)] != links_[k].source) ++i;
       const auto j = std::lower_bound(sinks_.begin(), sinks_.end(), links_[k].sink) - sinks_.begin();
-      solver_.cost_row(i)[j] = links_[k].cost;
+      solver_.fine_row(i)[j] = links_[k].cost;
     }
     if (solver_.solve(stopped) == Proof::failed) throw Unsolved{query_, other};
     through_hub -= offered;

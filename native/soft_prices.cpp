@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cost_rows.hpp"
+#include "cost_rows_inline.hpp"
 #include "cpu.hpp"
 
 namespace wordferry {
@@ -11,7 +11,7 @@ namespace wordferry {
 namespace {
 
 constexpr int kRounds = 8;
-constexpr double kSoftness = 0.1;  // of the typical gap between a cost and the least of its row and column
+constexpr float kSoftness = 0.1f;  // of the typical gap between a cost and the least of its row and column
 constexpr float kTiny = 1e-30f;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
@@ -29,55 +29,82 @@ inline float exp_minus(float x) {
   return value;
 }
 
-// kernel_ij = exp(-(c_ij - price_j - least_i) / softness), padded with 0.
-WF_CLONES void fill_kernel(const SoftProblem& problem, const double* price, const double* least, float steepness,
-                           float* kernel, int width) {
+// kernel_ij = exp(-(c_ij - price_j - least_i) / softness); next to 0 where it is padded, which no mass goes to.
+WF_CLONES void fill_kernel(const SoftProblem& problem, const float* price, const float* least, float steepness,
+                           float* kernel) {
   for (int i = 0; i < problem.m; ++i) {
-    const double* costs = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
-    float* row = kernel + static_cast<std::ptrdiff_t>(i) * width;
-    const double own = least[i];
-    for (int j = 0; j < problem.n; ++j) row[j] = exp_minus(static_cast<float>(costs[j] - price[j] - own) * steepness);
-    for (int j = problem.n; j < width; ++j) row[j] = 0;
+    const float* costs = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
+    float* row = kernel + static_cast<std::ptrdiff_t>(i) * problem.width;
+    const float own = least[i];
+    for (int j = 0; j < problem.width; ++j) row[j] = exp_minus((costs[j] - price[j] - own) * steepness);
   }
 }
 
-// One round: f_i = a_i / sum_j K_ij g_j, then g_j = b_j / sum_i K_ij f_i, in one pass over the kernel.
-WF_CLONES void scale_once(const float* kernel, int m, int width, const float* supply, const float* demand,
-                          float* scaling, float* sums) {
-  for (int j = 0; j < width; ++j) sums[j] = 0;
-  for (int i = 0; i < m; ++i) {
-    const float* row = kernel + static_cast<std::ptrdiff_t>(i) * width;
-    float lane[kFloatLanes] = {};
-    for (int j = 0; j < width; j += kFloatLanes) {
-      for (int k = 0; k < kFloatLanes; ++k) lane[k] += row[j + k] * scaling[j + k];
+// Of `kRows` rows: f_i = a_i / sum_j K_ij g_j, and sums_j += K_ij f_i.
+template <int kRows>
+WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* supply, const float* scaling,
+                                 float* sums) {
+  float factor[kRows];
+#if defined(WF_VECTORS)
+  FloatLanes cell, other, sum[kRows] = {};
+  for (int j = 0; j < width; j += kLanes) {
+    WF_LOAD(other, scaling + j);
+    for (int r = 0; r < kRows; ++r) {
+      WF_LOAD(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
+      sum[r] += cell * other;
     }
-    float sum = 0;
-    for (int k = 0; k < kFloatLanes; ++k) sum += lane[k];
-    const float factor = supply[i] / (sum + kTiny);
-    for (int j = 0; j < width; ++j) sums[j] += row[j] * factor;
   }
+  for (int r = 0; r < kRows; ++r) factor[r] = supply[r] / (sum_of_16(sum[r]) + kTiny);
+  for (int j = 0; j < width; j += kLanes) {
+    WF_LOAD(other, sums + j);
+    for (int r = 0; r < kRows; ++r) {
+      WF_LOAD(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
+      other += cell * factor[r];
+    }
+    std::memcpy(sums + j, &other, sizeof other);
+  }
+#else
+  for (int r = 0; r < kRows; ++r) {
+    const float* row = kernel + static_cast<std::ptrdiff_t>(r) * width;
+    float sum = 0;
+    for (int j = 0; j < width; ++j) sum += row[j] * scaling[j];
+    factor[r] = supply[r] / (sum + kTiny);
+    for (int j = 0; j < width; ++j) sums[j] += row[j] * factor[r];
+  }
+#endif
+}
+
+// One round: f from g, then g_j = b_j / sum_i K_ij f_i, in one pass over the kernel.
+WF_CLONES WF_FLATTEN void scale_once(const float* kernel, int m, int width, const float* supply, const float* demand,
+                                     float* scaling, float* sums) {
+  for (int j = 0; j < width; ++j) sums[j] = 0;
+  int i = 0;
+  for (; i + 4 <= m; i += 4) {
+    scale_rows<4>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
+  }
+  for (; i < m; ++i) scale_rows<1>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
   for (int j = 0; j < width; ++j) scaling[j] = demand[j] / (sums[j] + kTiny);
 }
 
 }  // namespace
 
 // The mean of c_ij - price_j - least_i over a few cells.
-double SoftPrices::typical_gap(const SoftProblem& problem, const double* price) {
-  double sum = 0;
+float SoftPrices::typical_gap(const SoftProblem& problem, const float* price) {
+  float sum = 0;
   for (int i = 0; i < problem.m; ++i) {
-    const double* row = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
+    const float* row = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
     least_[at(i)] = row_minimum(row, price, problem.width);
     const int j = static_cast<int>(std::int64_t{7} * i % problem.n);
     sum += row[j] - price[j] - least_[at(i)];
   }
-  return sum / problem.m;
+  return sum / static_cast<float>(problem.m);
 }
 
-void SoftPrices::adjust(const SoftProblem& problem, double* price) {
-  const int m = problem.m, n = problem.n, width = (n + kFloatLanes - 1) / kFloatLanes * kFloatLanes;
+void SoftPrices::adjust(const SoftProblem& problem, float* price) {
+  const int m = problem.m, n = problem.n, width = problem.width;
   least_.resize(at(m));
-  const double softness = kSoftness * typical_gap(problem, price);
-  if (!(softness > 1e-30 && softness < 1e30)) return;
+  const float softness = kSoftness * typical_gap(problem, price);
+  if (!(softness > kTiny && softness < 1 / kTiny)) return;
   kernel_.resize(at(m) * at(width));
   supply_.resize(at(m));
   demand_.assign(at(width), 0);
@@ -90,12 +117,12 @@ void SoftPrices::adjust(const SoftProblem& problem, double* price) {
     demand_[at(j)] = static_cast<float>(static_cast<double>(problem.demand[j]) / total);
     scaling_[at(j)] = 1;
   }
-  fill_kernel(problem, price, least_.data(), static_cast<float>(1 / softness), kernel_.data(), width);
+  fill_kernel(problem, price, least_.data(), 1 / softness, kernel_.data());
   for (int round = 0; round < kRounds; ++round) {
     scale_once(kernel_.data(), m, width, supply_.data(), demand_.data(), scaling_.data(), sums_.data());
   }
   for (int j = 0; j < n; ++j) {
-    const double change = softness * std::log(static_cast<double>(scaling_[at(j)]));
+    const float change = softness * std::log(scaling_[at(j)]);
     if (std::isfinite(change)) price[j] += change;
   }
 }

@@ -7,10 +7,10 @@
 
 namespace wordferry {
 
-// What the rounds need of a problem: costs in rows of `width`, and masses.
+// What the rounds need of a problem: costs in rows of `width`, padded with infinity, and masses.
 struct SoftProblem {
   int m, n, width;
-  const double* costs;
+  const float* costs;
   const std::int64_t* supply;
   const std::int64_t* demand;
 };
@@ -18,13 +18,12 @@ struct SoftProblem {
 class SoftPrices {
  public:
   // `price` holds the least cost of each column; what is added makes columns that are in demand dearer.
-  void adjust(const SoftProblem& problem, double* price);
+  void adjust(const SoftProblem& problem, float* price);
 
  private:
-  double typical_gap(const SoftProblem& problem, const double* price);
+  float typical_gap(const SoftProblem& problem, const float* price);
 
-  std::vector<float> kernel_, supply_, demand_, scaling_, sums_;
-  std::vector<double> least_;
+  std::vector<float> kernel_, supply_, demand_, scaling_, sums_, least_;
 };
 
 }  // namespace wordferry

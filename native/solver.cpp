@@ -1,6 +1,7 @@
 #include "solver.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -14,9 +15,12 @@ namespace wordferry {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr float rough_infinity = std::numeric_limits<float>::infinity();
+constexpr double rough_largest = 1e30;  // costs up to here, and down to its inverse, leave float32 room
 constexpr double unit_roundoff = 0x1p-53;
 constexpr double proof_tolerance = 1e-9;  // of the optimum itself
 constexpr double enter_tolerance = 0x1p-46;  // of the largest cost: smaller gains are rounding, not gains
+constexpr double rough_tolerance = 0x1p-20;  // the same in float32
 constexpr std::int64_t pivots_between_polls = 4096;
 constexpr std::int64_t pivots_a_node = 200;
 constexpr std::int64_t few_pivots = 32;
@@ -42,14 +46,18 @@ class Sum {
 
 }  // namespace
 
-void Solver::prepare(int m, int n) {
+void Solver::prepare(int m, int n, Precision costs) {
   m_ = m;
   n_ = n;
   width_ = padded(n);
+  precision_ = costs;
+  scale_ = 1;
   const auto cells = at(m) * at(width_);
-  if (costs_.size() < cells) costs_.resize(cells);
-  if (width_ > n) {
-    for (int i = 0; i < m; ++i) std::fill(cost_row(i) + n, cost_row(i) + width_, infinity);
+  if (rough_.size() < cells) rough_.resize(cells);
+  if (costs == Precision::fine && fine_.size() < cells) fine_.resize(cells);
+  for (int i = 0; i < m && width_ > n; ++i) {
+    if (costs == Precision::fine) std::fill(fine_row(i) + n, fine_row(i) + width_, infinity);
+    std::fill(rough_row(i) + n, rough_row(i) + width_, rough_infinity);
   }
   supply_.resize(at(m));
   demand_.resize(at(n));
@@ -58,10 +66,29 @@ void Solver::prepare(int m, int n) {
 
 // Finds the range of the costs; false when one is NaN or infinite.
 bool Solver::scan_costs() {
-  const Range range = cost_range(costs_.data(), m_, n_, width_);
+  const bool fine = precision_ == Precision::fine;
+  const Range range = fine ? cost_range(fine_.data(), m_, n_, width_) : cost_range(rough_.data(), m_, n_, width_);
   smallest_ = range.low;
   largest_ = std::max(std::fabs(range.low), std::fabs(range.high));
   return range.finite;
+}
+
+// Rough costs of a range in which float32 can add and subtract: float64 ones are copied there, float32 ones that are
+// too large or too small go to float64 first.
+void Solver::scale_costs() {
+  const bool moderate = largest_ == 0 || (largest_ > 1 / rough_largest && largest_ < rough_largest);
+  if (precision_ == Precision::rough) {
+    if (moderate) return;
+    fine_.resize(std::max(fine_.size(), at(m_) * at(width_)));
+    for (int i = 0; i < m_; ++i) std::copy_n(rough_row(i), width_, fine_row(i));
+    precision_ = Precision::fine;
+  }
+  scale_ = moderate ? 1 : std::exp2(-std::clamp(std::ilogb(largest_), -1000, 1000));
+  for (int i = 0; i < m_; ++i) {
+    const double* from = fine_row(i);
+    float* to = rough_row(i);
+    for (int j = 0; j < n_; ++j) to[j] = static_cast<float>(from[j] * scale_);
+  }
 }
 
 // A forest of positive flows: sources are served in rounds, in each round those first that would lose most by missing
@@ -70,30 +97,22 @@ bool Solver::scan_costs() {
 void Solver::start() {
   left_.assign(supply_.begin(), supply_.end());
   right_.assign(demand_.begin(), demand_.end());
-  open_.assign(at(width_), infinity);  // prices; -infinity for sinks without room
-  for (int i = 0; i < m_; ++i) lower_columns(open_.data(), row(i), 0.0, n_);
-  std::fill(open_.begin() + n_, open_.end(), 0.0);
+  open_.assign(at(width_), rough_infinity);  // prices; -infinity for sinks without room
+  for (int i = 0; i < m_; ++i) lower_columns(open_.data(), rough_row(i), 0, width_);
+  std::fill(open_.begin() + n_, open_.end(), 0.0f);
   tree_.reset(m_, n_);
-  const bool large = m_ >= large_side && n_ >= large_side;
-  if (large) soft_prices_.adjust({m_, n_, width_, costs_.data(), supply_.data(), demand_.data()}, open_.data());
-  if (large) {
+  if (m_ >= large_side && n_ >= large_side) {
+    soft_prices_.adjust({m_, n_, width_, rough_.data(), supply_.data(), demand_.data()}, open_.data());
+    price_.assign(open_.begin(), open_.end());
+    wanted_.resize(at(m_));
     while (serve_by_regret()) {
     }
   } else {
+    price_.assign(open_.begin(), open_.end());
     serve_in_turn();
   }
   if (tree_.arcs() < m_ + n_ - 1) join_components();
   tree_.grow(m_);
-}
-
-// The sink with room that is best for source i. Where prices have left the range of float64, the first one will do.
-Least Solver::best_open(int i) const {
-  const Least best = row_least(row(i), open_.data(), width_);
-  if (best.index >= 0) return best;
-  for (int j = 0; j < n_; ++j) {
-    if (right_[at(j)] > 0) return {0, j};
-  }
-  return best;
 }
 
 void Solver::serve(int i, int j) {
@@ -101,19 +120,16 @@ void Solver::serve(int i, int j) {
   if (mass == 0) return;
   left_[at(i)] -= mass;
   right_[at(j)] -= mass;
-  if (right_[at(j)] == 0) open_[at(j)] = -infinity;
+  if (right_[at(j)] == 0) open_[at(j)] = -rough_infinity;
   tree_.add_arc(i, j, mass);
 }
 
 // Every source first gets what it can of its best sink, then each in turn fills the best sinks with room.
 void Solver::serve_in_turn() {
   least_.assign(open_.begin(), open_.end());
+  for (int i = 0; i < m_; ++i) serve(i, row_least(rough_row(i), least_.data(), width_).index);
   for (int i = 0; i < m_; ++i) {
-    const int wanted = row_least(row(i), least_.data(), width_).index;
-    if (wanted >= 0) serve(i, wanted);
-  }
-  for (int i = 0; i < m_; ++i) {
-    while (left_[at(i)] > 0) serve(i, best_open(i).index);
+    while (left_[at(i)] > 0) serve(i, row_least(rough_row(i), open_.data(), width_).index);
   }
 }
 
@@ -122,37 +138,36 @@ bool Solver::serve_by_regret() {
   wishes_.clear();
   for (int i = 0; i < m_; ++i) {
     if (left_[at(i)] == 0) continue;
-    const Least best = best_open(i);
-    const double price = open_[at(best.index)];
-    open_[at(best.index)] = -infinity;
-    const double regret = row_minimum(row(i), open_.data(), width_) - best.value;
-    open_[at(best.index)] = price;
-    wishes_.push_back({regret == regret ? regret : 0, i, best.index});
+    const TwoLeast best = row_two_least(rough_row(i), open_.data(), width_);
+    wanted_[at(i)] = best.index;
+    const auto regret = std::bit_cast<std::uint32_t>(best.second - best.value);  // grows with the number
+    wishes_.push_back(std::uint64_t{~regret} << 32 | static_cast<std::uint64_t>(i));
   }
-  std::sort(wishes_.begin(), wishes_.end(), [](const Wish& a, const Wish& b) {
-    return a.regret != b.regret ? a.regret > b.regret : a.source < b.source;
-  });
-  for (const Wish& wish : wishes_) serve(wish.source, wish.sink);
+  std::sort(wishes_.begin(), wishes_.end());
+  for (const std::uint64_t wish : wishes_) {
+    const int source = static_cast<int>(wish & 0xffffffffu);
+    serve(source, wanted_[at(source)]);
+  }
   return !wishes_.empty();
 }
 
 // The forest of positive flows becomes one tree: every further component hangs by a source, on an arc without flow
 // that goes up to the cheapest sink already in the tree, so the tree is strongly feasible.
 void Solver::join_components() {
-  least_.assign(at(width_), -infinity);  // 0 for sinks in the tree
+  least_.assign(at(width_), -rough_infinity);  // 0 for sinks in the tree
   reached_.assign(at(m_ + n_), 0);
   found_.clear();
   std::size_t seen = 0;
   const auto take = [&](int node) {
     tree_.component(node, reached_, found_);
     for (; seen < found_.size(); ++seen) {
-      if (found_[seen] >= m_) least_[at(found_[seen] - m_)] = 0.0;
+      if (found_[seen] >= m_) least_[at(found_[seen] - m_)] = price_[at(found_[seen]-m_)];
     }
   };
   take(m_);
   for (int i = 0; i < m_; ++i) {
     if (reached_[at(i)]) continue;
-    const int j = row_least(row(i), least_.data(), width_).index;
+    const int j = row_least(rough_row(i), least_.data(), width_).index;
     take(i);
     tree_.add_arc(i, j, 0);
   }
@@ -161,13 +176,28 @@ void Solver::join_components() {
 // Pivots until no arc gains. False when rounding keeps it from ending: exact arithmetic then goes on from here.
 bool Solver::improve(const Stopped& stopped) {
   candidates_.resize(at(m_));
-  Pivoting state{m_, n_, width_, costs_.data(), dual_.data(), enter_tolerance * largest_, 0, &tree_, candidates_.data(), 0};
+  prices_.resize(at(width_));
+  Pivoting state{.m = m_,
+                 .n = n_,
+                 .width = width_,
+                 .fine = precision_ == Precision::fine ? fine_.data() : nullptr,
+                 .rough = rough_.data(),
+                 .scale = scale_,
+                 .rough_tolerance = static_cast<float>(rough_tolerance * largest_ * scale_),
+                 .tolerance = enter_tolerance * largest_,
+                 .dual = dual_.data(),
+                 .prices = prices_.data(),
+                 .next_row = 0,
+                 .tree = &tree_,
+                 .candidates = candidates_.data(),
+                 .listed = 0};
   const std::int64_t limit = pivots_a_node * (m_ + n_) + 1000;
-  while (true) {
+  for (bool rough = true; true;) {
     set_potentials(state);
-    const std::int64_t done = pivot_until_optimal(state, pivots_between_polls);
+    const std::int64_t done = (rough ? pivot_roughly : pivot_until_optimal)(state, pivots_between_polls);
     if ((pivots_ += done) > limit) return false;
-    if (done < few_pivots) return true;  // too few for rounding to have piled up in the potentials
+    if (!rough && done < few_pivots) return true;  // too few for rounding to have piled up in the potentials
+    rough = rough && done == pivots_between_polls;
     if (stopped()) throw Interrupted();
   }
 }
@@ -190,6 +220,12 @@ void Solver::sum_plan() {
   size_ = sum.size();
 }
 
+double Solver::minimum(int i, const double* shift) const {
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * width_;
+  return precision_ == Precision::fine ? row_minimum(fine_.data() + first, shift, width_)
+                                       : row_minimum(rough_.data() + first, shift, width_);
+}
+
 // The dual certificate. With u_i = min_j (c_ij - v_j) the duals are feasible, so their objective is a lower bound;
 // what rounding may have added to it (each term is rounded at most four times, the sums are compensated) is bounded
 // and subtracted. True when the gap is at most 1e-9 of the optimum.
@@ -198,7 +234,7 @@ bool Solver::proved() const {
   const double* sink_dual = dual_.data() + m_;
   Sum bound;
   for (int i = 0; i < m_; ++i) {
-    bound.add(static_cast<double>(supply_[at(i)]) * row_minimum(row(i), sink_dual, width_));
+    bound.add(static_cast<double>(supply_[at(i)]) * minimum(i, sink_dual));
   }
   for (int j = 0; j < n_; ++j) bound.add(static_cast<double>(demand_[at(j)]) * sink_dual[j]);
   const double error = 8 * unit_roundoff * (bound.size() + size_);
@@ -220,6 +256,7 @@ Proof Solver::solve(const Stopped& stopped) {
   pivots_ = 0;
   if (!scan_costs()) return Proof::failed;
   if (m_ == 1 || n_ == 1) return solve_single();
+  scale_costs();
   start();
   if (improve(stopped)) {
     collect_plan();
@@ -232,24 +269,26 @@ Proof Solver::solve(const Stopped& stopped) {
   return Proof::exact;
 }
 
+// Each difference is rounded once, upwards by 2^-24 of itself at most; the sums are in float64.
 double Solver::dual_bound() {
-  std::fill(dual_.begin(), dual_.end(), 0.0);
-  least_.assign(at(width_), infinity);
+  open_.assign(at(width_), 0);
+  least_.assign(at(width_), rough_infinity);
   double sources_first = 0, sinks_first = 0;
   for (int i = 0; i < m_; ++i) {  // u_i = min_j c_ij, then v_j = min_i (c_ij - u_i)
-    const double dual = row_minimum(row(i), dual_.data() + m_, width_);
-    lower_columns(least_.data(), row(i), dual, n_);
-    sources_first += static_cast<double>(supply_[at(i)]) * dual;
+    const float dual = row_minimum(rough_row(i), open_.data(), width_);
+    lower_columns(least_.data(), rough_row(i), dual, width_);
+    sources_first += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
   }
-  for (int j = 0; j < n_; ++j) sources_first += static_cast<double>(demand_[at(j)]) * least_[at(j)];
-  std::fill(least_.begin(), least_.begin() + n_, infinity);
-  for (int i = 0; i < m_; ++i) lower_columns(least_.data(), row(i), 0.0, n_);  // and the other way round
-  std::fill(least_.begin() + n_, least_.end(), 0.0);
-  for (int j = 0; j < n_; ++j) sinks_first += static_cast<double>(demand_[at(j)]) * least_[at(j)];
+  for (int j = 0; j < n_; ++j) sources_first += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
+  least_.assign(at(width_), rough_infinity);
+  for (int i = 0; i < m_; ++i) lower_columns(least_.data(), rough_row(i), 0, width_);  // and the other way round
+  std::fill(least_.begin() + n_, least_.end(), 0.0f);
+  for (int j = 0; j < n_; ++j) sinks_first += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
   for (int i = 0; i < m_; ++i) {
-    sinks_first += static_cast<double>(supply_[at(i)]) * row_minimum(row(i), least_.data(), width_);
+    const float dual = row_minimum(rough_row(i), least_.data(), width_);
+    sinks_first += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
   }
-  return std::max(sources_first, sinks_first);
+  return std::max(sources_first, sinks_first) * (1 - 0x1p-22);
 }
 
 }  // namespace wordferry

@@ -1,7 +1,8 @@
 // One transportation problem with dense costs and whole masses, solved to a proved optimum; one object serves many
 // problems in turn and keeps its memory.
 //
-// Network simplex in float64, followed by a rigorous check of the duality gap; when that fails (costs that span more
+// Costs are float32 or float64. Network simplex in float64, steered by float32 (pivoting.hpp), followed by a rigorous
+// check of the duality gap; when that fails (costs that span more
 // orders of magnitude than float64 has digits), the simplex goes on from its last tree in exact arithmetic.
 #pragma once
 
@@ -20,6 +21,8 @@ namespace wordferry {
 // Asked now and then inside a long solve; true means give up (the solve then throws Interrupted).
 using Stopped = std::function<bool()>;
 
+enum class Precision { rough, fine };  // float32, float64
+
 enum class Proof : std::int32_t {
   failed = 0,   // a cost is NaN or infinite
   bounded = 1,  // float64, with a rigorous bound of 1e-9 of the cost on the duality gap
@@ -33,20 +36,27 @@ class Solver {
     Mass mass;
   };
 
-  // Makes room for m x n; then fill cost_row(i), supply() and demand() (positive, of equal sums) and solve().
-  void prepare(int m, int n);
-  double* cost_row(int i) { return costs_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
+  // Makes room for m x n; then fill fine_row(i) or rough_row(i), supply() and demand() (positive, of equal sums) and
+  // solve().
+  void prepare(int m, int n, Precision costs);
+  double* fine_row(int i) { return fine_.data() + static_cast<std::ptrdiff_t>(i) * width_; }    // of float64 costs
+  float* rough_row(int i) { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }  // of float32 costs
   Mass* supply() { return supply_.data(); }
   Mass* demand() { return demand_.data(); }
 
   Proof solve(const Stopped& stopped);
 
-  // A lower bound on the optimum from one dual ascent either way, cheaper than a solve by an order of magnitude.
+  // A lower bound on the optimum of float32 costs, none negative, from one dual ascent either way; cheaper than a solve
+  // by an order of magnitude.
   double dual_bound();
 
   int sources() const { return m_; }
   int sinks() const { return n_; }
-  double cost(int i, int j) const { return row(i)[j]; }
+  double cost(int i, int j) const {
+    const std::ptrdiff_t cell = static_cast<std::ptrdiff_t>(i) * width_ + j;
+    return precision_ == Precision::fine ? fine_[static_cast<std::size_t>(cell)]
+                                         : static_cast<double>(rough_[static_cast<std::size_t>(cell)]);
+  }
   const Mass* supply() const { return supply_.data(); }
   const Mass* demand() const { return demand_.data(); }
   double total() const { return total_; }           // the optimum: sum of mass times cost
@@ -56,10 +66,11 @@ class Solver {
   const double* sink_duals() const { return dual_.data() + m_; }
 
  private:
-  const double* row(int i) const { return costs_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
+  const float* rough_row(int i) const { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
+  double minimum(int i, const double* shift) const;
   bool scan_costs();
+  void scale_costs();
   void start();
-  Least best_open(int i) const;
   void serve(int i, int j);
   void serve_in_turn();
   bool serve_by_regret();
@@ -71,19 +82,19 @@ class Solver {
   bool proved() const;
 
   int m_ = 0, n_ = 0, width_ = 0;
-  std::vector<double> costs_;  // rows of width_, padded with infinity
+  Precision precision_ = Precision::fine;
+  std::vector<double> fine_;  // rows of width_, padded with infinity
+  std::vector<float> rough_;  // the same times scale_
   double largest_ = 0, smallest_ = 0;
+  double scale_ = 1;
   std::vector<Mass> supply_, demand_, left_, right_;
   std::vector<double> dual_;  // of the sources, then of the sinks
-  std::vector<double> least_, open_;
+  std::vector<float> least_, open_, prices_, price_;
   Tree tree_;
   std::vector<Candidate> candidates_;
   SoftPrices soft_prices_;
-  struct Wish {
-    double regret;
-    std::int32_t source, sink;
-  };
-  std::vector<Wish> wishes_;
+  std::vector<std::uint64_t> wishes_;   // sources by regret: its bits turned round, then the source
+  std::vector<std::int32_t> wanted_;  // the sink that each wants
   std::vector<char> reached_;
   std::vector<std::int32_t> found_;
   std::vector<Flow> plan_;

@@ -72,39 +72,40 @@ inline Tree::Moved Tree::pivot(int source, int sink) {
   using tree_detail::at;
   std::int32_t* tail = tail_.data();  // from the source up to the join: source, sink, source, ...
   std::int32_t* head = head_.data();  // from the sink up to the join: sink, source, sink, ...
-  int tails = 0, heads = 0, node = source;
+  // Arcs from a source of the tail up to its parent lose flow; among equals the one nearest to the source leaves.
+  int tails = 0, heads = 0, node = source, last = -1;
+  Mass delta = INT64_MAX;
   const int target = position[at(sources + sink)];
   for (; position[at(node)] > target || target >= position[at(node)] + size[at(node)]; node = parent[at(node)]) {
+    const Mass value = flow[at(node)];
+    const bool less = node < sources && value < delta;
+    last = less ? tails : last;
+    delta = less ? value : delta;
     tail[tails++] = node;
   }
-  const int join = node;
-  for (node = sources + sink; node != join; node = parent[at(node)]) head[heads++] = node;
-  // Arcs from a source of the tail up to its parent lose flow; among equals the one nearest to the source leaves.
-  Mass delta = INT64_MAX;
-  int last = -1;
-  bool with_source = true;
-  for (int k = 0; k < tails; k += 2) {
-    const Mass value = flow[at(tail[k])];
-    last = value < delta ? k : last;
-    delta = value < delta ? value : delta;
-  }
   // So do arcs from a parent down to a sink of the head; among equals the one nearest to the join leaves.
-  for (int k = 0; k < heads; k += 2) {
-    const Mass value = flow[at(head[k])];
-    with_source = value <= delta ? false : with_source;
-    last = value <= delta ? k : last;
-    delta = value <= delta ? value : delta;
-  }
-  if (delta > 0) {
-    for (int k = 0; k < tails; ++k) flow[at(tail[k])] += k % 2 == 0 ? -delta : delta;
-    for (int k = 0; k < heads; ++k) flow[at(head[k])] += k % 2 == 0 ? -delta : delta;
+  bool with_source = true;
+  const int join = node;
+  for (node = sources + sink; node != join; node = parent[at(node)]) {
+    const Mass value = flow[at(node)];
+    const bool less = node >= sources && value <= delta;
+    with_source = less ? false : with_source;
+    last = less ? heads : last;
+    delta = less ? value : delta;
+    head[heads++] = node;
   }
   const std::int32_t* moving = with_source ? tail : head;
-  const std::int32_t* staying = with_source ? head : tail;
   const int count = size[at(moving[last])], above = with_source ? sources + sink : source;
   const int begin = place(moving, last, above, count);
-  for (int k = last + 1; k < (with_source ? tails : heads); ++k) size[at(moving[k])] -= count;
-  for (int k = 0; k < (with_source ? heads : tails); ++k) size[at(staying[k])] += count;
+  const int tail_change = with_source ? -count : count;  // of the sizes of nodes that stay
+  for (int k = 0; k < tails; ++k) {
+    flow[at(tail[k])] += k % 2 == 0 ? -delta : delta;
+    size[at(tail[k])] += with_source && k <= last ? 0 : tail_change;
+  }
+  for (int k = 0; k < heads; ++k) {
+    flow[at(head[k])] += k % 2 == 0 ? -delta : delta;
+    size[at(head[k])] -= !with_source && k <= last ? 0 : tail_change;
+  }
   reverse_path(moving, last, above, delta, count);
   return {begin, count, with_source};
 }
