@@ -37,8 +37,7 @@ class ActPairs : public Pairs {
 
  private:
   float cost(std::int32_t from, std::int32_t to, bool back) const {
-    return back ? costs_.costs[costs_.words * costs_.row_of[to] + from]
-                : costs_.costs[costs_.words * costs_.row_of[from] + to];
+    return back ? costs_.row(to)[costs_.column_of[from]] : costs_.row(from)[costs_.column_of[to]];
   }
 
   double one_way(const std::vector<std::int32_t>& words, const std::vector<Mass>& masses,

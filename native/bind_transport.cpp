@@ -48,10 +48,11 @@ class Documents {
     call.x = csr<std::int64_t>(x_indptr, x_indices, x_data);
     call.y = csr<std::int64_t>(y_indptr, y_indices, y_data);
   }
-  void distances(In<float, 2> costs, Words row_of, int kind, int transfers) {
+  void distances(In<float, 2> costs, Words row_of, Words column_of, int kind, int transfers) {
     costs_ = costs;
     row_of_ = row_of;
-    call.dense = {costs.data(), row_of.data(), static_cast<std::int64_t>(costs.shape(1))};
+    column_of_ = column_of;
+    call.dense = {costs.data(), row_of.data(), column_of.data(), static_cast<std::int64_t>(costs.shape(1))};
     call.kind = kind;
     call.transfers = transfers;
   }
@@ -69,7 +70,7 @@ class Documents {
   std::vector<Words> words_;
   In<float, 2> costs_;
   In<float> costs_1d_;
-  Words row_of_, graph_indices_;
+  Words row_of_, column_of_, graph_indices_;
   Longs graph_indptr_;
 };
 
@@ -157,13 +158,13 @@ void bind_transport(nb::module_& m) {
         nb::arg("costs").noconvert(), nb::arg("total").noconvert(), nb::arg("pivots").noconvert(),
         nb::arg("proof").noconvert(), nb::arg("threads"), "Solve problems of one shape: total cost, pivots and proof.");
   m.def("word_distances", &distances_of_words, nb::arg("query").noconvert(), nb::arg("vectors").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors; dimensions are a multiple of 16.");
+        nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors.");
   nb::class_<Documents>(m, "TransportDocuments", "Two sets of bags of whole weights, to be compared by transport.")
       .def(nb::init<Longs, Words, Longs, Longs, Words, Longs>(), nb::arg("x_indptr").noconvert(),
            nb::arg("x_indices").noconvert(), nb::arg("x_data").noconvert(), nb::arg("y_indptr").noconvert(),
            nb::arg("y_indices").noconvert(), nb::arg("y_data").noconvert())
       .def("distances", &Documents::distances, nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("kind"), nb::arg("transfers"))
+           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"))
       .def("related", &Documents::related, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("data").noconvert(), nb::arg("c_max"), nb::arg("keep"))
       .def(

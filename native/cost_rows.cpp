@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "cpu.hpp"
 #include "cost_rows_inline.hpp"
@@ -11,23 +12,8 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::ptrdiff_t kWordsAtOnce = 32;
-
-// The sum of `count` values, a power of two, by halves.
-template <int count>
-WF_ALWAYS_INLINE float add_up(const float* lane) {
-  if constexpr (count == 1) {
-    return lane[0];
-  } else {
-    float half[count / 2];
-    for (int k = 0; k < count / 2; ++k) half[k] = lane[k] + lane[k + count / 2];
-    return add_up<count / 2>(half);
-  }
-}
-
-}  // namespace
-
-namespace {
+constexpr int kPanelWords = 2 * kLanes;
+constexpr int kDimensionsAtOnce = 64;
 
 template <class Cost>
 WF_ALWAYS_INLINE Range range_of(const Cost* costs, int m, int n, int width) {
@@ -68,14 +54,6 @@ WF_ALWAYS_INLINE Range range_of(const Cost* costs, int m, int n, int width) {
 }  // namespace
 
 WF_CLONES float row_minimum(const float* row, const float* shift, int width) {
-  return minimum_of_row(row, shift, width);
-}
-
-WF_CLONES double row_minimum(const float* row, const double* shift, int width) {
-  return minimum_of_row(row, shift, width);
-}
-
-WF_CLONES double row_minimum(const double* row, const double* shift, int width) {
   return minimum_of_row(row, shift, width);
 }
 
@@ -129,66 +107,125 @@ WF_CLONES void lower_columns(float* out, const float* row, float shift, int widt
   }
 }
 
-// Squared distances of `kQueries` query vectors to `kWords` words; `dimensions` is a multiple of kLanes.
-template <int kQueries, int kWords>
-WF_ALWAYS_INLINE void square_tile(const float* query, const float* word, int dimensions, float* out,
-                                                       std::ptrdiff_t stride) {
+namespace {
+
+// Distances of `kQueries` query vectors to the words of a panel, in which the words' first coordinates lie together,
+// then their second, and so on. Squares are added up a few dimensions at a time, so that sums stay precise.
+template <int kQueries>
+WF_ALWAYS_INLINE void panel_distances(const float* query, const float* panel, int dimensions, float* out) {
+  float total[kQueries][kPanelWords] = {};
+  for (int low = 0; low < dimensions; low += kDimensionsAtOnce) {
+    const int high = dimensions - low < kDimensionsAtOnce ? dimensions : low + kDimensionsAtOnce;
 #if defined(WF_VECTORS)
-  FloatLanes sum[kQueries][kWords] = {}, x, y[kWords];
-  for (int d = 0; d < dimensions; d += kLanes) {
-    for (int w = 0; w < kWords; ++w) WF_LOAD(y[w], word + static_cast<std::ptrdiff_t>(w) * dimensions + d);
-    for (int q = 0; q < kQueries; ++q) {
-      WF_LOAD(x, query + static_cast<std::ptrdiff_t>(q) * dimensions + d);
-      for (int w = 0; w < kWords; ++w) sum[q][w] += (x - y[w]) * (x - y[w]);
+    constexpr int blocks = kPanelWords / kLanes;
+    FloatLanes sum[kQueries][blocks] = {}, word[blocks], all;
+    for (int d = low; d < high; ++d) {
+      const float* first = panel + static_cast<std::ptrdiff_t>(d) * kPanelWords;
+      for (int b = 0; b < blocks; ++b) WF_LOAD(word[b], first + b * kLanes);
+      for (int q = 0; q < kQueries; ++q) {
+        const float x = query[static_cast<std::ptrdiff_t>(q) * dimensions + d];
+        for (int b = 0; b < blocks; ++b) sum[q][b] += (word[b] - x) * (word[b] - x);
+      }
     }
-  }
-#else
-  float sum[kQueries][kWords][kLanes] = {};
-  for (int d = 0; d < dimensions; ++d) {
     for (int q = 0; q < kQueries; ++q) {
-      for (int w = 0; w < kWords; ++w) {
-        const float difference = query[static_cast<std::ptrdiff_t>(q) * dimensions + d] -
-                                 word[static_cast<std::ptrdiff_t>(w) * dimensions + d];
-        sum[q][w][d % kLanes] += difference * difference;
+      for (int b = 0; b < blocks; ++b) {
+        WF_LOAD(all, total[q] + b * kLanes);
+        all += sum[q][b];
+        std::memcpy(total[q] + b * kLanes, &all, sizeof all);
+      }
+    }
+#else
+    for (int q = 0; q < kQueries; ++q) {
+      float sum[kPanelWords] = {};
+      for (int d = low; d < high; ++d) {
+        const float x = query[static_cast<std::ptrdiff_t>(q) * dimensions + d];
+        const float* word = panel + static_cast<std::ptrdiff_t>(d) * kPanelWords;
+        for (int w = 0; w < kPanelWords; ++w) sum[w] += (word[w] - x) * (word[w] - x);
+      }
+      for (int w = 0; w < kPanelWords; ++w) total[q][w] += sum[w];
+    }
+#endif
+  }
+  for (int q = 0; q < kQueries; ++q) {
+    for (int w = 0; w < kPanelWords; ++w) out[q * kPanelWords + w] = std::sqrt(total[q][w]);
+  }
+}
+
+#if defined(WF_VECTORS)
+// kLanes rows of kLanes floats, turned into columns: blocks of 1, 2, 4 and 8 change places.
+WF_ALWAYS_INLINE void transpose(const float* from, std::ptrdiff_t from_stride, float* to, std::ptrdiff_t to_stride) {
+  FloatLanes row[kLanes];
+  for (int k = 0; k < kLanes; ++k) WF_LOAD(row[k], from + k * from_stride);
+  for (int k = 0; k < kLanes; ++k) {
+    if (k & 1) continue;
+    const FloatLanes a = row[k], b = row[k + 1];
+    row[k] = __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
+    row[k + 1] = __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
+  }
+  for (int k = 0; k < kLanes; ++k) {
+    if (k & 2) continue;
+    const FloatLanes a = row[k], b = row[k + 2];
+    row[k] = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+    row[k + 2] = __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+  }
+  for (int k = 0; k < kLanes; ++k) {
+    if (k & 4) continue;
+    const FloatLanes a = row[k], b = row[k + 4];
+    row[k] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+    row[k + 4] = __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+  }
+  for (int k = 0; k < kLanes; ++k) {
+    if (k & 8) continue;
+    const FloatLanes a = row[k], b = row[k + 8];
+    row[k] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    row[k + 8] = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  }
+  for (int k = 0; k < kLanes; ++k) std::memcpy(to + k * to_stride, &row[k], sizeof row[k]);
+}
+#endif
+
+// The words' vectors as a panel, filled up with zeros.
+WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions, float* panel) {
+  int whole = 0;  // dimensions that are done
+#if defined(WF_VECTORS)
+  if (words == kPanelWords) {
+    for (; whole + kLanes <= dimensions; whole += kLanes) {
+      for (int w = 0; w < kPanelWords; w += kLanes) {
+        transpose(vectors + static_cast<std::ptrdiff_t>(w) * dimensions + whole, dimensions,
+                  panel + static_cast<std::ptrdiff_t>(whole) * kPanelWords + w, kPanelWords);
       }
     }
   }
 #endif
-  for (int q = 0; q < kQueries; ++q) {
-    for (int w = 0; w < kWords; ++w) {
-      float lane[kLanes];
-      std::memcpy(lane, &sum[q][w], sizeof lane);
-      out[q * stride + w] = add_up<kLanes>(lane);
-    }
+  for (int d = whole; d < dimensions; ++d) {
+    float* to = panel + static_cast<std::ptrdiff_t>(d) * kPanelWords;
+    for (int w = 0; w < words; ++w) to[w] = vectors[static_cast<std::ptrdiff_t>(w) * dimensions + d];
+    for (int w = words; w < kPanelWords; ++w) to[w] = 0;
   }
 }
 
-template <int kQueries>
-WF_ALWAYS_INLINE void square_rows(const float* query, const float* vectors, std::ptrdiff_t words,
-                                                       int dimensions, float* out, std::ptrdiff_t stride) {
-  std::ptrdiff_t w = 0;
-  for (; w + 2 <= words; w += 2) square_tile<kQueries, 2>(query, vectors + w * dimensions, dimensions, out + w, stride);
-  if (w < words) square_tile<kQueries, 1>(query, vectors + w * dimensions, dimensions, out + w, stride);
-}
+}  // namespace
 
 WF_CLONES void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words,
                               int dimensions, float* out, std::ptrdiff_t stride) {
-  for (std::ptrdiff_t low = 0; low < words; low += kWordsAtOnce) {  // words that stay in the nearest cache
-    const std::ptrdiff_t count = words - low < kWordsAtOnce ? words - low : kWordsAtOnce;
-    const float* some = vectors + low * dimensions;
-    int q = 0;
-    for (; q + 4 <= queries; q += 4) {
-      square_rows<4>(query + static_cast<std::ptrdiff_t>(q) * dimensions, some, count, dimensions,
-                     out + q * stride + low, stride);
+  constexpr int at_once = 4;
+  std::vector<float> panel(static_cast<std::size_t>(dimensions) * kPanelWords);
+  float tile[at_once * kPanelWords];
+  for (std::ptrdiff_t low = 0; low < words; low += kPanelWords) {
+    const int count = static_cast<int>(words - low < kPanelWords ? words - low : kPanelWords);
+    fill_panel(vectors + low * dimensions, count, dimensions, panel.data());
+    for (int q = 0; q < queries;) {
+      const int rows = queries - q >= at_once ? at_once : 1;
+      const float* some = query + static_cast<std::ptrdiff_t>(q) * dimensions;
+      if (rows == at_once) {
+        panel_distances<at_once>(some, panel.data(), dimensions, tile);
+      } else {
+        panel_distances<1>(some, panel.data(), dimensions, tile);
+      }
+      for (int r = 0; r < rows; ++r, ++q) {
+        std::memcpy(out + q * stride + low, tile + r * kPanelWords, static_cast<std::size_t>(count) * sizeof(float));
+      }
     }
-    for (; q < queries; ++q) {
-      square_rows<1>(query + static_cast<std::ptrdiff_t>(q) * dimensions, some, count, dimensions,
-                     out + q * stride + low, stride);
-    }
-  }
-  for (int q = 0; q < queries; ++q) {
-    float* row = out + q * stride;
-    for (std::ptrdiff_t w = 0; w < words; ++w) row[w] = std::sqrt(row[w]);
   }
 }
 

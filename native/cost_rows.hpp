@@ -6,17 +6,15 @@
 
 namespace wordferry {
 
-// Vectors of words are padded to a multiple of it with 0, rows of costs with infinity.
+// Rows of costs are padded to a multiple of it with infinity.
 constexpr int kLanes = 16;
 
 inline int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
 // In all of these `width` is a multiple of kLanes.
 
-// min over j of row[j] - shift[j], in the precision of the shift.
+// min over j of row[j] - shift[j]
 float row_minimum(const float* row, const float* shift, int width);
-double row_minimum(const float* row, const double* shift, int width);
-double row_minimum(const double* row, const double* shift, int width);
 
 // The range of an m x n matrix with rows of `width`, and whether all of it is finite.
 struct Range {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t many_others = 64;            // from here on a table of the query's costs pays
 constexpr std::int64_t table_cells = 8 << 20;       // but not a larger one than this
-constexpr std::int64_t words_a_block = 256;
+constexpr std::int64_t columns_a_block = 256;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -37,13 +37,15 @@ class DensePairs : public Pairs {
     const std::int64_t first = x_.indptr[query], count = x_.indptr[query + 1] - first;
     stride_ = static_cast<int>(count);
     table_.clear();
-    if (expected < many_others || count * costs_.words > table_cells) return;
-    table_.resize(static_cast<std::size_t>(count * costs_.words));
-    for (std::int64_t low = 0; low < costs_.words; low += words_a_block) {
-      const std::int64_t high = std::min(costs_.words, low + words_a_block);
+    if (expected < many_others || count * costs_.columns > table_cells) return;
+    table_.resize(static_cast<std::size_t>(count * costs_.columns));
+    for (std::int64_t low = 0; low < costs_.columns; low += columns_a_block) {
+      const std::int64_t high = std::min(costs_.columns, low + columns_a_block);
       for (std::int64_t i = 0; i < count; ++i) {
-        const float* from = costs_.costs + costs_.words * costs_.row_of[x_.indices[first + i]];
-        for (std::int64_t word = low; word < high; ++word) table_[static_cast<std::size_t>(word * count + i)] = from[word];
+        const float* from = costs_.row(x_.indices[first + i]);
+        for (std::int64_t column = low; column < high; ++column) {
+          table_[static_cast<std::size_t>(column * count + i)] = from[column];
+        }
       }
     }
   }
@@ -71,6 +73,8 @@ class DensePairs : public Pairs {
     solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
     std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
     std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
+    columns_.resize(left.y_words.size());
+    for (int j = 0; j < ys; ++j) columns_[at(j)] = costs_.column_of[left.y_words[at(j)]];
     if (table_.empty()) {
       gather_rows(left, xs, ys);
     } else {
@@ -81,9 +85,9 @@ class DensePairs : public Pairs {
 
   // From the rows of distances of the query's words: few reads, but each from another place.
   void gather_rows(const Left& left, int xs, int ys) {
-    const std::int32_t* targets = left.y_words.data();
+    const std::int32_t* targets = columns_.data();
     for (int i = 0; i < xs; ++i) {
-      const float* from = costs_.costs + costs_.words * costs_.row_of[left.x_words[at(i)]];
+      const float* from = costs_.row(left.x_words[at(i)]);
       if (left.swap) {
         for (int j = 0; j < ys; ++j) solver_.rough_row(j)[i] = from[targets[j]];
       } else {
@@ -97,7 +101,7 @@ class DensePairs : public Pairs {
   // that a row of costs is written a cache line at a time.
   void gather_table(const Left& left, int xs, int ys) {
     const std::int32_t* places = left.x_places.data();
-    const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(left.y_words[at(j)]) * stride_; };
+    const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(columns_[at(j)]) * stride_; };
     int j = 0;
     for (; !left.swap && j + kLanes <= ys; j += kLanes) {
       const float* from[kLanes];
@@ -123,6 +127,7 @@ class DensePairs : public Pairs {
   DenseCosts costs_;
   Solver solver_;
   std::vector<float> table_;
+  std::vector<std::int32_t> columns_;  // of the words left of y
   int stride_ = 0;
   std::int64_t query_ = -1, ready_ = -1;
 };

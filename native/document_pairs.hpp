@@ -16,11 +16,14 @@ namespace wordferry {
 
 using Bags = Csr<std::int64_t>;  // whole weights
 
-// Word-to-word costs of one block of queries: row row_of[word] of `costs` has its distances to all `words` words.
+// Word-to-word costs of one block of queries: row row_of[word of x] and column column_of[word of y] of `costs`.
 struct DenseCosts {
   const float* costs;
   const std::int32_t* row_of;
-  std::int64_t words;
+  const std::int32_t* column_of;
+  std::int64_t columns;
+
+  const float* row(std::int32_t word) const { return costs + columns * row_of[word]; }
 };
 
 // Related words with their costs, below or at c_max; all other pairs cost c_max.

@@ -45,6 +45,7 @@ struct Fine {
     const double* shift = state.dual + state.m;
     least = state.fine == nullptr ? minimum_of_row(state.rough + first, shift, state.width)
                                   : minimum_of_row(state.fine + first, shift, state.width);
+    state.minima[i] = least;
     return least < state.dual[i] - state.tolerance;
   }
   static int place(const Pivoting& state, int i, double least) {

@@ -26,6 +26,7 @@ struct Pivoting {
   double tolerance;       // an arc gains when its reduced cost is below minus this
   double* dual;           // m of the sources, then `width` of the sinks
   float* prices;          // room for `width`: the duals of the sinks on the scale of `rough`
+  double* minima;         // room for m: once nothing gains, the least of each row of costs less the duals of the sinks
   int next_row;           // where pricing goes on
   Tree* tree;
   Candidate* candidates;  // room for m

@@ -10,7 +10,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr int kRounds = 8;
+constexpr int kRounds = 6;
 constexpr float kSoftness = 0.1f;  // of the typical gap between a cost and the least of its row and column
 constexpr float kTiny = 1e-30f;
 

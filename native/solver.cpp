@@ -24,7 +24,6 @@ constexpr double rough_tolerance = 0x1p-20;  // the same in float32
 constexpr std::int64_t pivots_between_polls = 4096;
 constexpr std::int64_t pivots_a_node = 200;
 constexpr std::int64_t few_pivots = 32;
-constexpr int large_side = 16;  // from here on a careful start pays
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -92,24 +91,19 @@ void Solver::scale_costs() {
 }
 
 // A forest of positive flows: sources are served in rounds, in each round those first that would lose most by missing
-// their best sink with room. Best means least cost minus the sink's price: the least cost of its column, which in
-// larger problems is adjusted by demand first.
+// their best sink with room. Best means least cost minus the sink's price: the least cost of its column, adjusted by
+// demand.
 void Solver::start() {
   left_.assign(supply_.begin(), supply_.end());
   right_.assign(demand_.begin(), demand_.end());
-  open_.assign(at(width_), rough_infinity);  // prices; -infinity for sinks without room
-  for (int i = 0; i < m_; ++i) lower_columns(open_.data(), rough_row(i), 0, width_);
-  std::fill(open_.begin() + n_, open_.end(), 0.0f);
+  prices_.assign(at(width_), rough_infinity);
+  for (int i = 0; i < m_; ++i) lower_columns(prices_.data(), rough_row(i), 0, width_);
+  std::fill(prices_.begin() + n_, prices_.end(), 0.0f);
+  soft_prices_.adjust({m_, n_, width_, rough_.data(), supply_.data(), demand_.data()}, prices_.data());
+  open_.assign(prices_.begin(), prices_.end());
+  wanted_.resize(at(m_));
   tree_.reset(m_, n_);
-  if (m_ >= large_side && n_ >= large_side) {
-    soft_prices_.adjust({m_, n_, width_, rough_.data(), supply_.data(), demand_.data()}, open_.data());
-    price_.assign(open_.begin(), open_.end());
-    wanted_.resize(at(m_));
-    while (serve_by_regret()) {
-    }
-  } else {
-    price_.assign(open_.begin(), open_.end());
-    serve_in_turn();
+  while (serve_by_regret()) {
   }
   if (tree_.arcs() < m_ + n_ - 1) join_components();
   tree_.grow(m_);
@@ -122,15 +116,6 @@ void Solver::serve(int i, int j) {
   right_[at(j)] -= mass;
   if (right_[at(j)] == 0) open_[at(j)] = -rough_infinity;
   tree_.add_arc(i, j, mass);
-}
-
-// Every source first gets what it can of its best sink, then each in turn fills the best sinks with room.
-void Solver::serve_in_turn() {
-  least_.assign(open_.begin(), open_.end());
-  for (int i = 0; i < m_; ++i) serve(i, row_least(rough_row(i), least_.data(), width_).index);
-  for (int i = 0; i < m_; ++i) {
-    while (left_[at(i)] > 0) serve(i, row_least(rough_row(i), open_.data(), width_).index);
-  }
 }
 
 // One round; false when no source has mass left.
@@ -152,16 +137,16 @@ bool Solver::serve_by_regret() {
 }
 
 // The forest of positive flows becomes one tree: every further component hangs by a source, on an arc without flow
-// that goes up to the cheapest sink already in the tree, so the tree is strongly feasible.
+// that goes up to the sink already in the tree that is best for it, so the tree is strongly feasible.
 void Solver::join_components() {
-  least_.assign(at(width_), -rough_infinity);  // 0 for sinks in the tree
+  least_.assign(at(width_), -rough_infinity);  // the prices of sinks in the tree
   reached_.assign(at(m_ + n_), 0);
   found_.clear();
   std::size_t seen = 0;
   const auto take = [&](int node) {
     tree_.component(node, reached_, found_);
     for (; seen < found_.size(); ++seen) {
-      if (found_[seen] >= m_) least_[at(found_[seen] - m_)] = price_[at(found_[seen]-m_)];
+      if (found_[seen] >= m_) least_[at(found_[seen] - m_)] = prices_[at(found_[seen] - m_)];
     }
   };
   take(m_);
@@ -176,7 +161,7 @@ void Solver::join_components() {
 // Pivots until no arc gains. False when rounding keeps it from ending: exact arithmetic then goes on from here.
 bool Solver::improve(const Stopped& stopped) {
   candidates_.resize(at(m_));
-  prices_.resize(at(width_));
+  minima_.resize(at(m_));
   Pivoting state{.m = m_,
                  .n = n_,
                  .width = width_,
@@ -187,6 +172,7 @@ bool Solver::improve(const Stopped& stopped) {
                  .tolerance = enter_tolerance * largest_,
                  .dual = dual_.data(),
                  .prices = prices_.data(),
+                 .minima = minima_.data(),
                  .next_row = 0,
                  .tree = &tree_,
                  .candidates = candidates_.data(),
@@ -220,22 +206,14 @@ void Solver::sum_plan() {
   size_ = sum.size();
 }
 
-double Solver::minimum(int i, const double* shift) const {
-  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * width_;
-  return precision_ == Precision::fine ? row_minimum(fine_.data() + first, shift, width_)
-                                       : row_minimum(rough_.data() + first, shift, width_);
-}
-
-// The dual certificate. With u_i = min_j (c_ij - v_j) the duals are feasible, so their objective is a lower bound;
-// what rounding may have added to it (each term is rounded at most four times, the sums are compensated) is bounded
-// and subtracted. True when the gap is at most 1e-9 of the optimum.
+// The dual certificate. With u_i = min_j (c_ij - v_j), which the last look at all rows has left in minima_, the duals
+// are feasible, so their objective is a lower bound; what rounding may have added to it (each term is rounded at most
+// four times, the sums are compensated) is bounded and subtracted. True when the gap is at most 1e-9 of the optimum.
 bool Solver::proved() const {
   if (total_ == 0 && smallest_ >= 0) return true;
   const double* sink_dual = dual_.data() + m_;
   Sum bound;
-  for (int i = 0; i < m_; ++i) {
-    bound.add(static_cast<double>(supply_[at(i)]) * minimum(i, sink_dual));
-  }
+  for (int i = 0; i < m_; ++i) bound.add(static_cast<double>(supply_[at(i)]) * minima_[at(i)]);
   for (int j = 0; j < n_; ++j) bound.add(static_cast<double>(demand_[at(j)]) * sink_dual[j]);
   const double error = 8 * unit_roundoff * (bound.size() + size_);
   return total_ - bound.value() + error <= proof_tolerance * std::fabs(total_);

@@ -67,12 +67,10 @@ class Solver {
 
  private:
   const float* rough_row(int i) const { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
-  double minimum(int i, const double* shift) const;
   bool scan_costs();
   void scale_costs();
   void start();
   void serve(int i, int j);
-  void serve_in_turn();
   bool serve_by_regret();
   void join_components();
   Proof solve_single();
@@ -89,7 +87,9 @@ class Solver {
   double scale_ = 1;
   std::vector<Mass> supply_, demand_, left_, right_;
   std::vector<double> dual_;  // of the sources, then of the sinks
-  std::vector<float> least_, open_, prices_, price_;
+  std::vector<double> minima_;
+  std::vector<float> least_, open_;
+  std::vector<float> prices_;  // of the sinks, rough
   Tree tree_;
   std::vector<Candidate> candidates_;
   SoftPrices soft_prices_;

@@ -59,7 +59,7 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
     """
     if sp.issparse(matrix):
         _check_indices(matrix, name)
-        X = sp.csr_array(matrix)
+        X = matrix if isinstance(matrix, sp.csr_array) else sp.csr_array(matrix)
     else:
         dense = np.asarray(matrix)
         if dense.ndim != 2 or not (np.issubdtype(dense.dtype, np.number) or dense.dtype == bool):
@@ -98,7 +98,7 @@ def _check_indices(matrix: Any, name: str) -> None:
         return
     indptr, indices = matrix.indptr, matrix.indices
     minor = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
-    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] > len(indices) or np.any(np.diff(indptr) < 0):
+    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] > len(indices) or (indptr[1:] < indptr[:-1]).any():
         raise InputError(f"{name} has a broken indptr (it must rise from 0 to the number of stored values).")
     used = indices[: indptr[-1]]
     if len(used) and (used.min() < 0 or used.max() >= minor):

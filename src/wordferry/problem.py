@@ -112,7 +112,7 @@ def read_documents(X: Any, options: Options, embeddings: Embeddings | None, name
 
 
 def _without_empties(matrix: sp.csr_array, on_empty: str, name: str) -> Documents:
-    filled = np.diff(matrix.indptr) > 0
+    filled = matrix.indptr[1:] > matrix.indptr[:-1]
     rows = np.arange(matrix.shape[0], dtype=np.int64)
     if filled.all() or on_empty == "keep":
         return Documents(matrix, rows)
@@ -253,14 +253,13 @@ def masses(matrix: sp.csr_array, frame: Frame, weights: Float64Array | None) -> 
     indices = frame.columns[matrix.indices]
     indptr = matrix.indptr.astype(np.int64)
     values = matrix.data.astype(np.float64)
-    lengths = np.diff(indptr)
-    rows = np.repeat(np.arange(matrix.shape[0]), lengths)
+    rows = np.repeat(np.arange(matrix.shape[0]), indptr[1:] - indptr[:-1])
     sums = np.bincount(rows, weights=values, minlength=matrix.shape[0])
     shares = values / sums[rows]
-    if len(frame.words) > 1 and np.any((np.diff(indices) < 0) & (np.diff(rows) == 0)):
+    if ((indices[1:] < indices[:-1]) & (rows[1:] == rows[:-1])).any():
         order = np.lexsort((indices, rows))
         indices, shares, values = indices[order], shares[order], values[order]
-    whole = bool(np.all(values == np.floor(values)) and values.max(initial=0) < _LARGEST_COUNT)
+    whole = bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
     counts = values.astype(np.int64) if whole else None
-    bag = Csr(indptr, indices.astype(np.int32), shares.astype(np.float32), (matrix.shape[0], len(frame.words)))
+    bag = Csr(indptr, indices.astype(np.int32, copy=False), shares.astype(np.float32), (matrix.shape[0], len(frame.words)))
     return bag, counts

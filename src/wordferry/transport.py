@@ -135,8 +135,11 @@ def whole_bags(problem: Problem) -> tuple[Csr, Csr]:
     """Both sides with whole weights: the counts where there are counts that multiply without overflow."""
     x, y = problem.x, problem.y
     if problem.x_counts is not None and problem.y_counts is not None:
-        largest = [int(_row_sums(bag.indptr, data).max(initial=0)) for bag, data in _counted(problem)]
-        if largest[0] * largest[1] < _LARGEST_MASS:
+        sums = int(problem.x_counts.sum()) * int(problem.y_counts.sum())  # of everything, which is quicker and often enough
+        if sums >= _LARGEST_MASS:
+            largest = [int(_row_sums(bag.indptr, data).max(initial=0)) for bag, data in _counted(problem)]
+            sums = largest[0] * largest[1]
+        if sums < _LARGEST_MASS:
             return _with_data(x, problem.x_counts), _with_data(y, problem.y_counts)
     first = _with_data(x, scaled_masses(x.indptr, x.data))
     return first, first if problem.symmetric else _with_data(y, scaled_masses(y.indptr, y.data))
@@ -166,7 +169,7 @@ class Block:
 
 
 def blocks(problem: Problem, rows: int = _ROWS_A_CALL) -> Iterator[Block]:
-    """Blocks of at most ``rows`` queries, with the distances of their words to all words computed once a block."""
+    """Blocks of at most ``rows`` queries, with the distances of their words to all of y's computed once a block."""
     x, y = whole_bags(problem)
     if problem.graph is not None:
         for start in range(0, x.shape[0], rows):
@@ -176,21 +179,34 @@ def blocks(problem: Problem, rows: int = _ROWS_A_CALL) -> Iterator[Block]:
             yield Block(start, stop, documents)
         return
     assert problem.vectors is not None
-    vectors = kernels.padded(problem.vectors)
-    for start, stop in _query_ranges(x, len(vectors), rows):
+    vectors = problem.vectors
+    column_words, column_of = _numbered(y.indices, len(vectors))
+    targets = vectors if len(column_words) == len(vectors) else vectors[column_words]
+    for start, stop in _query_ranges(x, len(targets), rows):
         part = x.rows(start, stop)
-        words = np.unique(part.indices)
-        costs = kernels.word_distances(vectors[words], vectors, problem.threads)
-        row_of = np.full(len(vectors), -1, np.int32)
-        row_of[words] = np.arange(len(words), dtype=np.int32)
+        row_words, row_of = _numbered(part.indices, len(vectors))
+        costs = kernels.word_distances(vectors[row_words], targets, problem.threads)
         documents = kernels.Documents(part, y)
-        documents.distances(costs, row_of, _kind(problem), ACT_TRANSFERS)
+        documents.distances(costs, row_of, column_of, _kind(problem), ACT_TRANSFERS)
         yield Block(start, stop, documents)
 
 
-def _query_ranges(x: Csr, words: int, rows: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows whose words' distances to all words fit in a fixed amount of memory."""
-    room = max(1, _COST_BYTES // (4 * max(words, 1)))
+def _numbered(indices: Int32Array, words: int) -> tuple[Int64Array, Int32Array]:
+    """The words that occur, rising, and the place of each of all words among them (-1 for the others)."""
+    place_of = np.full(words, -1, np.int32)
+    place_of[indices] = 0
+    present = np.flatnonzero(place_of == 0)
+    place_of[present] = np.arange(len(present), dtype=np.int32)
+    return present, place_of
+
+
+def _query_ranges(x: Csr, targets: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows whose words' distances to ``targets`` words fit in a fixed amount of memory."""
+    room = max(1, _COST_BYTES // (4 * max(targets, 1)))
+    if x.shape[0] <= rows and x.nnz <= room:
+        if x.shape[0]:
+            yield 0, x.shape[0]
+        return
     seen = np.full(x.shape[1], -1, np.int64)
     start = used = 0
     for row in range(x.shape[0]):

@@ -10,8 +10,6 @@ import numpy as np
 from wordferry import _native
 from wordferry.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
 
-_LANES = 16
-
 
 class Kind(IntEnum):
     """What is computed for a pair of documents."""
@@ -58,16 +56,10 @@ def transport_many(
     return total, pivots, proof
 
 
-def padded(vectors: Float32Array) -> Float32Array:
-    """Vectors with zeros up to a multiple of the kernels' lanes, which changes no distance."""
-    missing = -vectors.shape[1] % _LANES
-    return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors)
-
-
 def word_distances(query: Float32Array, vectors: Float32Array, threads: int) -> Float32Array:
     """Euclidean distances of query vectors to all vectors; a value depends on its two vectors alone."""
     out = np.empty((len(query), len(vectors)), np.float32)
-    _native.word_distances(padded(query), padded(vectors), out, threads)
+    _native.word_distances(np.ascontiguousarray(query), np.ascontiguousarray(vectors), out, threads)
     return out
 
 
@@ -78,9 +70,11 @@ class Documents:
         self.shape = (x.shape[0], y.shape[0])
         self._native = _native.TransportDocuments(x.indptr, x.indices, x.data, y.indptr, y.indices, y.data)
 
-    def distances(self, costs: Float32Array, row_of: Int32Array, kind: Kind, transfers: int = 0) -> None:
-        """Dense costs: row ``row_of[word]`` of ``costs`` has the distances of x's word to all words."""
-        self._native.distances(costs, row_of, int(kind), transfers)
+    def distances(
+        self, costs: Float32Array, row_of: Int32Array, column_of: Int32Array, kind: Kind, transfers: int = 0
+    ) -> None:
+        """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``."""
+        self._native.distances(costs, row_of, column_of, int(kind), transfers)
 
     def related(self, graph: Csr, c_max: float, keep: bool) -> None:
         """Costs of related words, c_max for all others; ``keep`` moves common mass like any other."""
