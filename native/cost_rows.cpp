@@ -12,7 +12,6 @@ namespace wordferry {
 
 namespace {
 
-constexpr int kPanelWords = 2 * kLanes;
 constexpr int kDimensionsAtOnce = 64;
 
 template <class Cost>
@@ -111,24 +110,24 @@ namespace {
 
 // Distances of `kQueries` query vectors to the words of a panel, in which the words' first coordinates lie together,
 // then their second, and so on. Squares are added up a few dimensions at a time, so that sums stay precise.
-template <int kQueries>
-WF_ALWAYS_INLINE void panel_distances(const float* query, const float* panel, int dimensions, float* out) {
-  float total[kQueries][kPanelWords] = {};
+template <int kQueries, int kBlocks>
+WF_ALWAYS_INLINE void panel_distances(const float* query, const float* panel, int dimensions, float* out,
+                                      std::ptrdiff_t stride, int words) {
+  constexpr int width = kBlocks * kLanes;
+  float total[kQueries][width] = {};
   for (int low = 0; low < dimensions; low += kDimensionsAtOnce) {
     const int high = dimensions - low < kDimensionsAtOnce ? dimensions : low + kDimensionsAtOnce;
 #if defined(WF_VECTORS)
-    constexpr int blocks = kPanelWords / kLanes;
-    FloatLanes sum[kQueries][blocks] = {}, word[blocks], all;
+    FloatLanes sum[kQueries][kBlocks] = {}, word[kBlocks], all;
     for (int d = low; d < high; ++d) {
-      const float* first = panel + static_cast<std::ptrdiff_t>(d) * kPanelWords;
-      for (int b = 0; b < blocks; ++b) WF_LOAD(word[b], first + b * kLanes);
+      for (int b = 0; b < kBlocks; ++b) WF_LOAD(word[b], panel + static_cast<std::ptrdiff_t>(d) * width + b * kLanes);
       for (int q = 0; q < kQueries; ++q) {
         const float x = query[static_cast<std::ptrdiff_t>(q) * dimensions + d];
-        for (int b = 0; b < blocks; ++b) sum[q][b] += (word[b] - x) * (word[b] - x);
+        for (int b = 0; b < kBlocks; ++b) sum[q][b] += (word[b] - x) * (word[b] - x);
       }
     }
     for (int q = 0; q < kQueries; ++q) {
-      for (int b = 0; b < blocks; ++b) {
+      for (int b = 0; b < kBlocks; ++b) {
         WF_LOAD(all, total[q] + b * kLanes);
         all += sum[q][b];
         std::memcpy(total[q] + b * kLanes, &all, sizeof all);
@@ -136,19 +135,31 @@ WF_ALWAYS_INLINE void panel_distances(const float* query, const float* panel, in
     }
 #else
     for (int q = 0; q < kQueries; ++q) {
-      float sum[kPanelWords] = {};
+      float sum[width] = {};
       for (int d = low; d < high; ++d) {
         const float x = query[static_cast<std::ptrdiff_t>(q) * dimensions + d];
-        const float* word = panel + static_cast<std::ptrdiff_t>(d) * kPanelWords;
-        for (int w = 0; w < kPanelWords; ++w) sum[w] += (word[w] - x) * (word[w] - x);
+        const float* word = panel + static_cast<std::ptrdiff_t>(d) * width;
+        for (int w = 0; w < width; ++w) sum[w] += (word[w] - x) * (word[w] - x);
       }
-      for (int w = 0; w < kPanelWords; ++w) total[q][w] += sum[w];
+      for (int w = 0; w < width; ++w) total[q][w] += sum[w];
     }
 #endif
   }
   for (int q = 0; q < kQueries; ++q) {
-    for (int w = 0; w < kPanelWords; ++w) out[q * kPanelWords + w] = std::sqrt(total[q][w]);
+    for (int w = 0; w < width; ++w) total[q][w] = std::sqrt(total[q][w]);
+    std::memcpy(out + q * stride, total[q], static_cast<std::size_t>(words) * sizeof(float));
   }
+}
+
+template <int kBlocks>
+WF_ALWAYS_INLINE void panel_rows(const float* query, int queries, const float* panel, int dimensions, float* out,
+                                 std::ptrdiff_t stride, int words) {
+  for (; queries >= 4; queries -= 4, query += 4 * static_cast<std::ptrdiff_t>(dimensions), out += 4 * stride) {
+    panel_distances<4, kBlocks>(query, panel, dimensions, out, stride, words);
+  }
+  if (queries == 3) panel_distances<3, kBlocks>(query, panel, dimensions, out, stride, words);
+  if (queries == 2) panel_distances<2, kBlocks>(query, panel, dimensions, out, stride, words);
+  if (queries == 1) panel_distances<1, kBlocks>(query, panel, dimensions, out, stride, words);
 }
 
 #if defined(WF_VECTORS)
@@ -184,23 +195,21 @@ WF_ALWAYS_INLINE void transpose(const float* from, std::ptrdiff_t from_stride, f
 }
 #endif
 
-// The words' vectors as a panel, filled up with zeros.
-WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions, float* panel) {
-  int whole = 0;  // dimensions that are done
+// The words' vectors as a panel of `width` words, filled up with zeros.
+WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions, int width, float* panel) {
+  for (int first = 0; first < width; first += kLanes) {
+    const float* from = vectors + static_cast<std::ptrdiff_t>(first) * dimensions;
+    const int here = words - first < kLanes ? words - first : kLanes;
+    int done = 0;  // dimensions
 #if defined(WF_VECTORS)
-  if (words == kPanelWords) {
-    for (; whole + kLanes <= dimensions; whole += kLanes) {
-      for (int w = 0; w < kPanelWords; w += kLanes) {
-        transpose(vectors + static_cast<std::ptrdiff_t>(w) * dimensions + whole, dimensions,
-                  panel + static_cast<std::ptrdiff_t>(whole) * kPanelWords + w, kPanelWords);
-      }
+    for (; here == kLanes && done + kLanes <= dimensions; done += kLanes) {
+      transpose(from + done, dimensions, panel + static_cast<std::ptrdiff_t>(done) * width + first, width);
     }
-  }
 #endif
-  for (int d = whole; d < dimensions; ++d) {
-    float* to = panel + static_cast<std::ptrdiff_t>(d) * kPanelWords;
-    for (int w = 0; w < words; ++w) to[w] = vectors[static_cast<std::ptrdiff_t>(w) * dimensions + d];
-    for (int w = words; w < kPanelWords; ++w) to[w] = 0;
+    for (; done < dimensions; ++done) {
+      float* to = panel + static_cast<std::ptrdiff_t>(done) * width + first;
+      for (int w = 0; w < kLanes; ++w) to[w] = w < here ? from[static_cast<std::ptrdiff_t>(w) * dimensions + done] : 0;
+    }
   }
 }
 
@@ -208,23 +217,15 @@ WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions
 
 WF_CLONES void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words,
                               int dimensions, float* out, std::ptrdiff_t stride) {
-  constexpr int at_once = 4;
-  std::vector<float> panel(static_cast<std::size_t>(dimensions) * kPanelWords);
-  float tile[at_once * kPanelWords];
-  for (std::ptrdiff_t low = 0; low < words; low += kPanelWords) {
-    const int count = static_cast<int>(words - low < kPanelWords ? words - low : kPanelWords);
-    fill_panel(vectors + low * dimensions, count, dimensions, panel.data());
-    for (int q = 0; q < queries;) {
-      const int rows = queries - q >= at_once ? at_once : 1;
-      const float* some = query + static_cast<std::ptrdiff_t>(q) * dimensions;
-      if (rows == at_once) {
-        panel_distances<at_once>(some, panel.data(), dimensions, tile);
-      } else {
-        panel_distances<1>(some, panel.data(), dimensions, tile);
-      }
-      for (int r = 0; r < rows; ++r, ++q) {
-        std::memcpy(out + q * stride + low, tile + r * kPanelWords, static_cast<std::size_t>(count) * sizeof(float));
-      }
+  constexpr int most = 2 * kLanes;
+  std::vector<float> panel(static_cast<std::size_t>(dimensions) * most);
+  for (std::ptrdiff_t low = 0; low < words; low += most) {
+    const int count = static_cast<int>(words - low < most ? words - low : most), width = padded(count);
+    fill_panel(vectors + low * dimensions, count, dimensions, width, panel.data());
+    if (width == most) {
+      panel_rows<2>(query, queries, panel.data(), dimensions, out + low, stride, count);
+    } else {
+      panel_rows<1>(query, queries, panel.data(), dimensions, out + low, stride, count);
     }
   }
 }

@@ -44,11 +44,13 @@ def top_k_problem(
     counts = np.zeros(4, np.int64)
     quiet = replace(problem, progress=None, symmetric=False)
     at_once = max(1, memory // (8 * max(1, problem.shape[1])))
-    if k_used:
-        for block in blocks(quiet, at_once):
+    for start in range(0, problem.shape[0] if k_used else 0, at_once):
+        stop = min(start + at_once, problem.shape[0])
+        bounds = lower_bounds(relaxed.part(quiet, slice(start, stop), slice(0, problem.shape[1])))
+        for block in blocks(quiet, start, stop, few=True):
             here = slice(block.start, block.stop)
-            bounds = lower_bounds(relaxed.part(quiet, here, slice(0, problem.shape[1])))
-            found = block.documents.search(bounds, allowed, _slack(problem), k_used, limit, problem.threads)
+            some = bounds[block.start - start : block.stop - start]
+            found = block.documents.search(some, allowed, _slack(problem), k_used, limit, problem.threads)
             raise_unsolved(problem, block, found[4])
             rows[here, :k_used], values[here, :k_used], proved[here, :k_used] = found[:3]
             counts += found[3].sum(axis=0)

@@ -168,27 +168,36 @@ class Block:
     documents: kernels.Documents
 
 
-def blocks(problem: Problem, rows: int = _ROWS_A_CALL) -> Iterator[Block]:
-    """Blocks of at most ``rows`` queries, with the distances of their words to all of y's computed once a block."""
+def blocks(problem: Problem, start: int = 0, stop: int | None = None, *, few: bool = False) -> Iterator[Block]:
+    """The rows ``start`` to ``stop`` of x in blocks.
+
+    The distances of a block's words to all of y's are computed once; with ``few`` they are computed for the pairs that
+    are asked for, which pays when those are few.
+    """
     x, y = whole_bags(problem)
-    if problem.graph is not None:
-        for start in range(0, x.shape[0], rows):
-            stop = min(start + rows, x.shape[0])
-            documents = kernels.Documents(x.rows(start, stop), y)
-            documents.related(problem.graph, problem.c_max, problem.overlap == "keep")
-            yield Block(start, stop, documents)
+    x = x.rows(start, x.shape[0] if stop is None else stop)
+    if problem.graph is not None or (few and _kind(problem) is Kind.WMD):
+        for low in range(0, x.shape[0], _ROWS_A_CALL):
+            high = min(low + _ROWS_A_CALL, x.shape[0])
+            documents = kernels.Documents(x.rows(low, high), y)
+            if problem.graph is not None:
+                documents.related(problem.graph, problem.c_max, problem.overlap == "keep")
+            else:
+                assert problem.vectors is not None
+                documents.vectors(problem.vectors)
+            yield Block(start + low, start + high, documents)
         return
     assert problem.vectors is not None
     vectors = problem.vectors
     column_words, column_of = _numbered(y.indices, len(vectors))
     targets = vectors if len(column_words) == len(vectors) else vectors[column_words]
-    for start, stop in _query_ranges(x, len(targets), rows):
-        part = x.rows(start, stop)
+    for low, high in _query_ranges(x, len(targets)):
+        part = x.rows(low, high)
         row_words, row_of = _numbered(part.indices, len(vectors))
         costs = kernels.word_distances(vectors[row_words], targets, problem.threads)
         documents = kernels.Documents(part, y)
         documents.distances(costs, row_of, column_of, _kind(problem), ACT_TRANSFERS)
-        yield Block(start, stop, documents)
+        yield Block(start + low, start + high, documents)
 
 
 def _numbered(indices: Int32Array, words: int) -> tuple[Int64Array, Int32Array]:
@@ -200,10 +209,10 @@ def _numbered(indices: Int32Array, words: int) -> tuple[Int64Array, Int32Array]:
     return present, place_of
 
 
-def _query_ranges(x: Csr, targets: int, rows: int) -> Iterator[tuple[int, int]]:
+def _query_ranges(x: Csr, targets: int) -> Iterator[tuple[int, int]]:
     """Ranges of rows whose words' distances to ``targets`` words fit in a fixed amount of memory."""
     room = max(1, _COST_BYTES // (4 * max(targets, 1)))
-    if x.shape[0] <= rows and x.nnz <= room:
+    if x.shape[0] <= _ROWS_A_CALL and x.nnz <= room:
         if x.shape[0]:
             yield 0, x.shape[0]
         return
@@ -212,7 +221,7 @@ def _query_ranges(x: Csr, targets: int, rows: int) -> Iterator[tuple[int, int]]:
     for row in range(x.shape[0]):
         indices = x.row(row)[0]
         fresh = int((seen[indices] != start).sum())
-        if row > start and (used + fresh > room or row - start == rows):
+        if row > start and (used + fresh > room or row - start == _ROWS_A_CALL):
             yield start, row
             start, used = row, 0
             fresh = len(indices)
