@@ -72,16 +72,9 @@ bool Solver::scan_costs() {
   return range.finite;
 }
 
-// Rough costs of a range in which float32 can add and subtract: float64 ones are copied there, float32 ones that are
-// too large or too small go to float64 first.
-void Solver::scale_costs() {
+// Rough copies of float64 costs, of a range in which float32 can add and subtract.
+void Solver::round_costs() {
   const bool moderate = largest_ == 0 || (largest_ > 1 / rough_largest && largest_ < rough_largest);
-  if (precision_ == Precision::rough) {
-    if (moderate) return;
-    fine_.resize(std::max(fine_.size(), at(m_) * at(width_)));
-    for (int i = 0; i < m_; ++i) std::copy_n(rough_row(i), width_, fine_row(i));
-    precision_ = Precision::fine;
-  }
   scale_ = moderate ? 1 : std::exp2(-std::clamp(std::ilogb(largest_), -1000, 1000));
   for (int i = 0; i < m_; ++i) {
     const double* from = fine_row(i);
@@ -234,7 +227,7 @@ Proof Solver::solve(const Stopped& stopped) {
   pivots_ = 0;
   if (!scan_costs()) return Proof::failed;
   if (m_ == 1 || n_ == 1) return solve_single();
-  scale_costs();
+  if (precision_ == Precision::fine) round_costs();
   start();
   if (improve(stopped)) {
     collect_plan();

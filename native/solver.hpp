@@ -40,7 +40,8 @@ class Solver {
   // solve().
   void prepare(int m, int n, Precision costs);
   double* fine_row(int i) { return fine_.data() + static_cast<std::ptrdiff_t>(i) * width_; }    // of float64 costs
-  float* rough_row(int i) { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }  // of float32 costs
+  // Of float32 costs, which are distances of float32 vectors: roots, so far from the limits of float32.
+  float* rough_row(int i) { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
   Mass* supply() { return supply_.data(); }
   Mass* demand() { return demand_.data(); }
 
@@ -68,7 +69,7 @@ class Solver {
  private:
   const float* rough_row(int i) const { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
   bool scan_costs();
-  void scale_costs();
+  void round_costs();
   void start();
   void serve(int i, int j);
   bool serve_by_regret();

@@ -261,5 +261,7 @@ def masses(matrix: sp.csr_array, frame: Frame, weights: Float64Array | None) -> 
         indices, shares, values = indices[order], shares[order], values[order]
     whole = bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
     counts = values.astype(np.int64) if whole else None
-    bag = Csr(indptr, indices.astype(np.int32, copy=False), shares.astype(np.float32), (matrix.shape[0], len(frame.words)))
+    bag = Csr(
+        indptr, indices.astype(np.int32, copy=False), shares.astype(np.float32), (matrix.shape[0], len(frame.words))
+    )
     return bag, counts

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.collection import Collection, Split, split_of
 from wordferry.documents import Record
 from wordferry.embeddings import Embeddings
 from wordferry.errors import FormatError, NotFound
-from wordferry.published import Collection, Split, split_of
 
 
 @dataclass

@@ -15,9 +15,10 @@ import scipy.sparse as sp
 
 from wordferry import bow
 from wordferry.arrays import Int64Array
+from wordferry.collection import Split
 from wordferry.embeddings import Embeddings
 from wordferry.errors import NotFound
-from wordferry.published import Split, differences, find_set, published, read_collection
+from wordferry.published import differences, find_set, published, read_collection
 from wordferry.related import RelatedWords
 from wordferry.text import WordTokenizer, stop_words
 from wordferry.voting import class_numbers
