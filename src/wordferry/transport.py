@@ -135,10 +135,8 @@ def whole_bags(problem: Problem) -> tuple[Csr, Csr]:
     """Both sides with whole weights: the counts where there are counts that multiply without overflow."""
     x, y = problem.x, problem.y
     if problem.x_counts is not None and problem.y_counts is not None:
-        sums = int(problem.x_counts.sum()) * int(
-            problem.y_counts.sum()
-        )  # of everything, which is quicker and often enough
-        if sums >= _LARGEST_MASS:
+        sums = int(problem.x_counts.sum()) * int(problem.y_counts.sum())
+        if sums >= _LARGEST_MASS:  # all counts together; what matters is the largest rows
             largest = [int(_row_sums(bag.indptr, data).max(initial=0)) for bag, data in _counted(problem)]
             sums = largest[0] * largest[1]
         if sums < _LARGEST_MASS:
