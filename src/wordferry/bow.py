@@ -69,7 +69,7 @@ def bags(
     tokenizer = tokenizer or default_tokenizer()
     if isinstance(documents, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
-    find = vocabulary.get
+    find = vocabulary.finder
     indptr: list[int] = [0]
     indices: list[int] = []
     counts: list[int] = []
@@ -80,21 +80,21 @@ def bags(
     number = -1
     for number, document in enumerate(documents):
         tokens = _tokens(document, tokenizer, number)
-        bag = Counter(map(find, tokens))
-        lost = bag.pop(-1, 0)
-        if lost:
-            unknown.update(token for token in tokens if find(token) < 0)
+        seen = Counter(tokens)
+        bag = {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
+        if len(bag) < len(seen):
+            unknown.update({word: count for word, count in seen.items() if find(word, -1) < 0})
         if not bag and on_empty != "keep":
             if on_empty == "drop":
                 continue
             raise empty_document_error(number, tokens)
         ids = sorted(bag)
-        indices.extend(ids)
-        counts.extend(bag[i] for i in ids)
+        indices += ids
+        counts += map(bag.__getitem__, ids)
         indptr.append(len(indices))
         rows.append(number)
         tokens_of.append(len(tokens))
-        known_of.append(len(tokens) - lost)
+        known_of.append(sum(bag.values()))
     matrix = sp.csr_array(
         (
             np.array(counts, dtype=np.int32),
@@ -114,10 +114,12 @@ def _tokens(document: Any, tokenizer: Tokenizer, number: int) -> Sequence[str]:
     if isinstance(document, str):
         return tokenizer(document)
     if isinstance(document, Sequence | np.ndarray):
-        for token in document:
-            if not isinstance(token, str):
-                raise InputError(f"Document {number}: tokens must be str, got {type(token).__name__} ({token!r}).")
-        return list(document)
+        tokens = list(document)
+        if set(map(type, tokens)) - {str}:
+            for token in tokens:
+                if not isinstance(token, str):
+                    raise InputError(f"Document {number}: tokens must be str, got {type(token).__name__} ({token!r}).")
+        return tokens
     raise InputError(f"Document {number} must be a text or a list of tokens, got {type(document).__name__}.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
@@ -85,9 +85,14 @@ class Vocabulary(Sequence[str]):
         """The id of a word, or ``default``."""
         return self._ids.get(word, default)
 
+    @property
+    def finder(self) -> Callable[[str, int], int]:
+        """``get`` without the cost of a call in Python, for loops over many words."""
+        return self._ids.get
+
     def ids(self, words: Iterable[str]) -> Int64Array:
         """Ids of many words, -1 for those without one."""
-        get = self._ids.get
+        get = self.finder
         return np.fromiter((get(word, -1) for word in words), dtype=np.int64)
 
     @cached_property
