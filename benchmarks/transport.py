@@ -94,66 +94,62 @@ def solver_row(embeddings: wordferry.Embeddings, distinct: int, equal: bool) -> 
     }
 
 
-def gensim_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any]:
-    """wmd of some documents to a collection, distances of words included, against gensim's wmdistance."""
-    from gensim.models import KeyedVectors
+class Gensim:
+    """gensim's wmdistance on the same vectors, for twenty pairs of documents."""
 
-    X, Y = documents(20, distinct, len(embeddings), 3), documents(200, distinct, len(embeddings), 4)
-    vectors = KeyedVectors(embeddings.dimensions)
-    vectors.add_vectors(list(embeddings.vocabulary), embeddings.matrix)
-    texts = [[[f"w{w}" for w in np.repeat(M[[i]].indices, M[[i]].data)] for i in range(20)] for M in (X, Y)]
-    theirs = np.empty(20)
+    def __init__(self, embeddings: wordferry.Embeddings, X: sp.csr_array, Y: sp.csr_array) -> None:
+        from gensim.models import KeyedVectors
 
-    def gensim() -> None:
-        for k in range(20):
-            theirs[k] = vectors.wmdistance(texts[0][k], texts[1][k], norm=False)
+        self.vectors = KeyedVectors(embeddings.dimensions)
+        self.vectors.add_vectors(list(embeddings.vocabulary), embeddings.matrix)
+        self.texts = [(self.tokens(X, i), self.tokens(Y, i)) for i in range(20)]
 
-    values = wordferry.pairwise(X, Y, "wmd", embeddings=embeddings, threads=1)
+    @staticmethod
+    def tokens(matrix: sp.csr_array, i: int) -> list[str]:
+        row = matrix[[i]]
+        return [f"w{word}" for word in np.repeat(row.indices, row.data)]
+
+    def values(self) -> list[float]:
+        return [self.vectors.wmdistance(x, y, norm=False) for x, y in self.texts]
+
+
+def compared(job: str, distinct: int, ours: Callable[[], Any], pairs: int, gensim: Gensim) -> dict[str, Any]:
+    """Both a pair, in turns, so that both meet the same neighbours on the machine."""
+    found = np.asarray(ours())
+    difference = np.abs((found if found.ndim == 1 else found.diagonal()) - gensim.values())
     seconds = rival = np.inf
-    for _ in range(4):  # in turns, so that both meet the same neighbours on the machine
-        seconds = min(
-            seconds, least(lambda: wordferry.pairwise(X, Y, "wmd", embeddings=embeddings, threads=1), 1) / values.size
-        )
-        rival = min(rival, least(gensim, 1) / 20)
+    for _ in range(4):
+        seconds, rival = min(seconds, least(ours, 1) / pairs), min(rival, least(gensim.values, 1) / 20)
     return {
-        "job": "wmd of documents",
+        "job": job,
         "words": distinct,
         "us": 1e6 * seconds,
         "rival": "gensim wmdistance",
         "rival us": 1e6 * rival,
         "ratio": rival / seconds,
-        "largest difference": float(np.abs(np.diag(values) - theirs).max()),
+        "largest difference": float(difference.max()),
     }
+
+
+def gensim_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any]:
+    """wmd of some documents to a collection, distances of words included, against gensim's wmdistance."""
+    X, Y = documents(20, distinct, len(embeddings), 3), documents(200, distinct, len(embeddings), 4)
+
+    def ours() -> Any:
+        return wordferry.pairwise(X, Y, "wmd", embeddings=embeddings, threads=1)
+
+    return compared("wmd of documents", distinct, ours, 20 * 200, Gensim(embeddings, X, Y))
 
 
 def single_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any]:
-    """One pair of token lists a call, both ways: what is left of the speed without anything to share."""
-    from gensim.models import KeyedVectors
+    """One pair of token lists a call: what is left of the speed without anything to share."""
+    X, Y = documents(20, distinct, len(embeddings), 3), documents(200, distinct, len(embeddings), 4)
+    gensim = Gensim(embeddings, X, Y)
 
-    vectors = KeyedVectors(embeddings.dimensions)
-    vectors.add_vectors(list(embeddings.vocabulary), embeddings.matrix)
-    X, Y = documents(20, distinct, len(embeddings), 3), documents(20, distinct, len(embeddings), 4)
-    texts = [[[f"w{w}" for w in np.repeat(M[[i]].indices, M[[i]].data)] for M in (X, Y)] for i in range(20)]
+    def ours() -> Any:
+        return [wordferry.pair(x, y, "wmd", embeddings=embeddings, threads=1) for x, y in gensim.texts]
 
-    def ours() -> list[float]:
-        return [wordferry.pair(x, y, "wmd", embeddings=embeddings, threads=1) for x, y in texts]
-
-    def gensim() -> list[float]:
-        return [vectors.wmdistance(x, y, norm=False) for x, y in texts]
-
-    difference = float(np.abs(np.subtract(ours(), gensim())).max())
-    seconds = rival = np.inf
-    for _ in range(4):
-        seconds, rival = min(seconds, least(ours, 1) / 20), min(rival, least(gensim, 1) / 20)
-    return {
-        "job": "wmd, one pair a call",
-        "words": distinct,
-        "us": 1e6 * seconds,
-        "rival": "gensim wmdistance",
-        "rival us": 1e6 * rival,
-        "ratio": rival / seconds,
-        "largest difference": difference,
-    }
+    return compared("wmd, one pair a call", distinct, ours, 20, gensim)
 
 
 def related_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any]:
