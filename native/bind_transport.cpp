@@ -20,9 +20,8 @@ using Longs = In<std::int64_t>;
 struct PairCall {
   Bags x, y;
   DenseCosts dense{};
-  VectorCosts vectors{};
   HubCosts hub{};
-  int kind = 0;  // 0 wmd, 1 rel-wmd residual, 2 rel-wmd keep, 3 act omr, 4 act residual, 5 wmd from vectors
+  int kind = 0;  // 0 wmd, 1 rel-wmd residual, 2 rel-wmd keep, 3 act omr, 4 act residual
   int transfers = 0;
 
   MakePairs maker() const {
@@ -34,8 +33,6 @@ struct PairCall {
         case 3:
         case 4:
           return act_pairs(call.x, call.y, call.dense, call.transfers, call.kind == 4);
-        case 5:
-          return dense_pairs(call.x, call.y, call.vectors);
         default:
           return dense_pairs(call.x, call.y, call.dense);
       }
@@ -58,11 +55,6 @@ class Documents {
     call.dense = {costs.data(), row_of.data(), column_of.data(), static_cast<std::int64_t>(costs.shape(1))};
     call.kind = kind;
     call.transfers = transfers;
-  }
-  void vectors(In<float, 2> vectors) {
-    costs_ = vectors;
-    call.vectors = {vectors.data(), static_cast<int>(vectors.shape(1))};
-    call.kind = 5;
   }
   void related(Longs indptr, Words indices, In<float> data, double c_max, bool keep) {
     graph_indptr_ = indptr;
@@ -173,7 +165,6 @@ void bind_transport(nb::module_& m) {
            nb::arg("y_indices").noconvert(), nb::arg("y_data").noconvert())
       .def("distances", &Documents::distances, nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
            nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"))
-      .def("vectors", &Documents::vectors, nb::arg("vectors").noconvert())
       .def("related", &Documents::related, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("data").noconvert(), nb::arg("c_max"), nb::arg("keep"))
       .def(

@@ -26,63 +26,14 @@ bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int
   return y < x;
 }
 
-// What both kinds of costs share: find what is left of two documents, get its costs, solve.
 class DensePairs : public Pairs {
  public:
-  DensePairs(const Bags& x, const Bags& y) : x_(x), rest_(x, y, false) {}
-
-  double bound(std::int64_t other) override {
-    double value = 0;
-    if (!prepare(other, value)) return value;
-    ready_ = other;
-    return solver_.dual_bound() / rest_.left().total;
-  }
-
-  double solve(std::int64_t other, const Stopped& stopped) override {
-    double value = 0;
-    if (ready_ != other && !prepare(other, value)) return value;
-    ready_ = -1;
-    if (solver_.solve(stopped) == Proof::failed) throw Unsolved{query_, other};
-    return solver_.total() / rest_.left().total;
-  }
-
- protected:
-  // False when the query is the one that is ready already.
-  bool next_query(std::int64_t query) {
-    if (query == query_) return false;
-    query_ = query;
-    ready_ = -1;
-    return true;
-  }
-
-  // Fills the solver's costs of xs x ys words, or ys x xs where they are swapped.
-  virtual void fill_costs(const Left& left, int xs, int ys) = 0;
-
-  Bags x_;
-  Solver solver_;
-
- private:
-  bool prepare(std::int64_t other, double& value) {
-    if (!rest_.find(query_, other, value)) return false;
-    const Left& left = rest_.left();
-    const auto xs = static_cast<int>(left.x_words.size()), ys = static_cast<int>(left.y_words.size());
-    solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
-    std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
-    std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
-    fill_costs(left, xs, ys);
-    return true;
-  }
-
-  Rest rest_;
-  std::int64_t query_ = -1, ready_ = -1;
-};
-
-class LookedUp : public DensePairs {
- public:
-  LookedUp(const Bags& x, const Bags& y, const DenseCosts& costs) : DensePairs(x, y), costs_(costs) {}
+  DensePairs(const Bags& x, const Bags& y, const DenseCosts& costs) : x_(x), rest_(x, y, false), costs_(costs) {}
 
   void begin(std::int64_t query, std::int64_t expected) override {
-    if (!next_query(query)) return;
+    if (query == query_) return;
+    query_ = query;
+    ready_ = -1;
     const std::int64_t first = x_.indptr[query], count = x_.indptr[query + 1] - first;
     stride_ = static_cast<int>(count);
     table_.clear();
@@ -99,8 +50,29 @@ class LookedUp : public DensePairs {
     }
   }
 
+  double bound(std::int64_t other) override {
+    double value = 0;
+    if (!gather(other, value)) return value;
+    ready_ = other;
+    return solver_.dual_bound() / rest_.left().total;
+  }
+
+  double solve(std::int64_t other, const Stopped& stopped) override {
+    double value = 0;
+    if (ready_ != other && !gather(other, value)) return value;
+    ready_ = -1;
+    if (solver_.solve(stopped) == Proof::failed) throw Unsolved{query_, other};
+    return solver_.total() / rest_.left().total;
+  }
+
  private:
-  void fill_costs(const Left& left, int xs, int ys) override {
+  bool gather(std::int64_t other, double& value) {
+    if (!rest_.find(query_, other, value)) return false;
+    const Left& left = rest_.left();
+    const auto xs = static_cast<int>(left.x_words.size()), ys = static_cast<int>(left.y_words.size());
+    solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
+    std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
+    std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
     columns_.resize(left.y_words.size());
     for (int j = 0; j < ys; ++j) columns_[at(j)] = costs_.column_of[left.y_words[at(j)]];
     if (table_.empty()) {
@@ -108,6 +80,7 @@ class LookedUp : public DensePairs {
     } else {
       gather_table(left, xs, ys);
     }
+    return true;
   }
 
   // From the rows of distances of the query's words: few reads, but each from another place.
@@ -149,39 +122,14 @@ class LookedUp : public DensePairs {
     }
   }
 
+  Bags x_;
+  Rest rest_;
   DenseCosts costs_;
+  Solver solver_;
   std::vector<float> table_;
   std::vector<std::int32_t> columns_;  // of the words left of y
   int stride_ = 0;
-};
-
-class Computed : public DensePairs {
- public:
-  Computed(const Bags& x, const Bags& y, const VectorCosts& costs) : DensePairs(x, y), costs_(costs) {}
-
-  void begin(std::int64_t query, std::int64_t) override { next_query(query); }
-
- private:
-  void fill_costs(const Left& left, int, int) override {
-    const std::vector<std::int32_t>& sources = left.swap ? left.y_words : left.x_words;
-    const std::vector<std::int32_t>& sinks = left.swap ? left.x_words : left.y_words;
-    copy_vectors(sources, source_vectors_);
-    copy_vectors(sinks, sink_vectors_);
-    word_distances(source_vectors_.data(), static_cast<int>(sources.size()), sink_vectors_.data(),
-                   static_cast<std::ptrdiff_t>(sinks.size()), costs_.dimensions, solver_.rough_row(0),
-                   padded(static_cast<int>(sinks.size())));
-  }
-
-  void copy_vectors(const std::vector<std::int32_t>& words, std::vector<float>& out) const {
-    const auto length = static_cast<std::size_t>(costs_.dimensions);
-    if (out.size() < words.size() * length) out.resize(words.size() * length);
-    for (std::size_t k = 0; k < words.size(); ++k) {
-      std::copy_n(costs_.vectors + at(words[k]) * length, length, out.data() + k * length);
-    }
-  }
-
-  VectorCosts costs_;
-  std::vector<float> source_vectors_, sink_vectors_;
+  std::int64_t query_ = -1, ready_ = -1;
 };
 
 }  // namespace
@@ -230,11 +178,7 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
 }
 
 std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const DenseCosts& costs) {
-  return std::make_unique<LookedUp>(x, y, costs);
-}
-
-std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const VectorCosts& costs) {
-  return std::make_unique<Computed>(x, y, costs);
+  return std::make_unique<DensePairs>(x, y, costs);
 }
 
 }  // namespace wordferry

@@ -26,12 +26,6 @@ struct DenseCosts {
   const float* row(std::int32_t word) const { return costs + columns * row_of[word]; }
 };
 
-// The vectors of all words: costs are the distances of those that meet.
-struct VectorCosts {
-  const float* vectors;
-  int dimensions;
-};
-
 // Related words with their costs, below or at c_max; all other pairs cost c_max.
 struct HubCosts {
   CsrF graph;
@@ -55,10 +49,8 @@ class Pairs {
   virtual double bound(std::int64_t other) = 0;
 };
 
-// wmd; common mass stays, which is optimal for a metric. Costs are looked up, which pays when most pairs are asked
-// for, or computed from vectors, which pays when few are; the values are the same.
+// wmd; common mass stays, which is optimal for a metric.
 std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const DenseCosts& costs);
-std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const VectorCosts& costs);
 
 // rel-wmd in the form of equations (8)-(11); `keep` moves common mass like any other, else it stays first.
 std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep);

@@ -47,7 +47,7 @@ def top_k_problem(
     for start in range(0, problem.shape[0] if k_used else 0, at_once):
         stop = min(start + at_once, problem.shape[0])
         bounds = lower_bounds(relaxed.part(quiet, slice(start, stop), slice(0, problem.shape[1])))
-        for block in blocks(quiet, start, stop, few=True):
+        for block in blocks(quiet, start, stop):
             here = slice(block.start, block.stop)
             some = bounds[block.start - start : block.stop - start]
             found = block.documents.search(some, allowed, _slack(problem), k_used, limit, problem.threads)

@@ -168,23 +168,15 @@ class Block:
     documents: kernels.Documents
 
 
-def blocks(problem: Problem, start: int = 0, stop: int | None = None, *, few: bool = False) -> Iterator[Block]:
-    """The rows ``start`` to ``stop`` of x in blocks.
-
-    The distances of a block's words to all of y's are computed once; with ``few`` they are computed for the pairs that
-    are asked for, which pays when those are few.
-    """
+def blocks(problem: Problem, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+    """The rows ``start`` to ``stop`` of x in blocks, the distances of whose words to all of y's are computed once."""
     x, y = whole_bags(problem)
     x = x.rows(start, x.shape[0] if stop is None else stop)
-    if problem.graph is not None or (few and _kind(problem) is Kind.WMD):
+    if problem.graph is not None:
         for low in range(0, x.shape[0], _ROWS_A_CALL):
             high = min(low + _ROWS_A_CALL, x.shape[0])
             documents = kernels.Documents(x.rows(low, high), y)
-            if problem.graph is not None:
-                documents.related(problem.graph, problem.c_max, problem.overlap == "keep")
-            else:
-                assert problem.vectors is not None
-                documents.vectors(problem.vectors)
+            documents.related(problem.graph, problem.c_max, problem.overlap == "keep")
             yield Block(start + low, start + high, documents)
         return
     assert problem.vectors is not None

@@ -76,10 +76,6 @@ class Documents:
         """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``."""
         self._native.distances(costs, row_of, column_of, int(kind), transfers)
 
-    def vectors(self, vectors: Float32Array) -> None:
-        """wmd with the distances of words computed for each pair that is asked for."""
-        self._native.vectors(np.ascontiguousarray(vectors))
-
     def related(self, graph: Csr, c_max: float, keep: bool) -> None:
         """Costs of related words, c_max for all others; ``keep`` moves common mass like any other."""
         self._native.related(graph.indptr, graph.indices, graph.data, c_max, keep)
