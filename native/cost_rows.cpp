@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "cpu.hpp"
@@ -78,13 +79,13 @@ WF_CLONES TwoLeast row_two_least(const float* row, const float* shift, int width
     second = larger < second ? larger : second;
     first = cost < first ? cost : first;
   }
-  const float value = least_of_16<float>(first);
+  const float value = least_lane(first);
   if (!(value < infinity)) return {value, -1, infinity};
   const int index = place_in_row(row, shift, width, value);
   NumberLanes lane;
   for (int k = 0; k < kLanes; ++k) lane[k] = k;
   const FloatLanes others = lane == index % kLanes ? second : first;  // in the winner's lane the runner-up counts
-  return {value, index, least_of_16<float>(others)};
+  return {value, index, least_lane(others)};
 #else
   TwoLeast least{infinity, -1, infinity};
   for (int j = 0; j < width; ++j) {
@@ -163,34 +164,29 @@ WF_ALWAYS_INLINE void panel_rows(const float* query, int queries, const float* p
 }
 
 #if defined(WF_VECTORS)
-// kLanes rows of kLanes floats, turned into columns: blocks of 1, 2, 4 and 8 change places.
+// Blocks of kStep lanes change places between two rows.
+template <int kStep, int... k>
+WF_ALWAYS_INLINE void exchange(FloatLanes& a, FloatLanes& b, std::integer_sequence<int, k...>) {
+  const FloatLanes low = __builtin_shufflevector(a, b, ((k & kStep) != 0 ? kLanes + k - kStep : k)...);
+  b = __builtin_shufflevector(a, b, ((k & kStep) != 0 ? kLanes + k : k + kStep)...);
+  a = low;
+}
+
+template <int kStep>
+WF_ALWAYS_INLINE void exchange_all(FloatLanes* row) {
+  for (int k = 0; k < kLanes; ++k) {
+    if ((k & kStep) == 0) exchange<kStep>(row[k], row[k + kStep], std::make_integer_sequence<int, kLanes>{});
+  }
+}
+
+// kLanes rows of kLanes floats, turned into columns.
 WF_ALWAYS_INLINE void transpose(const float* from, std::ptrdiff_t from_stride, float* to, std::ptrdiff_t to_stride) {
   FloatLanes row[kLanes];
   for (int k = 0; k < kLanes; ++k) WF_LOAD(row[k], from + k * from_stride);
-  for (int k = 0; k < kLanes; ++k) {
-    if (k & 1) continue;
-    const FloatLanes a = row[k], b = row[k + 1];
-    row[k] = __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
-    row[k + 1] = __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
-  }
-  for (int k = 0; k < kLanes; ++k) {
-    if (k & 2) continue;
-    const FloatLanes a = row[k], b = row[k + 2];
-    row[k] = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-    row[k + 2] = __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-  }
-  for (int k = 0; k < kLanes; ++k) {
-    if (k & 4) continue;
-    const FloatLanes a = row[k], b = row[k + 4];
-    row[k] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-    row[k + 4] = __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-  }
-  for (int k = 0; k < kLanes; ++k) {
-    if (k & 8) continue;
-    const FloatLanes a = row[k], b = row[k + 8];
-    row[k] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    row[k + 8] = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-  }
+  exchange_all<1>(row);
+  exchange_all<2>(row);
+  exchange_all<4>(row);
+  exchange_all<8>(row);
   for (int k = 0; k < kLanes; ++k) std::memcpy(to + k * to_stride, &row[k], sizeof row[k]);
 }
 #endif

@@ -32,9 +32,11 @@ typedef std::int32_t NumberLanes __attribute__((vector_size(sizeof(std::int32_t)
 constexpr int kDoubleLanes = kLanes / 2;
 typedef double DoubleLanes __attribute__((vector_size(sizeof(double) * kDoubleLanes)));
 typedef float HalfLanes __attribute__((vector_size(sizeof(float) * kDoubleLanes)));
+typedef std::int32_t HalfNumbers __attribute__((vector_size(sizeof(std::int32_t) * kDoubleLanes)));
 
 #define WF_LOAD(block, from) std::memcpy(&block, from, sizeof block)
 
+WF_ALWAYS_INLINE void load(FloatLanes& block, const float* from) { WF_LOAD(block, from); }
 WF_ALWAYS_INLINE void load(DoubleLanes& block, const double* from) { WF_LOAD(block, from); }
 WF_ALWAYS_INLINE void load(DoubleLanes& block, const float* from) {
   HalfLanes half;
@@ -42,21 +44,29 @@ WF_ALWAYS_INLINE void load(DoubleLanes& block, const float* from) {
   block = __builtin_convertvector(half, DoubleLanes);
 }
 
-// The least of all lanes, by halves.
-template <class Value, class Lanes>
-WF_ALWAYS_INLINE Value least_of_16(const Lanes& lanes) {
-  typedef Value Eight __attribute__((vector_size(sizeof(Value) * 8)));
-  const Eight low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
-  const Eight high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
-  Eight least = high < low ? high : low;
-  Eight other = __builtin_shufflevector(least, least, 4, 5, 6, 7, 0, 1, 2, 3);
-  least = other < least ? other : least;
+// The least of eight lanes, by halves.
+template <class Lanes>
+WF_ALWAYS_INLINE auto least_of_8(const Lanes& lanes) {
+  Lanes other = __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3);
+  Lanes least = other < lanes ? other : lanes;
   other = __builtin_shufflevector(least, least, 2, 3, 0, 1, 6, 7, 4, 5);
   least = other < least ? other : least;
   other = __builtin_shufflevector(least, least, 1, 0, 3, 2, 5, 4, 7, 6);
   least = other < least ? other : least;
   return least[0];
 }
+
+template <class Half, class Lanes>
+WF_ALWAYS_INLINE auto least_of_16(const Lanes& lanes) {
+  const Half low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
+  const Half high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+  return least_of_8(high < low ? high : low);
+}
+
+WF_ALWAYS_INLINE float least_lane(const FloatLanes& lanes) { return least_of_16<HalfLanes>(lanes); }
+WF_ALWAYS_INLINE std::int32_t least_lane(const NumberLanes& lanes) { return least_of_16<HalfNumbers>(lanes); }
+WF_ALWAYS_INLINE double least_lane(const DoubleLanes& lanes) { return least_of_8(lanes); }
+
 WF_ALWAYS_INLINE float sum_of_16(const FloatLanes& lanes) {
   const HalfLanes low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
   const HalfLanes high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -65,44 +75,30 @@ WF_ALWAYS_INLINE float sum_of_16(const FloatLanes& lanes) {
   sum += __builtin_shufflevector(sum, sum, 2, 3, 0, 1, 6, 7, 4, 5);
   return sum[0] + sum[1];
 }
-WF_ALWAYS_INLINE double least_of_8(const DoubleLanes& lanes) {
-  DoubleLanes other = __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3);
-  DoubleLanes least = other < lanes ? other : lanes;
-  other = __builtin_shufflevector(least, least, 2, 3, 0, 1, 6, 7, 4, 5);
-  least = other < least ? other : least;
-  other = __builtin_shufflevector(least, least, 1, 0, 3, 2, 5, 4, 7, 6);
-  least = other < least ? other : least;
-  return least[0];
-}
 
-// min over j of row[j] - shift[j]
-WF_ALWAYS_INLINE float minimum_of_row(const float* row, const float* shift, int width) {
-  FloatLanes cost, price, least;
-  WF_LOAD(cost, row);
-  WF_LOAD(price, shift);
-  least = cost - price;
-  for (int j = kLanes; j < width; j += kLanes) {
-    WF_LOAD(cost, row + j);
-    WF_LOAD(price, shift + j);
-    cost -= price;
-    least = cost < least ? cost : least;
-  }
-  return least_of_16<float>(least);
-}
-
-template <class Cost>
-WF_ALWAYS_INLINE double minimum_of_row(const Cost* row, const double* shift, int width) {
-  DoubleLanes cost, price, least;
+template <class Lanes, class Cost, class Value>
+WF_ALWAYS_INLINE Value minimum_in_lanes(const Cost* row, const Value* shift, int width) {
+  constexpr int step = sizeof(Lanes) / sizeof(Value);
+  Lanes cost, price, least;
   load(cost, row);
   load(price, shift);
   least = cost - price;
-  for (int j = kDoubleLanes; j < width; j += kDoubleLanes) {
+  for (int j = step; j < width; j += step) {
     load(cost, row + j);
     load(price, shift + j);
     cost -= price;
     least = cost < least ? cost : least;
   }
-  return least_of_8(least);
+  return least_lane(least);
+}
+
+// min over j of row[j] - shift[j], in the precision of the shift
+WF_ALWAYS_INLINE float minimum_of_row(const float* row, const float* shift, int width) {
+  return minimum_in_lanes<FloatLanes>(row, shift, width);
+}
+template <class Cost>
+WF_ALWAYS_INLINE double minimum_of_row(const Cost* row, const double* shift, int width) {
+  return minimum_in_lanes<DoubleLanes>(row, shift, width);
 }
 
 // The first j where row[j] - shift[j] equals `value`.
@@ -118,7 +114,7 @@ WF_ALWAYS_INLINE int place_in_row(const float* row, const float* shift, int widt
     where = found < where ? found : where;
     here += kLanes;
   }
-  const std::int32_t place = least_of_16<std::int32_t>(where);
+  const std::int32_t place = least_lane(where);
   return place == nowhere ? -1 : place;
 }
 
