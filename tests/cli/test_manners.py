@@ -146,3 +146,18 @@ def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str])
 
     emit_json([{"a": float("inf"), "b": [float("nan"), 1.5], "c": {"d": 2}}])
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": 2}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "unsaid"),
+    [
+        (["index", "create", "{place}/index", "{place}/texts.txt"], "--on-empty drop", "on_empty="),
+        (["distance", "zzzqqq", "cat"], "on_empty='drop'", "--on-empty"),  # which has no such option
+    ],
+)
+def test_errors_name_the_options_of_the_command(tmp_path, arguments, said, unsaid):
+    (tmp_path / "texts.txt").write_text("zzzqqq\n")
+    done = run(*(argument.format(place=tmp_path) for argument in arguments))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert unsaid not in done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -31,12 +33,28 @@ class Commands(TyperGroup):
             raise typer.Exit(0) from None
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, WordferryError):
-        return str(error)
+        return _with_options(str(error), arguments)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return f"{type(error).__name__}: {error} (this should not happen; 'wordferry --debug ...' shows where it did)"
+
+
+def _with_options(message: str, arguments: Sequence[str]) -> str:
+    """Python's ``on_empty='drop'`` as ``--on-empty drop``, where the command that was called has such an option."""
+    command: Any = typer.main.get_command(app)
+    for argument in arguments:
+        command = getattr(command, "commands", {}).get(argument, command)
+    options = {parameter.name: max(parameter.opts, key=len) for parameter in command.params if parameter.opts}
+
+    def translated(match: re.Match[str]) -> str:
+        option = options.get(match["name"], "")
+        if not option.startswith("--"):
+            return match[0]
+        return f"{option} {match['value']}" if match["value"] else option
+
+    return re.sub(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?(?![\w=])", translated, message)
 
 
 app = typer.Typer(
@@ -109,5 +127,5 @@ def main(arguments: list[str] | None = None) -> Any:
     except Exception as error:
         if os.environ.get("WORDFERRY_DEBUG"):
             raise
-        typer.echo(f"wordferry: {_one_line(error)}", err=True)
+        typer.echo(f"wordferry: {_one_line(error, sys.argv[1:] if arguments is None else arguments)}", err=True)
         sys.exit(1 if isinstance(error, NotFound) else 2)
