@@ -6,6 +6,7 @@
 namespace wordferry {
 void bind_panel(nanobind::module_&);
 void bind_related(nanobind::module_&);
+void bind_text(nanobind::module_&);
 void bind_transport(nanobind::module_&);
 }  // namespace wordferry
 
@@ -14,5 +15,6 @@ NB_MODULE(_native, m) {
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_panel(m);
   wordferry::bind_related(m);
+  wordferry::bind_text(m);
   wordferry::bind_transport(m);
 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 def cpu_variant() -> str: ...
+def parse_numbers(text: bytes, begin: int, out: Any) -> bool: ...
 def related_select_tile(
     products: Any,
     row_ids: Any,

@@ -15,6 +15,14 @@ def cpu_variant() -> str:
     return _native.cpu_variant()
 
 
+def parse_numbers(text: bytes, begin: int, out: Float32Array) -> bool:
+    """Fill ``out`` with the numbers that stand in a line from ``begin`` on, one blank between them.
+
+    False when the line holds anything else, or what only ``float`` takes for a number.
+    """
+    return _native.parse_numbers(text, begin, out)
+
+
 @dataclass(frozen=True)
 class Points:
     """Vectors and their squared norms (float32)."""

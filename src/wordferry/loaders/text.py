@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from wordferry.arrays import Float32Array
 from wordferry.errors import FormatError
+from wordferry.kernels.native import parse_numbers
 from wordferry.loaders.rows import Rows, Selection
 from wordferry.runtime import Progress
 from wordferry.streams import ByteReader
@@ -60,6 +63,7 @@ class _TextReader:
         if dimensions < 1:
             raise self.error(f"expected a word and its numbers, found {_shown(first)}.")
         self.check_size(expected, dimensions)
+        self.numbers = np.empty(dimensions, np.float32)
         rows = Rows(dimensions, self.selection, self.place, self.capacity(expected, len(line), dimensions))
         limit = self.selection.limit
         seen = 0
@@ -115,6 +119,9 @@ class _TextReader:
         except UnicodeDecodeError:
             raise self.error(f"expected a word in UTF-8, found {_shown(body[:end])}.") from None
         if not rows.wants(word, self.line):
+            return
+        if parse_numbers(body, end + 1, self.numbers):
+            rows.add(word, self.numbers, self.line)
             return
         fields = body[end + 1 :].split(b" ")
         try:
