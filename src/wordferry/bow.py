@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,7 +81,7 @@ def bags(
     for number, document in enumerate(documents):
         tokens = _tokens(document, tokenizer, number)
         seen = Counter(tokens)
-        bag = {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
+        bag = _known(seen, find)
         if len(bag) < len(seen):
             unknown.update({word: count for word, count in seen.items() if find(word, -1) < 0})
         if not bag and on_empty != "keep":
@@ -104,6 +104,16 @@ def bags(
         shape=(len(rows), len(vocabulary)),
     )
     return Bags(matrix, _int64(rows), _int64(tokens_of), _int64(known_of), unknown, number + 1)
+
+
+def bag(document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None) -> dict[int, int]:
+    """The known words of one document, by their ids, and how often each comes."""
+    tokens = _tokens(document, tokenizer or default_tokenizer(), 0)
+    return _known(Counter(tokens), vocabulary.finder)
+
+
+def _known(seen: Counter[str], find: Callable[[str, int], int]) -> dict[int, int]:
+    return {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
 
 
 def _int64(values: list[int]) -> Int64Array:

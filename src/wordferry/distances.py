@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry import relaxed, transport
+from wordferry import bow, relaxed, transport
 from wordferry.arrays import Float32Array
 from wordferry.bow import Document, OnEmpty
 from wordferry.embeddings import Embeddings
@@ -15,9 +15,9 @@ from wordferry.measures import DISTANCES as DISTANCES
 from wordferry.measures import Distance as Distance
 from wordferry.measures import find_distance as find_distance
 from wordferry.plan import Plan, check_algorithm, make_plan
-from wordferry.problem import Problem, is_matrix, prepare
+from wordferry.problem import Problem, is_matrix, prepare, vectors_for
 from wordferry.related import RelatedWords
-from wordferry.runtime import Progress
+from wordferry.runtime import Progress, thread_count
 from wordferry.text import Tokenizer
 
 
@@ -133,7 +133,20 @@ def pair(x: Any, y: Any, distance: str | Distance = "rel-rwmd", **options: Any) 
     Without ``related=`` the related words are sought among the words of these two documents only, which is rarely
     what is wanted: pass the related words of a whole vocabulary.
     """
-    return float(pairwise(_single(x), _single(y), distance, **options)[0, 0])
+    value = _quick_wmd(x, y, options) if distance == "wmd" else None
+    return float(pairwise(_single(x), _single(y), distance, **options)[0, 0]) if value is None else value
+
+
+def _quick_wmd(x: Any, y: Any, options: dict[str, Any]) -> float | None:
+    """wmd of two texts or token lists without what is needed for collections; None where there is more to see to."""
+    if not options.keys() <= {"embeddings", "tokenizer", "threads"} or is_matrix(x) or is_matrix(y):
+        return None
+    thread_count(options.get("threads"))
+    embeddings = vectors_for(x, y, DISTANCES["wmd"], options.get("embeddings"))
+    if not isinstance(embeddings, Embeddings):
+        return None
+    bags = [bow.bag(document, embeddings.vocabulary, options.get("tokenizer")) for document in (x, y)]
+    return transport.wmd_of_bags(embeddings.matrix, *bags) if all(bags) else None
 
 
 def distance(text_a: Document, text_b: Document, distance: str | Distance = "wmd", **options: Any) -> float:

@@ -1,0 +1,49 @@
+"""One pair a call: the short way gives what the long way gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wordferry
+from tests.transport.helpers import random_embeddings
+from wordferry.errors import EmptyDocumentError, InputError, SolverError
+
+EMBEDDINGS = random_embeddings(60, 12, duplicates=True)
+DOCUMENTS = st.lists(st.integers(0, 64).map("w{}".format), min_size=1, max_size=40)  # some words are unknown
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_equals_pairwise_to_the_bit(x, y):
+    known = [any(word in EMBEDDINGS.vocabulary for word in document) for document in (x, y)]
+    if not all(known):
+        with pytest.raises(EmptyDocumentError, match="no known word"):
+            wordferry.pair(x, y, "wmd", embeddings=EMBEDDINGS)
+        return
+    expected = float(wordferry.pairwise([x], [y], "wmd", embeddings=EMBEDDINGS)[0, 0])
+    assert wordferry.pair(x, y, "wmd", embeddings=EMBEDDINGS) == expected
+    assert wordferry.pair(y, x, "wmd", embeddings=EMBEDDINGS) == expected
+    assert wordferry.pair(" ".join(x), np.array(y), "wmd", embeddings=EMBEDDINGS, tokenizer=str.split) == expected
+
+
+def test_options_are_checked_as_in_pairwise():
+    x = ["w1", "w2"]
+    for options, message in (
+        ({"threads": 0}, "threads must be at least 1"),
+        ({"overlap": "none"}, "overlap"),
+        ({"idf": np.ones(60)}, "idf= has no meaning"),
+    ):
+        with pytest.raises(InputError, match=message):
+            wordferry.pair(x, x, "wmd", embeddings=EMBEDDINGS, **options)
+    with pytest.raises(InputError, match="tokens must be str"):
+        wordferry.pair(x, ["w1", 2], "wmd", embeddings=EMBEDDINGS)
+    with pytest.raises(InputError):
+        wordferry.pair(x, 3, "wmd", embeddings=EMBEDDINGS)
+
+
+def test_costs_without_an_optimum_are_an_error():
+    large = wordferry.Embeddings(["a", "b", "c"], np.eye(3) * 3e38, normalize=False)
+    with np.errstate(over="ignore"), pytest.raises(SolverError, match="NaN or infinite"):
+        wordferry.pair(["a", "b"], ["c", "b", "b"], "wmd", embeddings=large)
