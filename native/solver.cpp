@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "exact_simplex.hpp"
 #include "cost_rows.hpp"
+#include "exact_simplex.hpp"
 #include "pivoting.hpp"
 #include "pool.hpp"
 
