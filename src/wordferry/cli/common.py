@@ -66,12 +66,13 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
     from rich.text import Text
 
     data = [list(row) for row in rows]
+    digits = [_decimals([row[i] for row in data]) for i in range(len(columns))]
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(columns):
         numeric = bool(data) and all(isinstance(row[i], int | float) for row in data)
         table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
     for row in data:
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(_cell(value, places)) for value, places in zip(row, digits, strict=True)))
     Console().print(table)
 
 
@@ -84,11 +85,17 @@ def emit(rows: Sequence[Mapping[str, Any]], choice: bool | None, *, title: str |
         emit_table(columns, ([row.get(name) for name in columns] for row in rows), title=title)
 
 
-def _cell(value: Any) -> str:
+def _decimals(values: Sequence[Any]) -> int:
+    """Four, or two where a column's numbers have no more (percentages)."""
+    numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
+    return 2 if numbers and all(abs(value - round(value, 2)) < 1e-9 for value in numbers) else 4
+
+
+def _cell(value: Any, decimals: int) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.4f}"
+        return f"{value:.{decimals}f}"
     return str(value)
 
 

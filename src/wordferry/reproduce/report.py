@@ -117,19 +117,20 @@ def _cell(column: str, value: Any, row: tuple[Any, ...]) -> str:
     published = column in ("paper", "paper s", "Sato et al.") or "paper" in row[1:2]
     kinds = ["number"] if isinstance(value, int | float) else []
     kinds += ["published"] if published else []
-    text = f"{value:,.2f}" if column.endswith(" s") and isinstance(value, float) else shown(value)
+    seconds = column.endswith(" s") and isinstance(value, float) and value < 1000
+    text = f"{value:.2f}" if seconds else shown(value, small=3 if column.startswith("us ") else 2)
     return f'<td class="{" ".join(kinds)}">{html.escape(text)}</td>'
 
 
-def shown(value: Any) -> str:
-    """A value as people read it."""
+def shown(value: Any, small: int = 2) -> str:
+    """A value as people read it, with ``small`` decimals below 100."""
     if value is None:
         return ""
     if isinstance(value, float):
         if value != value:  # NaN
             return "-"
         size = abs(value)
-        return f"{value:.1e}" if 0 < size < 1e-3 else f"{value:,.2f}" if size < 100 else f"{value:,.0f}"
+        return f"{value:.1e}" if 0 < size < 1e-3 else f"{value:.{small}f}" if size < 100 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
