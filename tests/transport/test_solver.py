@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from wordferry.errors import InputError, SolverError
@@ -20,11 +21,13 @@ from wordferry.transport import scaled_masses, solve
 
 def linear_program(a, b, costs):
     m, n = costs.shape
-    rows = np.kron(np.eye(m), np.ones(n))
-    columns = np.kron(np.ones(m), np.eye(n))
-    result = linprog(costs.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=np.concatenate([a, b])[:-1])
+    rows = sp.kron(sp.eye_array(m), np.ones((1, n)))
+    columns = sp.kron(np.ones((1, m)), sp.eye_array(n))
+    total = a.sum()
+    equal = sp.csr_array(sp.vstack([rows, columns]))[:-1]
+    result = linprog(costs.ravel(), A_eq=equal, b_eq=np.concatenate([a, b])[:-1] / total)
     assert result.status == 0
-    return result.fun
+    return result.fun * total
 
 
 def certify(a, b, costs, found, tolerance=1e-9):
@@ -101,6 +104,19 @@ def test_equals_linear_programming(shape, kind):
         found = solve(a, b, costs)
         certify(a, b, costs, found)
         assert found.cost == pytest.approx(linear_program(a, b, costs), rel=1e-7, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["distances", "few values", "equal masses"])
+def test_a_large_one_equals_linear_programming(kind):
+    rng = np.random.default_rng(8)
+    a, b, costs = random_problem(rng, 500, 500, "few values")
+    if kind != "few values":
+        costs = np.linalg.norm(rng.normal(size=(500, 1, 10)) - rng.normal(size=(1, 500, 10)), axis=2)
+    if kind == "equal masses":
+        a, b = np.ones(500, np.int64), np.ones(500, np.int64)
+    found = solve(a, b, costs)
+    certify(a, b, costs, found)
+    assert found.cost == pytest.approx(linear_program(a, b, costs), rel=1e-7, abs=1e-6 * a.sum())
 
 
 def degenerate_problems():
