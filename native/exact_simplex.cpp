@@ -115,7 +115,7 @@ Bits bits_of(const Solver& problem) {
 std::int64_t exact_simplex(const Solver& problem, Tree& tree, std::vector<double>& dual, const Stopped& stopped) {
   const Bits range = bits_of(problem);
   // A potential is a sum of at most m + n costs, a reduced cost of twice that and one more; then the sign.
-  const int bits = range.high - range.low + std::bit_width(static_cast<unsigned>(tree.nodes())) + 4;
+  const int bits = range.high - range.low + static_cast<int>(std::bit_width(static_cast<unsigned>(tree.nodes()))) + 4;
   if (bits <= 128) return solve<2>(problem, tree, range.low, dual, stopped);
   if (bits <= 256) return solve<4>(problem, tree, range.low, dual, stopped);
   return solve<36>(problem, tree, range.low, dual, stopped);
