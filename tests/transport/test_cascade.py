@@ -138,3 +138,18 @@ def test_vectors_too_long_for_distances(distance):
     if distance == "wmd":
         with pytest.raises(SolverError, match="NaN or infinite"):
             wordferry.top_k([["a", "b"]], [["c", "d"]], 1, distance, embeddings=embeddings)
+
+
+@pytest.mark.parametrize("scale", [1e-18, 1e-9, 1e9, 1e18])
+def test_the_size_of_the_vectors_does_not_matter(scale):
+    vectors = np.random.default_rng(0).normal(size=(120, 20))
+    words = [f"w{i}" for i in range(120)]
+    X, Y = random_counts(6, 120, 50, seed=1), random_counts(20, 120, 50, seed=2)
+    plain = wordferry.Embeddings(words, vectors, normalize=False)
+    scaled = wordferry.Embeddings(words, vectors * scale, normalize=False)
+    values = wordferry.pairwise(X, Y, "wmd", embeddings=scaled)
+    np.testing.assert_allclose(values / scale, wordferry.pairwise(X, Y, "wmd", embeddings=plain), rtol=1e-6)
+    found = wordferry.top_k(X, Y, 4, "wmd", embeddings=scaled)
+    order, best = brute_force(values, 4)
+    np.testing.assert_array_equal(found.indices, order)
+    np.testing.assert_array_equal(found.distances, best)
