@@ -51,7 +51,7 @@ class ActPairs : public Pairs {
       for (int j = 0; j < n; ++j) row_[at(j)] = targets[at(j)] == words[i] ? infinity : cost(words[i], targets[at(j)], back);
       Mass mass = masses[i];
       for (int step = 0; mass > 0; ++step) {
-        const Least<float> nearest = row_least(row_.data(), zero_.data(), width);
+        const Least nearest = row_least(row_.data(), zero_.data(), width);
         if (nearest.index < 0) throw Unsolved{query_, other_};  // no finite distance is left
         const Mass moved = step < transfers_ ? std::min(mass, room[at(nearest.index)]) : mass;
         total += static_cast<double>(moved) * static_cast<double>(nearest.value);

@@ -61,7 +61,7 @@ WF_CLONES Range cost_range(const float* costs, int m, int n, int width) { return
 
 WF_CLONES Range cost_range(const double* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
 
-WF_CLONES Least<float> row_least(const float* row, const float* shift, int width) {
+WF_CLONES Least row_least(const float* row, const float* shift, int width) {
   const float value = minimum_of_row(row, shift, width);
   if (!(value < std::numeric_limits<float>::infinity())) return {value, -1};
   return {value, place_in_row(row, shift, width, value)};

@@ -25,12 +25,11 @@ Range cost_range(const float* costs, int m, int n, int width);
 Range cost_range(const double* costs, int m, int n, int width);
 
 // The smallest row[j] - shift[j], and the first j where it stands; -1 where none is below infinity.
-template <class Value>
 struct Least {
-  Value value;
+  float value;
   int index;
 };
-Least<float> row_least(const float* row, const float* shift, int width);
+Least row_least(const float* row, const float* shift, int width);
 
 // The smallest row[j] - shift[j] with its place, and the second smallest.
 struct TwoLeast {

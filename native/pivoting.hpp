@@ -18,7 +18,7 @@ struct Candidate {
 };
 
 struct Pivoting {
-  int m, n, width;
+  int m, width;
   const double* fine;  // the costs, m rows of `width`, padded with infinity; null where `rough` are the costs
   const float* rough;  // the costs times `scale`, likewise
   double scale;

@@ -156,7 +156,6 @@ bool Solver::improve(const Stopped& stopped) {
   candidates_.resize(at(m_));
   minima_.resize(at(m_));
   Pivoting state{.m = m_,
-                 .n = n_,
                  .width = width_,
                  .fine = precision_ == Precision::fine ? fine_.data() : nullptr,
                  .rough = rough_.data(),

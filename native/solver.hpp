@@ -2,8 +2,8 @@
 // problems in turn and keeps its memory.
 //
 // Costs are float32 or float64. Network simplex in float64, steered by float32 (pivoting.hpp), followed by a rigorous
-// check of the duality gap; when that fails (costs that span more
-// orders of magnitude than float64 has digits), the simplex goes on from its last tree in exact arithmetic.
+// check of the duality gap; when that fails (costs that span more orders of magnitude than float64 has digits), the
+// simplex goes on from its last tree in exact arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ class Solver {
   // Makes room for m x n; then fill fine_row(i) or rough_row(i), supply() and demand() (positive, of equal sums) and
   // solve().
   void prepare(int m, int n, Precision costs);
-  double* fine_row(int i) { return fine_.data() + static_cast<std::ptrdiff_t>(i) * width_; }    // of float64 costs
+  // Of float64 costs.
+  double* fine_row(int i) { return fine_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
   // Of float32 costs, which are distances of float32 vectors: roots, so far from the limits of float32.
   float* rough_row(int i) { return rough_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
   Mass* supply() { return supply_.data(); }
@@ -87,14 +88,15 @@ class Solver {
   double largest_ = 0, smallest_ = 0;
   double scale_ = 1;
   std::vector<Mass> supply_, demand_, left_, right_;
-  std::vector<double> dual_;  // of the sources, then of the sinks
-  std::vector<double> minima_;
-  std::vector<float> least_, open_;
-  std::vector<float> prices_;  // of the sinks, rough
+  std::vector<double> dual_;    // of the sources, then of the sinks
+  std::vector<double> minima_;  // of the rows of costs less the duals of the sinks
+  std::vector<float> prices_;   // of the sinks, on the scale of rough_
+  std::vector<float> open_;     // the same, -infinity for sinks without room
+  std::vector<float> least_;
   Tree tree_;
   std::vector<Candidate> candidates_;
   SoftPrices soft_prices_;
-  std::vector<std::uint64_t> wishes_;   // sources by regret: its bits turned round, then the source
+  std::vector<std::uint64_t> wishes_;  // sources by regret: its bits turned round, then the source
   std::vector<std::int32_t> wanted_;  // the sink that each wants
   std::vector<char> reached_;
   std::vector<std::int32_t> found_;
