@@ -16,10 +16,13 @@ from wordferry.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.errors import InputError
 from wordferry.measures import DISTANCES
 from wordferry.problem import Problem
+from wordferry.runtime import Report
 from wordferry.transport import blocks, raise_unsolved
 
 _SLACK = 2e-5
 """What the float32 kernels may add to a bound, relative to the largest cost: twice what their tests allow."""
+_SHARE_OF_BOUNDS = 0.3
+"""Of the time, about; for progress only."""
 
 
 def top_k_problem(
@@ -44,18 +47,21 @@ def top_k_problem(
     counts = np.zeros(4, np.int64)
     quiet = replace(problem, progress=None, symmetric=False)
     at_once = max(1, memory // (8 * max(1, problem.shape[1])))
+    report = Report(problem.progress, problem.shape[0])
     for start in range(0, problem.shape[0] if k_used else 0, at_once):
         stop = min(start + at_once, problem.shape[0])
-        bounds = lower_bounds(relaxed.part(quiet, slice(start, stop), slice(0, problem.shape[1])))
+        rows_here = report.part(start / problem.shape[0], stop / problem.shape[0])
+        some = relaxed.part(quiet, slice(start, stop), slice(0, problem.shape[1]))
+        bounds = lower_bounds(replace(some, progress=rows_here.part(0, _SHARE_OF_BOUNDS)))
+        told = rows_here.part(_SHARE_OF_BOUNDS, 1)
         for block in blocks(quiet, start, stop):
             here = slice(block.start, block.stop)
-            some = bounds[block.start - start : block.stop - start]
-            found = block.documents.search(some, allowed, _slack(problem), k_used, limit, problem.threads)
+            near = bounds[block.start - start : block.stop - start]
+            found = block.documents.search(near, allowed, _slack(problem), k_used, limit, problem.threads)
             raise_unsolved(problem, block, found[4])
             rows[here, :k_used], values[here, :k_used], proved[here, :k_used] = found[:3]
             counts += found[3].sum(axis=0)
-            if problem.progress is not None:
-                problem.progress(block.stop, problem.shape[0])
+            told(block.stop - start, stop - start)
     pairs = problem.shape[0] * int(allowed.sum())
     names = ("solved", "dual", "candidates", "unsolved")
     tally = {"pairs": pairs, **{name: int(count) for name, count in zip(names, counts, strict=True)}}
@@ -68,7 +74,7 @@ def lower_bounds(problem: Problem) -> Float32Array:
         overlap = "keep" if problem.overlap == "keep" else "omr"
         return _values(problem, "rel-rwmd", overlap)
     bounds = _values(problem, "rwmd", "omr")
-    np.maximum(bounds, _values(problem, "wcd", "keep"), out=bounds)
+    np.maximum(bounds, _values(replace(problem, progress=None), "wcd", "keep"), out=bounds)
     if not np.isfinite(bounds).all():  # a bound that overflowed says nothing; that of an empty document is right
         filled = np.logical_and.outer(np.diff(problem.x.indptr) > 0, np.diff(problem.y.indptr) > 0)
         bounds[filled & ~np.isfinite(bounds)] = 0

@@ -49,6 +49,20 @@ def test_many_queries_in_little_memory(corpus, distance):
     np.testing.assert_array_equal(found.indices[60:70], some.indices)
 
 
+@pytest.mark.parametrize("distance", ["wmd", "rel-wmd"])
+def test_progress_rises_to_the_end(corpus, distance):
+    _, _, options = corpus
+    Y, queries = random_counts(2000, 80, 6, seed=7), random_counts(150, 80, 6, seed=8)
+    told = []
+    wordferry.top_k(
+        queries, Y, 4, distance, memory=1 << 20, progress=lambda *where: told.append(where), threads=1, **options
+    )
+    assert {total for _, total in told} == {150}
+    done = [done for done, _ in told]
+    assert done == sorted(done)
+    assert done[-1] == 150
+
+
 def test_fewer_problems_are_solved_than_there_are_pairs(corpus):
     X, Y, options = corpus
     found = wordferry.top_k(X, Y, 3, "wmd", **options)
