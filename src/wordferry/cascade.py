@@ -46,13 +46,13 @@ def top_k_problem(
     proved = np.ones((problem.shape[0], k), bool)
     counts = np.zeros(4, np.int64)
     quiet = replace(problem, progress=None, symmetric=False)
-    at_once = max(1, memory // (8 * max(1, problem.shape[1])))
+    at_once = max(1, memory // 2 // (8 * max(1, problem.shape[1])))  # two bounds a pair; the other half is to work in
     report = Report(problem.progress, problem.shape[0])
     for start in range(0, problem.shape[0] if k_used else 0, at_once):
         stop = min(start + at_once, problem.shape[0])
         rows_here = report.part(start / problem.shape[0], stop / problem.shape[0])
         some = relaxed.part(quiet, slice(start, stop), slice(0, problem.shape[1]))
-        bounds = lower_bounds(replace(some, progress=rows_here.part(0, _SHARE_OF_BOUNDS)))
+        bounds = lower_bounds(replace(some, progress=rows_here.part(0, _SHARE_OF_BOUNDS)), memory // 2)
         told = rows_here.part(_SHARE_OF_BOUNDS, 1)
         for block in blocks(quiet, start, stop):
             here = slice(block.start, block.stop)
@@ -68,23 +68,23 @@ def top_k_problem(
     return Neighbors(rows, values, tally["solved"], tally, None if budget is None else proved)
 
 
-def lower_bounds(problem: Problem) -> Float32Array:
+def lower_bounds(problem: Problem, memory: int) -> Float32Array:
     """A lower bound on every value of a transport problem, by the relaxed kernels."""
     if problem.graph is not None:
         overlap = "keep" if problem.overlap == "keep" else "omr"
-        return _values(problem, "rel-rwmd", overlap)
-    bounds = _values(problem, "rwmd", "omr")
-    np.maximum(bounds, _values(replace(problem, progress=None), "wcd", "keep"), out=bounds)
+        return _values(problem, "rel-rwmd", overlap, memory)
+    bounds = _values(problem, "rwmd", "omr", memory)
+    np.maximum(bounds, _values(replace(problem, progress=None), "wcd", "keep", memory), out=bounds)
     if not np.isfinite(bounds).all():  # a bound that overflowed says nothing; that of an empty document is right
         filled = np.logical_and.outer(np.diff(problem.x.indptr) > 0, np.diff(problem.y.indptr) > 0)
         bounds[filled & ~np.isfinite(bounds)] = 0
     return bounds
 
 
-def _values(problem: Problem, distance: str, overlap: str) -> Float32Array:
+def _values(problem: Problem, distance: str, overlap: str, memory: int) -> Float32Array:
     part = replace(problem, distance=DISTANCES[distance], overlap=overlap)
     with np.errstate(over="ignore", invalid="ignore"):
-        return relaxed.fill(part, np.empty(problem.shape, np.float32))
+        return relaxed.fill(part, np.empty(problem.shape, np.float32), memory=memory)
 
 
 def _slack(problem: Problem) -> float:
