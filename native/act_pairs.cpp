@@ -28,35 +28,65 @@ class ActPairs : public Pairs {
     const Left& from = excess_.left();
     if (!residual_) all_.find(query_, other, value);
     const Left& to = residual_ ? from : all_.left();
-    const double there = one_way(from.x_words, from.x_mass, to.y_words, to.y_mass, false);
-    const double back = one_way(from.y_words, from.y_mass, to.x_words, to.x_mass, true);
+    gather(to);
+    const double there = one_way(from.x_words, from.x_mass, to.x_words, to.y_mass, there_);
+    const double back = one_way(from.y_words, from.y_mass, to.y_words, to.x_mass, back_);
     return std::max(there, back) / from.total;
   }
 
   double solve(std::int64_t other, const Stopped&) override { return bound(other); }
 
  private:
-  float cost(std::int32_t from, std::int32_t to, bool back) const {
-    return back ? costs_.row(to)[costs_.column_of[from]] : costs_.row(from)[costs_.column_of[to]];
+  // A row of costs for each word that may send, padded with infinity.
+  struct Costs {
+    std::vector<float> cells;
+    int width = 0;
+    void reset(std::size_t rows, std::size_t columns) {
+      width = padded(static_cast<int>(columns));
+      cells.assign(rows * at(width), infinity);
+    }
+    float* row(std::size_t i) { return cells.data() + i * at(width); }
+  };
+
+  // The costs of all words of x to all of y, and the other way round; a word does not go to itself.
+  void gather(const Left& to) {
+    const std::size_t xs = to.x_words.size(), ys = to.y_words.size();
+    columns_.resize(ys);
+    for (std::size_t j = 0; j < ys; ++j) columns_[j] = costs_.column_of[to.y_words[j]];
+    there_.reset(xs, ys);
+    back_.reset(ys, xs);
+    for (std::size_t i = 0; i < xs; ++i) {
+      const float* from = costs_.row(to.x_words[i]);
+      float* row = there_.row(i);
+      for (std::size_t j = 0; j < ys; ++j) row[j] = from[columns_[j]];
+    }
+    for (std::size_t i = 0, j = 0; i < xs && j < ys;) {  // both in rising order
+      if (to.x_words[i] == to.y_words[j]) there_.row(i)[j] = infinity;
+      to.x_words[i] < to.y_words[j] ? ++i : ++j;
+    }
+    for (std::size_t j = 0; j < ys; ++j) {
+      float* row = back_.row(j);
+      for (std::size_t i = 0; i < xs; ++i) row[i] = there_.row(i)[j];
+    }
   }
 
+  // `words`, some of `all`, send their masses; a row of costs is used up on the way.
   double one_way(const std::vector<std::int32_t>& words, const std::vector<Mass>& masses,
-                 const std::vector<std::int32_t>& targets, const std::vector<Mass>& room, bool back) {
-    const auto n = static_cast<int>(targets.size());
-    const int width = padded(n);
-    row_.assign(at(width), infinity);
-    zero_.assign(at(width), 0);
+                 const std::vector<std::int32_t>& all, const std::vector<Mass>& room, Costs& costs) {
+    zero_.assign(at(costs.width), 0);
     double total = 0;
+    std::size_t place = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
-      for (int j = 0; j < n; ++j) row_[at(j)] = targets[at(j)] == words[i] ? infinity : cost(words[i], targets[at(j)], back);
+      while (all[place] != words[i]) ++place;
+      float* row = costs.row(place);
       Mass mass = masses[i];
       for (int step = 0; mass > 0; ++step) {
-        const Least nearest = row_least(row_.data(), zero_.data(), width);
+        const Least nearest = row_least(row, zero_.data(), costs.width);
         if (nearest.index < 0) throw Unsolved{query_, other_};  // no finite distance is left
         const Mass moved = step < transfers_ ? std::min(mass, room[at(nearest.index)]) : mass;
         total += static_cast<double>(moved) * static_cast<double>(nearest.value);
         mass -= moved;
-        row_[at(nearest.index)] = infinity;
+        row[nearest.index] = infinity;
       }
     }
     return total;
@@ -66,7 +96,9 @@ class ActPairs : public Pairs {
   DenseCosts costs_;
   int transfers_;
   bool residual_;
-  std::vector<float> row_, zero_;
+  Costs there_, back_;
+  std::vector<std::int32_t> columns_;
+  std::vector<float> zero_;
   std::int64_t query_ = 0, other_ = 0;
 };
 
