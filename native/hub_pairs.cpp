@@ -12,8 +12,8 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 struct Link {
-  std::int32_t source, sink;
-  double cost;
+  std::int32_t group, source, sink;
+  float cost;
 };
 
 class HubPairs : public Pairs {
@@ -34,8 +34,8 @@ class HubPairs : public Pairs {
       const std::int32_t from = x_.indices[k];
       if (keep_) add(from, from, 0);
       for (std::int64_t e = costs_.graph.indptr[from]; e < costs_.graph.indptr[from + 1]; ++e) {
-        const double cost = costs_.graph.data[e];
-        if (cost < costs_.c_max && costs_.graph.indices[e] != from) add(costs_.graph.indices[e], from, cost);
+        const float cost = costs_.graph.data[e];
+        if (static_cast<double>(cost) < costs_.c_max && costs_.graph.indices[e] != from) add(costs_.graph.indices[e], from, cost);
       }
     }
   }
@@ -54,8 +54,7 @@ class HubPairs : public Pairs {
     group_links();
     for (std::size_t begin = 0; begin < links_.size();) {
       std::size_t end = begin;
-      const int group = group_of(links_[begin].source);
-      while (end < links_.size() && group_of(links_[end].source) == group) ++end;
+      while (end < links_.size() && links_[end].group == links_[begin].group) ++end;
       total += solve_group(begin, end, through_hub, other, stopped);
       begin = end;
     }
@@ -65,10 +64,10 @@ class HubPairs : public Pairs {
  private:
   struct Entry {
     std::int32_t from, next;
-    double cost;
+    float cost;
   };
 
-  void add(std::int32_t word, std::int32_t from, double cost) {
+  void add(std::int32_t word, std::int32_t from, float cost) {
     if (first_[at(word)] < 0) touched_.push_back(word);
     entries_.push_back({from, first_[at(word)], cost});
     first_[at(word)] = static_cast<std::int32_t>(entries_.size()) - 1;
@@ -84,7 +83,7 @@ class HubPairs : public Pairs {
         const std::int32_t i = place_[at(entries_[at(e)].from)];
         if (i < 0) continue;
         const auto sink = static_cast<std::int32_t>(j);
-        links_.push_back({left.swap ? sink : i, left.swap ? i : sink, entries_[at(e)].cost});
+        links_.push_back({0, left.swap ? sink : i, left.swap ? i : sink, entries_[at(e)].cost});
       }
     }
     for (const std::int32_t word : left.x_words) place_[at(word)] = -1;
@@ -106,9 +105,9 @@ class HubPairs : public Pairs {
       const int a = group_of(link.source), b = group_of(sources + link.sink);
       group_[at(std::max(a, b))] = std::min(a, b);  // so the root is the first source
     }
-    std::sort(links_.begin(), links_.end(), [this](const Link& a, const Link& b) {
-      const int left_group = group_of(a.source), right_group = group_of(b.source);
-      if (left_group != right_group) return left_group < right_group;
+    for (Link& link : links_) link.group = group_of(link.source);
+    std::sort(links_.begin(), links_.end(), [](const Link& a, const Link& b) {
+      if (a.group != b.group) return a.group < b.group;
       return a.source != b.source ? a.source < b.source : a.sink < b.sink;
     });
   }
@@ -141,7 +140,7 @@ class HubPairs : public Pairs {
       const Mass mass = std::min(room, one_source ? demand[at(links_[k].sink)] : supply[at(links_[k].source)]);
       room -= mass;
       through_hub -= mass;
-      total += static_cast<double>(mass) * links_[k].cost;
+      total += static_cast<double>(mass) * static_cast<double>(links_[k].cost);
     }
     return total;
   }
