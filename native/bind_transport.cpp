@@ -1,11 +1,13 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "bind.hpp"
 #include "cost_rows.hpp"
+#include "single_pair.hpp"
 #include "solver.hpp"
 #include "transport_search.hpp"
 
@@ -133,6 +135,32 @@ void solve_many(In<std::int64_t, 2> supply, In<std::int64_t, 2> demand, In<doubl
   });
 }
 
+std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::size_t known) {
+  if (words.shape(0) != counts.shape(0)) throw nb::value_error("as many words as counts, please");
+  std::vector<CountedWord> made(words.shape(0));
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    made[k] = {words.data()[k], counts.data()[k]};
+    if (made[k].word < 0 || made[k].word >= static_cast<std::int64_t>(known) || made[k].count < 1) {
+      throw nb::value_error("a word out of range, or a count below 1");
+    }
+  }
+  return made;
+}
+
+// The distance, or NaN where a distance of words is not finite.
+double solve_pair(In<float, 2> vectors, Longs x_words, Longs x_counts, Longs y_words, Longs y_counts) {
+  const auto x = counted(x_words, x_counts, vectors.shape(0)), y = counted(y_words, y_counts, vectors.shape(0));
+  double value = std::numeric_limits<double>::quiet_NaN();
+  run_native([&](const Poll& poll) {
+    Watch watch(poll);
+    try {
+      value = single_pair(vectors.data(), static_cast<int>(vectors.shape(1)), x, y, watch.asked());
+    } catch (const Unsolved&) {
+    }
+  });
+  return value;
+}
+
 void distances_of_words(In<float, 2> query, In<float, 2> vectors, Out<float, 2> out, int threads) {
   constexpr std::int64_t words_a_block = 512;
   run_native([&](const Poll& poll) {
@@ -157,6 +185,9 @@ void bind_transport(nb::module_& m) {
   m.def("transport_many", &solve_many, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
         nb::arg("costs").noconvert(), nb::arg("total").noconvert(), nb::arg("pivots").noconvert(),
         nb::arg("proof").noconvert(), nb::arg("threads"), "Solve problems of one shape: total cost, pivots and proof.");
+  m.def("transport_pair", &solve_pair, nb::arg("vectors").noconvert(), nb::arg("x_words").noconvert(),
+        nb::arg("x_counts").noconvert(), nb::arg("y_words").noconvert(), nb::arg("y_counts").noconvert(),
+        "wmd of two documents from their words' counts; NaN where a distance of words is not finite.");
   m.def("word_distances", &distances_of_words, nb::arg("query").noconvert(), nb::arg("vectors").noconvert(),
         nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors.");
   nb::class_<Documents>(m, "TransportDocuments", "Two sets of bags of whole weights, to be compared by transport.")

@@ -11,6 +11,7 @@ from wordferry.arrays import Float32Array
 from wordferry.bow import Document, OnEmpty
 from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
+from wordferry.kernels.native_transport import transport_pair
 from wordferry.measures import DISTANCES as DISTANCES
 from wordferry.measures import Distance as Distance
 from wordferry.measures import find_distance as find_distance
@@ -146,7 +147,10 @@ def _quick_wmd(x: Any, y: Any, options: dict[str, Any]) -> float | None:
     if not isinstance(embeddings, Embeddings):
         return None
     bags = [bow.bag(document, embeddings.vocabulary, options.get("tokenizer")) for document in (x, y)]
-    return transport.wmd_of_bags(embeddings.matrix, *bags) if all(bags) else None
+    if not all(bags):
+        return None
+    value = float(np.float32(transport_pair(embeddings.matrix, *bags)))
+    return None if np.isnan(value) else value
 
 
 def distance(text_a: Document, text_b: Document, distance: str | Distance = "wmd", **options: Any) -> float:

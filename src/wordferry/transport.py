@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -243,30 +243,6 @@ def pairwise_problem(problem: Problem, out: Float32Array) -> Float32Array:
         if problem.progress is not None:
             problem.progress(block.stop, problem.shape[0])
     return out
-
-
-def wmd_of_bags(vectors: Float32Array, first: Mapping[int, int], second: Mapping[int, int]) -> float | None:
-    """wmd of two bags of counted rows of ``vectors``; None where a problem of collections must say what is wrong."""
-    words = sorted(first.keys() | second.keys())
-    place = dict(zip(words, range(len(words)), strict=True))
-    sides = [_bag(side, place) for side in (first, second)]
-    used = vectors[words]
-    costs = kernels.word_distances(used[sides[0].indices], used[sides[1].indices], 1)
-    number_of = np.empty((2, len(words)), np.int32)
-    for numbers, side in zip(number_of, sides, strict=True):
-        numbers[side.indices] = np.arange(side.nnz, dtype=np.int32)
-    documents = kernels.Documents(*sides)
-    documents.distances(costs, number_of[0], number_of[1], Kind.WMD)
-    out = np.empty((1, 1), np.float32)
-    solved = documents.all_pairs(out, 1)[0] < 0
-    return float(out[0, 0]) if solved else None
-
-
-def _bag(counts: Mapping[int, int], place: Mapping[int, int]) -> Csr:
-    words = sorted(counts)
-    indices = np.array([place[word] for word in words], np.int32)
-    data: Any = np.array([counts[word] for word in words], np.int64)
-    return Csr(np.array([0, len(words)]), indices, data, (1, len(place)))
 
 
 def raise_unsolved(problem: Problem, block: Block, where: tuple[int, int]) -> None:

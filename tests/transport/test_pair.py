@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.transport.helpers import random_embeddings
 from wordferry.errors import EmptyDocumentError, InputError, SolverError
+from wordferry.kernels.native_transport import transport_pair
 
 EMBEDDINGS = random_embeddings(60, 12, duplicates=True)
 DOCUMENTS = st.lists(st.integers(0, 64).map("w{}".format), min_size=1, max_size=40)  # some words are unknown
@@ -47,3 +48,12 @@ def test_costs_without_an_optimum_are_an_error():
     large = wordferry.Embeddings(["a", "b", "c"], np.eye(3) * 3e38, normalize=False)
     with np.errstate(over="ignore"), pytest.raises(SolverError, match="NaN or infinite"):
         wordferry.pair(["a", "b"], ["c", "b", "b"], "wmd", embeddings=large)
+
+
+def test_the_kernel_refuses_what_is_out_of_range():
+    vectors = EMBEDDINGS.matrix
+    for bad in ({-1: 1}, {60: 1}, {3: 0}):
+        with pytest.raises(ValueError, match="out of range"):
+            transport_pair(vectors, bad, {1: 1})
+        with pytest.raises(ValueError, match="out of range"):
+            transport_pair(vectors, {1: 1}, bad)

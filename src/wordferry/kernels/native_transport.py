@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -54,6 +55,21 @@ def transport_many(
     total, pivots, proof = np.empty(count), np.empty(count, np.int64), np.empty(count, np.int32)
     _native.transport_many(supply, demand, costs, total, pivots, proof, threads)
     return total, pivots, proof
+
+
+def transport_pair(vectors: Float32Array, first: Mapping[int, int], second: Mapping[int, int]) -> float:
+    """wmd of two documents from how often each of their words (rows of ``vectors``) comes.
+
+    NaN where a distance of words is not finite.
+    """
+    x_words, x_counts = _listed(first)
+    y_words, y_counts = _listed(second)
+    return _native.transport_pair(vectors, x_words, x_counts, y_words, y_counts)
+
+
+def _listed(counts: Mapping[int, int]) -> tuple[Int64Array, Int64Array]:
+    size = len(counts)
+    return np.fromiter(counts, np.int64, size), np.fromiter(counts.values(), np.int64, size)
 
 
 def word_distances(query: Float32Array, vectors: Float32Array, threads: int) -> Float32Array:
