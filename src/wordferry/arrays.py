@@ -59,7 +59,7 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
     """
     if sp.issparse(matrix):
         _check_indices(matrix, name)
-        X = matrix if isinstance(matrix, sp.csr_array) else sp.csr_array(matrix)
+        X = sp.csr_array(matrix)  # a new object: without spare room in its arrays, and without flags that may be stale
     else:
         dense = np.asarray(matrix)
         if dense.ndim != 2 or not (np.issubdtype(dense.dtype, np.number) or dense.dtype == bool):
