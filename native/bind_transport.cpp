@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bind.hpp"
@@ -149,12 +150,13 @@ std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::s
 
 // The distance, or NaN where a distance of words is not finite.
 double solve_pair(In<float, 2> vectors, Longs x_words, Longs x_counts, Longs y_words, Longs y_counts) {
-  const auto x = counted(x_words, x_counts, vectors.shape(0)), y = counted(y_words, y_counts, vectors.shape(0));
+  auto x = counted(x_words, x_counts, vectors.shape(0)), y = counted(y_words, y_counts, vectors.shape(0));
   double value = std::numeric_limits<double>::quiet_NaN();
   run_native([&](const Poll& poll) {
     Watch watch(poll);
     try {
-      value = single_pair(vectors.data(), static_cast<int>(vectors.shape(1)), x, y, watch.asked());
+      value = single_pair(vectors.data(), static_cast<int>(vectors.shape(1)), std::move(x), std::move(y),
+                          watch.asked());
     } catch (const Unsolved&) {
     }
   });

@@ -35,7 +35,8 @@ class HubPairs : public Pairs {
       if (keep_) add(from, from, 0);
       for (std::int64_t e = costs_.graph.indptr[from]; e < costs_.graph.indptr[from + 1]; ++e) {
         const float cost = costs_.graph.data[e];
-        if (static_cast<double>(cost) < costs_.c_max && costs_.graph.indices[e] != from) add(costs_.graph.indices[e], from, cost);
+        const std::int32_t word = costs_.graph.indices[e];
+        if (static_cast<double>(cost) < costs_.c_max && word != from) add(word, from, cost);
       }
     }
   }

@@ -45,8 +45,8 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
   std::sort(x.begin(), x.end(), by_word);
   std::sort(y.begin(), y.end(), by_word);
   std::vector<std::int64_t> all;
-  for (const auto& words : {x, y}) {
-    for (const CountedWord& entry : words) all.push_back(entry.word);
+  for (const auto* words : {&x, &y}) {
+    for (const CountedWord& entry : *words) all.push_back(entry.word);
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());

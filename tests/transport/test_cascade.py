@@ -41,7 +41,7 @@ def test_equals_brute_force(corpus, distance, overlap, k):
 def test_many_queries_in_little_memory(corpus, distance):
     _, _, options = corpus
     Y, queries = random_counts(2000, 80, 6, seed=7), random_counts(150, 80, 6, seed=8)
-    found = wordferry.top_k(queries, Y, 4, distance, memory=1 << 20, **options)  # bounds for 65 queries at a time
+    found = wordferry.top_k(queries, Y, 4, distance, memory=1 << 20, **options)  # bounds for 32 queries at a time
     at_once = wordferry.top_k(queries, Y, 4, distance, **options)
     np.testing.assert_array_equal(found.indices, at_once.indices)
     np.testing.assert_array_equal(found.distances, at_once.distances)
