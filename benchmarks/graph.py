@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from wordferry import Embeddings, RelatedWords
-from wordferry.related_clusters import true_neighbours
-from wordferry.related_exact import scaled_points
-from wordferry.runtime import blas_threads, thread_count
+from wordferry.base.runtime import blas_threads, thread_count
+from wordferry.words.related.clusters import true_neighbours
+from wordferry.words.related.exact import scaled_points
 
 GLOVE = "embeddings/glove.6B.100d-341k-f16.npz"
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import wordferry
 from wordferry.index import Index
-from wordferry.text import default_tokenizer
+from wordferry.texts.tokenizers import default_tokenizer
 
 LENGTH = 50
 QUERIES = 64

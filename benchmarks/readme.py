@@ -75,7 +75,7 @@ def with_gensim(
 
 def measure() -> tuple[list[tuple[str, float]], str]:
     """Rows of (name, microseconds a pair), and where they were measured."""
-    from wordferry.text import default_tokenizer
+    from wordferry.texts.tokenizers import default_tokenizer
 
     embeddings = wordferry.default_embeddings()
     texts = [[t for t in default_tokenizer()(text) if t in embeddings] for text in wordferry.sample().texts]

@@ -30,9 +30,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry import Embeddings, RelatedWords, Searcher, default_embeddings, pairwise, sample, top_k
-from wordferry.bow import bags, normalized
+from wordferry.base.runtime import blas_threads, thread_count
 from wordferry.kernels.native import cpu_variant
-from wordferry.runtime import blas_threads, thread_count
+from wordferry.texts.bow import bags, normalized
 
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = "embeddings/word2vec-google-news-300-subset31k"

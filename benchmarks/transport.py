@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 import wordferry
 from wordferry.kernels import native_transport
-from wordferry.related import RelatedWords
+from wordferry.words.related.graph import RelatedWords
 
 SIZES = (10, 40, 70, 200)
 PAIRS = {10: 2000, 40: 300, 70: 120, 200: 16}
@@ -173,8 +173,8 @@ def related_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, An
 
 def real(folder: Path, name: str, vectors: str, no_stop_words: bool) -> tuple[Any, sp.csr_array, sp.csr_array]:
     """Embeddings, training and test documents of a set's first split."""
-    from wordferry import bow
-    from wordferry.published import read_collection
+    from wordferry.texts import bow
+    from wordferry.texts.published import read_collection
 
     collection = read_collection(folder / name)
     embeddings = wordferry.load_embeddings(folder / "embeddings" / vectors)

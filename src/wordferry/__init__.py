@@ -11,42 +11,42 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from wordferry.bow import encode as encode
-    from wordferry.datasets import default_embeddings as default_embeddings
-    from wordferry.datasets import sample as sample
-    from wordferry.distances import DISTANCES as DISTANCES
-    from wordferry.distances import distance as distance
-    from wordferry.distances import one_to_many as one_to_many
-    from wordferry.distances import pair as pair
-    from wordferry.distances import pairwise as pairwise
-    from wordferry.documents import read_documents as read_documents
-    from wordferry.embeddings import Embeddings as Embeddings
-    from wordferry.explain import explain as explain
+    from wordferry.compare.distances import DISTANCES as DISTANCES
+    from wordferry.compare.distances import distance as distance
+    from wordferry.compare.distances import one_to_many as one_to_many
+    from wordferry.compare.distances import pair as pair
+    from wordferry.compare.distances import pairwise as pairwise
+    from wordferry.compare.search import Searcher as Searcher
+    from wordferry.compare.search import top_k as top_k
+    from wordferry.explanations.explain import explain as explain
     from wordferry.index import Index as Index
-    from wordferry.loaders import load_embeddings as load_embeddings
-    from wordferry.related import RelatedWords as RelatedWords
-    from wordferry.search import Searcher as Searcher
-    from wordferry.search import top_k as top_k
-    from wordferry.vocabulary import Vocabulary as Vocabulary
+    from wordferry.texts.bow import encode as encode
+    from wordferry.texts.datasets import default_embeddings as default_embeddings
+    from wordferry.texts.datasets import sample as sample
+    from wordferry.texts.documents import read_documents as read_documents
+    from wordferry.words.embeddings import Embeddings as Embeddings
+    from wordferry.words.loaders import load_embeddings as load_embeddings
+    from wordferry.words.related.graph import RelatedWords as RelatedWords
+    from wordferry.words.vocabulary import Vocabulary as Vocabulary
 
 _HOMES = {
-    "DISTANCES": "distances",
-    "Embeddings": "embeddings",
+    "DISTANCES": "compare.distances",
+    "Embeddings": "words.embeddings",
     "Index": "index",
-    "RelatedWords": "related",
-    "Searcher": "search",
-    "Vocabulary": "vocabulary",
-    "default_embeddings": "datasets",
-    "distance": "distances",
-    "encode": "bow",
-    "explain": "explain",
-    "load_embeddings": "loaders",
-    "one_to_many": "distances",
-    "pair": "distances",
-    "pairwise": "distances",
-    "read_documents": "documents",
-    "sample": "datasets",
-    "top_k": "search",
+    "RelatedWords": "words.related.graph",
+    "Searcher": "compare.search",
+    "Vocabulary": "words.vocabulary",
+    "default_embeddings": "texts.datasets",
+    "distance": "compare.distances",
+    "encode": "texts.bow",
+    "explain": "explanations.explain",
+    "load_embeddings": "words.loaders",
+    "one_to_many": "compare.distances",
+    "pair": "compare.distances",
+    "pairwise": "compare.distances",
+    "read_documents": "texts.documents",
+    "sample": "texts.datasets",
+    "top_k": "compare.search",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.bow import encode
-from wordferry.datasets import Sample, default_embeddings, sample
-from wordferry.embeddings import Embeddings
-from wordferry.explain import Explanation, explain
-from wordferry.measures import DISTANCES
-from wordferry.related import RelatedWords
-from wordferry.runtime import Progress, no_progress
-from wordferry.search import top_k
-from wordferry.voting import PAPER_K, class_numbers, error_rate, vote
+from wordferry.base.runtime import Progress, no_progress
+from wordferry.compare.measures import DISTANCES
+from wordferry.compare.search import top_k
+from wordferry.explanations.explain import Explanation, explain
+from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
+from wordferry.texts.bow import encode
+from wordferry.texts.datasets import Sample, default_embeddings, sample
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 QUERIES = (
     "The central bank lifts rates so that loans cost more and inflation cools",

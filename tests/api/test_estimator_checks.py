@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from wordferry.embeddings import Embeddings
+from wordferry.words.embeddings import Embeddings
 
 pytest.importorskip("sklearn")
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import wordferry
-from wordferry.choosing import Validation, cross_validate_r
-from wordferry.embeddings import Embeddings
 from wordferry.errors import EmptyDocumentError, InputError, MissingDependency
-from wordferry.related import RelatedWords
-from wordferry.selection import choose_r, folds
-from wordferry.voting import error_rate, vote
+from wordferry.judge.choosing import Validation, cross_validate_r
+from wordferry.judge.selection import choose_r, folds
+from wordferry.judge.voting import error_rate, vote
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 pytest.importorskip("sklearn")
 
@@ -89,7 +89,7 @@ def test_cross_validation_equals_training_on_the_other_folds():
     emb, X, y = small_world(50)
     related = RelatedWords.build(emb, 8)
     plan = Validation(k=5, values=(1, 2, 4, 8), folds=4, seed=3)
-    choice = cross_validate_r(wordferry.bow.canonical_csr(X), y, related, embeddings=emb, validation=plan)
+    choice = cross_validate_r(wordferry.texts.bow.canonical_csr(X), y, related, embeddings=emb, validation=plan)
     fold = folds(y, 4, seed=3)
     for r in plan.values:
         predicted = np.empty_like(y)
@@ -130,7 +130,7 @@ def test_train_and_all_words_differ_and_train_ignores_the_company():
 def test_tfidf_weights_come_from_training_documents_only():
     emb, X, y = small_world()
     model = WordMoverClassifier(3, "rwmd", embeddings=emb, weights="tfidf").fit(X[:30], y[:30])
-    idf = wordferry.bow.TfIdf.fit(X[:30])
+    idf = wordferry.texts.bow.TfIdf.fit(X[:30])
     assert np.array_equal(model.idf_, idf.idf)
     expected = wordferry.top_k(idf.apply(X[30:]), idf.apply(X[:30]), 3, "rwmd", embeddings=emb)
     assert np.array_equal(model.kneighbors(X[30:])[1], expected.indices)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from wordferry.runtime import blas_threads
+from wordferry.base.runtime import blas_threads
 
 
 def limits():

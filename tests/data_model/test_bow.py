@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import wordferry
 from wordferry import Vocabulary, encode
-from wordferry.bow import TfIdf, bags, normalized, weighted
 from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.texts.bow import TfIdf, bags, normalized, weighted
 
 V = Vocabulary(["cat", "dog", "cow", "hen"])
 TOKENS = st.lists(st.sampled_from(["cat", "dog", "cow", "hen", "yak", "gnu"]), max_size=12)

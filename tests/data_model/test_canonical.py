@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from tests.transport.helpers import random_embeddings
 
 import wordferry
-from wordferry.arrays import canonical_csr
+from wordferry.base.arrays import canonical_csr
 
 DENSE = np.array([[1, 2, 0, 0, 3.0, 0], [0, 0, 4, 0, 0, 5.0]])
 

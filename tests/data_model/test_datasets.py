@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 
 import wordferry
-from wordferry import datasets
-from wordferry.bow import bags
+from wordferry.texts import datasets
+from wordferry.texts.bow import bags
 
 
 def test_sample_holds_what_it_promises() -> None:

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from wordferry.documents import Record, read_documents
 from wordferry.errors import FormatError, InputError, MissingDependency, NotFound
+from wordferry.texts.documents import Record, read_documents
 
 ROWS = [
     {"id": "a", "label": "x", "split": "train", "text": 'one, "two"\nthree', "year": "1999"},

@@ -130,7 +130,7 @@ def test_words_that_cannot_be_stored(tmp_path: Path) -> None:
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
-    from wordferry import storage
+    from wordferry.base import storage
 
     storage.write_folder(tmp_path / "a", "related-words", {}, {})
     with pytest.raises(FormatError, match="holds 'related-words', not 'embeddings'"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wordferry import storage
+from wordferry.base import storage
 from wordferry.errors import FormatError, InputError
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "empty": np.empty((0, 4), dtype=np.int32)}
@@ -74,7 +74,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 WRITER = """
 import sys
 import numpy as np
-from wordferry import storage
+from wordferry.base import storage
 print("ready", flush=True)
 value = 0
 while True:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry.errors import InputError
-from wordferry.text import WordTokenizer, default_tokenizer, make_tokenizer, stop_words
+from wordferry.texts.tokenizers import WordTokenizer, default_tokenizer, make_tokenizer, stop_words
 
 PLAIN = WordTokenizer()
 

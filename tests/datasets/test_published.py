@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wordferry.errors import FormatError, InputError, NotFound
-from wordferry.published import (
+from wordferry.texts.published import (
     PUBLISHED,
     differences,
     find_set,

@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 
 from wordferry.errors import FormatError, NotFound
-from wordferry.published import read_collection
+from wordferry.texts.published import read_collection
 
 VECTORS = {w: np.eye(6)[i] + 0.5 for i, w in enumerate(["cat", "dog", "cow", "hen", "ant", "bee"])}
 DOCUMENTS = [{"cat": 2, "dog": 1}, {"cow": 1}, {"hen": 3, "cat": 1}, {"ant": 1, "bee": 2}, {"dog": 4}]

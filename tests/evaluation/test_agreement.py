@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wordferry.agreement import agreement, correlate, pearson, ranks
-from wordferry.embeddings import Embeddings
 from wordferry.errors import InputError
-from wordferry.evaluation import DistanceSetting
+from wordferry.judge.agreement import agreement, correlate, pearson, ranks
+from wordferry.judge.evaluation import DistanceSetting
+from wordferry.words.embeddings import Embeddings
 
 
 def test_correlations_equal_those_of_scipy_with_ties():

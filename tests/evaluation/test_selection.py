@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry.errors import InputError
-from wordferry.selection import Nearest, choose_k, choose_r, fold_neighbours, folds, validation_mask
+from wordferry.judge.selection import Nearest, choose_k, choose_r, fold_neighbours, folds, validation_mask
 
 
 def test_folds_have_nearly_equal_sizes_and_follow_the_seed():

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from wordferry.bow import TfIdf
-from wordferry.distances import pairwise
-from wordferry.embeddings import Embeddings
+from wordferry.compare.distances import pairwise
 from wordferry.errors import InputError
-from wordferry.evaluation import DistanceSetting, indexed_distances, paired_distances
-from wordferry.triplets import judge, triplets
+from wordferry.judge.evaluation import DistanceSetting, indexed_distances, paired_distances
+from wordferry.judge.triplets import judge, triplets
+from wordferry.texts.bow import TfIdf
+from wordferry.words.embeddings import Embeddings
 
 # Words on a line: the distance of one-word documents is the difference of their places.
 LINE = Embeddings(list("abcdef"), [[0.0], [1.0], [2.0], [3.0], [5.0], [8.0]], normalize=False)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry.errors import InputError
-from wordferry.voting import class_numbers, error_rate, halvings, vote
+from wordferry.judge.voting import class_numbers, error_rate, halvings, vote
 
 A, B, C = 0, 1, 2
 

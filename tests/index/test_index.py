@@ -11,9 +11,9 @@ import pytest
 
 import wordferry
 from tests.index.collection import assert_equals_brute_force, brute_force, documents, embeddings
-from wordferry.documents import Record
 from wordferry.errors import EmptyDocumentError, InputError, NotFound, StorageError, VocabularyMismatch
 from wordferry.index import Index
+from wordferry.texts.documents import Record
 
 Make = Callable[..., Index]
 QUERIES = ["w01 w02 w03", "w10 w10 w20 w30", "w55 w56"]

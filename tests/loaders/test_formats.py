@@ -9,7 +9,7 @@ import pytest
 
 from wordferry import Embeddings, load_embeddings
 from wordferry.errors import InputError, NotFound
-from wordferry.loaders import describe
+from wordferry.words.loaders import describe
 
 from . import files
 
@@ -131,13 +131,13 @@ def test_windows_line_ends_and_blank_lines(tmp_path: Path) -> None:
 def test_numbers_survive_chunk_borders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = files.write(tmp_path / "v.bin", files.word2vec_binary(WORDS, MATRIX))
     for chunk in (1, 5, 29, 31, 64, 1000):
-        monkeypatch.setattr("wordferry.loaders.binary._CHUNK", chunk)
+        monkeypatch.setattr("wordferry.words.loaders.binary._CHUNK", chunk)
         np.testing.assert_array_equal(load_embeddings(path, normalize=False).matrix, MATRIX)
 
 
 def test_more_words_than_a_first_guess_has_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.loaders.rows._FIRST_ROWS", 2)
-    monkeypatch.setattr("wordferry.loaders.rows._CHECK_ROWS", 3)
+    monkeypatch.setattr("wordferry.words.loaders.rows._FIRST_ROWS", 2)
+    monkeypatch.setattr("wordferry.words.loaders.rows._CHECK_ROWS", 3)
     path = files.write(tmp_path / "v.txt.gz", files.text(WORDS, MATRIX, header=False))
     np.testing.assert_array_equal(load_embeddings(path, normalize=False).matrix, MATRIX)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "wordferry"
-UNITS = {folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").is_file()} - {"kernels", "data"}
+ROOMS = {"base", "kernels", "words", "texts", "compare", "explanations", "judge"}
+UNITS = {folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").is_file()} - ROOMS - {"data"}
 
 
 def table() -> dict[str, tuple[int, set[str]]]:
@@ -22,7 +23,7 @@ def table() -> dict[str, tuple[int, set[str]]]:
 
 
 def unit(parts: list[str]) -> str:
-    """The row that a module belongs to: a package is one row, but for kernels, whose modules have their own."""
+    """The row that a module belongs to: a module of a room has its own, any other package is one row."""
     return parts[0] if parts[0] in UNITS else "/".join(parts[:2])
 
 
@@ -51,7 +52,9 @@ def modules() -> dict[str, set[str]]:
     rows: dict[str, set[str]] = {}
     for file in PACKAGE.rglob("*.py"):
         parts = list(file.relative_to(PACKAGE).with_suffix("").parts)
-        if parts in (["__init__"], ["__main__"], ["kernels", "__init__"]) or parts[0] == "data":
+        if parts[-1] in ("__init__", "__main__") and (len(parts) == 1 or (len(parts) == 2 and parts[0] in ROOMS)):
+            continue
+        if parts[0] == "data":
             continue
         rows.setdefault(unit(parts), set()).update(imported(file))
     return rows

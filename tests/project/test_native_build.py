@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import wordferry
+from wordferry.base.runtime import thread_count
 from wordferry.kernels import native
-from wordferry.runtime import thread_count
 
 VARIANTS = {"x86-64-v4", "x86-64-v3", "x86-64", "plain"}
 

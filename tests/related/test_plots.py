@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from wordferry import Embeddings
 from wordferry.errors import InputError, NotFound
-from wordferry.plots import distance_figure, distances_from, pair_sample
+from wordferry.words.plots import distance_figure, distances_from, pair_sample
 
 
 @pytest.fixture(scope="module")

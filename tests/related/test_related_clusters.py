@@ -10,8 +10,8 @@ import pytest
 
 from wordferry import Embeddings, RelatedWords
 from wordferry.errors import InputError
-from wordferry.related_build import choose_method
-from wordferry.related_clusters import ClusterOptions, cluster_count
+from wordferry.words.related.build import choose_method
+from wordferry.words.related.clusters import ClusterOptions, cluster_count
 
 
 def words(n):

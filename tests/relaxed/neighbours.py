@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wordferry.arrays import Neighbors
+from wordferry.base.arrays import Neighbors
 
 
 def assert_same_neighbours(found: Neighbors, values: np.ndarray, k: int, tolerance: float = 1e-6) -> None:

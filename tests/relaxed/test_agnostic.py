@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from tests.relaxed.cases import Corpus, matrix, random_corpus
-from wordferry import dense, pairwise
+from wordferry import pairwise
+from wordferry.compare import dense
 
 RELAXED = ["rwmd", "rel-rwmd"]
 FAST = ["cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", *RELAXED]

@@ -14,10 +14,11 @@ import scipy.sparse as sp
 
 import wordferry
 from tests.relaxed.cases import Corpus, matrix, random_corpus
-from wordferry import Embeddings, RelatedWords, frame, one_to_many, pair, pairwise
+from wordferry import Embeddings, RelatedWords, one_to_many, pair, pairwise
+from wordferry.compare import frame
+from wordferry.compare.plan import Plan
+from wordferry.compare.problem import prepare
 from wordferry.errors import EmptyDocumentError, InputError, VocabularyMismatch
-from wordferry.plan import Plan
-from wordferry.problem import prepare
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.relaxed.neighbours import assert_same_neighbours
-from wordferry.arrays import Neighbors
+from wordferry.base.arrays import Neighbors
 
 VALUES = np.array([[0.3, 0.1, 0.2, 0.1 + 1e-9, 0.9]])
 

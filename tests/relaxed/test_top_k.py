@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.relaxed.cases import Corpus, matrix, random_corpus
 from tests.relaxed.neighbours import assert_same_neighbours
 from wordferry import Embeddings, RelatedWords, Searcher, pairwise, top_k
+from wordferry.compare.search import nearest
 from wordferry.errors import InputError
 from wordferry.kernels.passes import Heaps
-from wordferry.search import nearest
 
 FAST = ["cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rwmd", "rel-rwmd"]
 

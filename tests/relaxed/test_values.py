@@ -12,11 +12,11 @@ import scipy.sparse as sp
 
 from tests.relaxed.cases import Corpus, masses, matrix, random_corpus
 from wordferry import Embeddings, RelatedWords, default_embeddings, pairwise, sample
-from wordferry.bow import TfIdf, bags
+from wordferry.compare.plan import make_plan
+from wordferry.compare.problem import prepare
+from wordferry.compare.relaxed import fill
 from wordferry.kernels import reference
-from wordferry.plan import make_plan
-from wordferry.problem import prepare
-from wordferry.relaxed import fill
+from wordferry.texts.bow import TfIdf, bags
 
 RELAXED = [
     (d, o, s) for d in ("rwmd", "rel-rwmd") for o in ("omr", "keep", "residual") for s in ("both", "left", "right")

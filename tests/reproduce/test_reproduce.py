@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from wordferry.errors import InputError, NotFound
+from wordferry.judge.selection import PAPER_R
 from wordferry.reproduce import Plan, Source, data_folder, reproduce
 from wordferry.reproduce import run as running
 from wordferry.reproduce.bench import open_set
@@ -17,7 +18,6 @@ from wordferry.reproduce.cells import Cell, run_paper, without_duplicates
 from wordferry.reproduce.findings import findings
 from wordferry.reproduce.store import Store, fingerprint_of
 from wordferry.reproduce.summary import Errors, error_rows, tables
-from wordferry.selection import PAPER_R
 
 WORDS = {
     "pets": ["cat", "dog", "kitten", "puppy", "animal", "fur", "tail", "pet"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.embeddings import Embeddings
+from wordferry.words.embeddings import Embeddings
 
 
 def random_embeddings(words: int, dimensions: int, seed: int = 0, *, duplicates: bool = False) -> Embeddings:

@@ -10,7 +10,7 @@ import pytest
 import wordferry
 from tests.transport.helpers import brute_force, random_counts, random_embeddings
 from wordferry.errors import InputError, SolverError
-from wordferry.related import RelatedWords
+from wordferry.words.related.graph import RelatedWords
 
 CASES = [("wmd", None), ("rel-wmd", "residual"), ("rel-wmd", "keep")]
 

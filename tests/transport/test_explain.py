@@ -13,8 +13,8 @@ import pytest
 import wordferry
 from tests.transport.helpers import random_counts, random_embeddings
 from wordferry.errors import EmptyDocumentError
-from wordferry.explain import explain
-from wordferry.related import RelatedWords
+from wordferry.explanations.explain import explain
+from wordferry.words.related.graph import RelatedWords
 
 EMBEDDINGS = random_embeddings(60, 8, seed=4)
 RELATED = RelatedWords.build(EMBEDDINGS, 4)
@@ -138,7 +138,7 @@ def test_plot(tmp_path, name):
     assert len(figure.axes[0].patches) == len(moves)
 
 
-@pytest.mark.parametrize("order", ["import wordferry.explain", "pass"])
+@pytest.mark.parametrize("order", ["import wordferry.explanations.explain", "pass"])
 def test_the_public_name_can_be_called_whatever_was_imported_first(order):
     code = f"{order}\nimport wordferry\nprint(wordferry.explain(['king'], ['queen']).distance > 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import wordferry
-from wordferry.embeddings import Embeddings
-from wordferry.related import RelatedWords
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.transport.helpers import random_embeddings
 from wordferry.kernels import reference
-from wordferry.related import RelatedWords
+from wordferry.words.related.graph import RelatedWords
 
 WORDS = 24
 EMBEDDINGS = random_embeddings(WORDS, 5, seed=3, duplicates=True)

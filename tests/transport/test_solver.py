@@ -14,9 +14,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from wordferry.compare.transport import scaled_masses, solve
 from wordferry.errors import InputError, SolverError
 from wordferry.kernels import native_transport
-from wordferry.transport import scaled_masses, solve
 
 
 def linear_program(a, b, costs):

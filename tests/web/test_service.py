@@ -12,7 +12,7 @@ import pytest
 
 import wordferry
 from tests.web.conftest import SCRIPT, open_client
-from wordferry.text import default_tokenizer
+from wordferry.texts.tokenizers import default_tokenizer
 from wordferry.web.settings import Limits
 
 QUERY = "Volunteers repair abandoned software"

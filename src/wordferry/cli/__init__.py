@@ -90,8 +90,8 @@ COMMANDS: tuple[str, ...] = (
 def _show_version(value: bool) -> None:
     if value:
         from wordferry import __version__
+        from wordferry.base.runtime import thread_count
         from wordferry.kernels.native import cpu_variant
-        from wordferry.runtime import thread_count
 
         typer.echo(f"wordferry {__version__} (kernels: {cpu_variant()}, threads: {thread_count()})")
         raise typer.Exit

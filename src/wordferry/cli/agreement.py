@@ -31,8 +31,8 @@ def agreement(
 
     Example: wordferry agreement pairs.jsonl.gz --documents docs.jsonl.gz -d wmd -d wcd
     """
-    from wordferry.agreement import agreement as correlate
-    from wordferry.published import read_pairs
+    from wordferry.judge.agreement import agreement as correlate
+    from wordferry.texts.published import read_pairs
 
     pairs = read_pairs(file, documents)
     rows = []

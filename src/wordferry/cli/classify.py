@@ -84,8 +84,8 @@ def _number(r: str) -> int:
 
 
 def _read(train: Path, test: Path | None, text: str, label: str) -> tuple[list[Any], list[Any]]:
-    from wordferry.documents import read_documents
     from wordferry.errors import InputError
+    from wordferry.texts.documents import read_documents
 
     records = list(read_documents(train, text=text, label=label))
     if test is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from wordferry.runtime import Progress, no_progress
+from wordferry.base.runtime import Progress, no_progress
 
 JSON_OPTION = typer.Option(None, "--json/--table", help="JSON lines or a table; a table on a terminal unless said.")
 THREADS_OPTION = typer.Option(None, "--threads", min=1, help="Threads (default: WORDFERRY_THREADS, else every core).")
@@ -25,7 +25,7 @@ def examples(*lines: str) -> str:
 
 def complete_distance(incomplete: str) -> list[str]:
     """The names of distances that begin so, for the shell's completion."""
-    from wordferry.measures import DISTANCES
+    from wordferry.compare.measures import DISTANCES
 
     return [name for name in DISTANCES if name.startswith(incomplete)]
 

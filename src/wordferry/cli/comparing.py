@@ -10,7 +10,7 @@ import typer
 from wordferry.cli.common import note
 
 if TYPE_CHECKING:
-    from wordferry.embeddings import Embeddings
+    from wordferry.words.embeddings import Embeddings
 
 FREQUENT = 10_000
 """Words, counted from the front of the vectors, among which related words are sought when none are given."""
@@ -45,8 +45,8 @@ def related_for(embeddings: Embeddings, path: Path | None, texts: list[str]) -> 
     """Saved related words, or those among the most frequent words and the words of the texts."""
     import numpy as np
 
-    from wordferry import bow
-    from wordferry.related import DEFAULT_R, RelatedWords
+    from wordferry.texts import bow
+    from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
     if path is not None:
         return RelatedWords.load(path)

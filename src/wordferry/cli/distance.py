@@ -32,7 +32,7 @@ def distance(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """The distance of two texts."""
-    from wordferry import distances
+    from wordferry.compare import distances
     from wordferry.errors import InputError
 
     if all and overlap is not None:

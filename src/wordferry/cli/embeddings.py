@@ -41,7 +41,7 @@ def convert(
 ) -> None:
     """Write word vectors as a folder that opens at once (memory-mapped)."""
     from wordferry.errors import InputError
-    from wordferry.loaders import describe, load_embeddings, read_words
+    from wordferry.words.loaders import describe, load_embeddings, read_words
 
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
@@ -68,8 +68,8 @@ def info(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Show what a file or folder of word vectors holds, without reading the vectors."""
-    from wordferry.loaders import describe
-    from wordferry.storage import verify_folder
+    from wordferry.base.storage import verify_folder
+    from wordferry.words.loaders import describe
 
     if verify:
         verify_folder(path)

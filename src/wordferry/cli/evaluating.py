@@ -24,15 +24,15 @@ def load_vectors(path: Path | None) -> Any:
     """The word vectors of a file, or None for the default ones."""
     if path is None:
         return None
-    from wordferry.loaders import load_embeddings
+    from wordferry.words.loaders import load_embeddings
 
     return load_embeddings(path)
 
 
 def settings(distances: list[str], embeddings: Path | None, r: int, threads: int | None) -> list[Any]:
     """One setting for each distance to judge."""
-    from wordferry.evaluation import DistanceSetting
-    from wordferry.measures import find_distance
+    from wordferry.compare.measures import find_distance
+    from wordferry.judge.evaluation import DistanceSetting
 
     for name in distances:
         find_distance(name)

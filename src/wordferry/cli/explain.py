@@ -34,8 +34,8 @@ def explain(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Take the distance of two texts apart, word by word."""
-    from wordferry.explain import explain as take_apart
-    from wordferry.measures import find_distance
+    from wordferry.compare.measures import find_distance
+    from wordferry.explanations.explain import explain as take_apart
 
     record = find_distance(distance)
     texts = [read_text(a), read_text(b)]

@@ -14,8 +14,8 @@ import typer
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
 
 if TYPE_CHECKING:
-    from wordferry.documents import Record
     from wordferry.index import Index
+    from wordferry.texts.documents import Record
 
 commands = typer.Typer(no_args_is_help=True, help="Make a searchable collection on disk and change it.")
 
@@ -40,7 +40,7 @@ class _Source:
     fields: dict[str, Any]
 
     def __iter__(self) -> Iterator[Record]:
-        from wordferry.documents import read_documents
+        from wordferry.texts.documents import read_documents
 
         return read_documents(self.path, **self.fields)
 
@@ -86,7 +86,7 @@ def create(
     """Make an index, and add documents to it if any are given."""
     from wordferry.index import Index
     from wordferry.index.create import check_target, swap_in
-    from wordferry.related import RelatedWords
+    from wordferry.words.related.graph import RelatedWords
 
     check_target(path, overwrite)
     beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all

@@ -41,8 +41,8 @@ def collect() -> dict[str, Any]:
     from pathlib import Path
 
     import wordferry
+    from wordferry.base.runtime import thread_count
     from wordferry.kernels.native import cpu_variant
-    from wordferry.runtime import thread_count
 
     return {
         "wordferry": wordferry.__version__,

@@ -35,9 +35,9 @@ def distances(
     """Draw the sorted distances from a word, and the histogram of the distances of all pairs of words."""
     import numpy as np
 
-    from wordferry.datasets import default_embeddings
-    from wordferry.loaders import load_embeddings
-    from wordferry.plots import distance_figure, save_figure
+    from wordferry.texts.datasets import default_embeddings
+    from wordferry.words.loaders import load_embeddings
+    from wordferry.words.plots import distance_figure, save_figure
 
     if embeddings is not None:
         vectors = load_embeddings(embeddings, limit=limit)

@@ -11,7 +11,7 @@ import typer
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, examples, note, progress_bar, wants_json
 
 if TYPE_CHECKING:
-    from wordferry.related import RelatedWords
+    from wordferry.words.related.graph import RelatedWords
 
 commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep them, and look at them.")
 
@@ -43,7 +43,7 @@ def build(
 ) -> None:
     """Find the r nearest words of every word and write them as a folder that opens at once."""
     from wordferry.errors import InputError
-    from wordferry.related import RelatedWords
+    from wordferry.words.related.graph import RelatedWords
 
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
@@ -72,7 +72,7 @@ def info(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Show how related words were found: method, r, c_max, recall."""
-    from wordferry.related import RelatedWords
+    from wordferry.words.related.graph import RelatedWords
 
     facts = _facts(RelatedWords.load(path, verify=verify))
     if wants_json(as_json):
@@ -95,7 +95,7 @@ def show(
 
     A word is related when it is among the r nearest of the word asked for (own), or that one among its.
     """
-    from wordferry.related import RelatedWords
+    from wordferry.words.related.graph import RelatedWords
 
     if related is not None:
         found = RelatedWords.load(related)
@@ -125,8 +125,8 @@ def show(
 def _vectors(path: Path | None, limit: int | None) -> Any:
     import numpy as np
 
-    from wordferry.datasets import default_embeddings
-    from wordferry.loaders import load_embeddings
+    from wordferry.texts.datasets import default_embeddings
+    from wordferry.words.loaders import load_embeddings
 
     if path is not None:
         return load_embeddings(path, limit=limit)

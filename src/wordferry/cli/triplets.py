@@ -31,8 +31,8 @@ def triplets(
 
     Example: wordferry triplets triplets.jsonl.gz -d wmd -d rel-rwmd -d cosine
     """
-    from wordferry.published import read_triplets
-    from wordferry.triplets import triplets as judge
+    from wordferry.judge.triplets import triplets as judge
+    from wordferry.texts.published import read_triplets
 
     if file is None:
         documents, triples = _sample()
@@ -47,7 +47,7 @@ def triplets(
 
 
 def _sample() -> tuple[list[Any], list[tuple[int, int, int]]]:
-    from wordferry.datasets import sample
+    from wordferry.texts.datasets import sample
 
     found = sample()
     numbers = {record.id: i for i, record in enumerate(found.articles)}

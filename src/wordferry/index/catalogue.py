@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from wordferry.base.runtime import logger
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError, WordferryError
-from wordferry.runtime import logger
 
 FILE = "catalogue.sqlite"
 FORMAT = 1

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from wordferry import storage
-from wordferry.embeddings import Embeddings
+from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.segments import check_manifest
-from wordferry.text import Tokenizer, WordTokenizer, default_tokenizer
+from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, default_tokenizer
+from wordferry.words.embeddings import Embeddings
 
 Keep = Literal["copy", "path"]
 KEEP = ("copy", "path")
@@ -60,8 +60,8 @@ def check_tokenizer(tokenizer: Tokenizer | None) -> WordTokenizer:
     if isinstance(tokenizer, WordTokenizer):
         return tokenizer
     raise InputError(
-        "An index keeps its tokenizer, so it must be one of wordferry.text.make_tokenizer(...). With a tokenizer of "
-        "your own, add and search token lists instead of texts."
+        "An index keeps its tokenizer, so it must be one of wordferry.texts.tokenizers.make_tokenizer(...). With a "
+        "tokenizer of your own, add and search token lists instead of texts."
     )
 
 
@@ -82,7 +82,7 @@ def check_keep(keep: str, embeddings: Any) -> Path | None:
 def read_embeddings(given: Any) -> Embeddings:
     """Embeddings from what a caller passes: the object, a path, or None for the default ones."""
     if given is None:
-        from wordferry.datasets import default_embeddings
+        from wordferry.texts.datasets import default_embeddings
 
         return default_embeddings()
     if isinstance(given, Embeddings):
@@ -139,6 +139,6 @@ def _fingerprint(embeddings: Embeddings, place: Path | None) -> str:
 def _load(place: Path, normalized: bool = True) -> Embeddings:
     if place.is_dir() and (place / storage.MANIFEST).is_file():
         return Embeddings.load(place)
-    from wordferry.loaders import load_embeddings
+    from wordferry.words.loaders import load_embeddings
 
     return load_embeddings(place, normalize=normalized)

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from wordferry import bow, storage
-from wordferry.embeddings import Embeddings
+from wordferry.base import storage
+from wordferry.compare.measures import find_distance, find_overlap
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.index import config as settings
 from wordferry.index.catalogue import FILE, Catalogue
@@ -20,8 +20,9 @@ from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
-from wordferry.measures import find_distance, find_overlap
-from wordferry.related import RelatedWords
+from wordferry.texts import bow
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 
 def create_folder(

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.arrays import BoolArray, Neighbors
-from wordferry.embeddings import Embeddings
+from wordferry.base.arrays import BoolArray, Neighbors
+from wordferry.base.runtime import Progress
+from wordferry.compare.measures import Distance, find_overlap
+from wordferry.compare.search import Searcher
 from wordferry.index.graph import Graphs
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
-from wordferry.measures import Distance, find_overlap
-from wordferry.related import RelatedWords
-from wordferry.runtime import Progress
-from wordferry.search import Searcher
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 _KEPT = 6
 Rows = tuple[Any, ...]

@@ -13,13 +13,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from wordferry import storage
-from wordferry.arrays import Int64Array
-from wordferry.embeddings import Embeddings
+from wordferry.base import storage
+from wordferry.base.arrays import Int64Array
+from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.segments import MissingFolder, check_manifest, with_remedy, write_folder
-from wordferry.related import DEFAULT_R, RelatedWords
-from wordferry.runtime import Progress, logger
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
 FOLDER = "graph"
 _KEPT = 4

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.arrays import Float32Array, Int64Array
-from wordferry.distances import evaluate, pairwise
-from wordferry.measures import DISTANCES, Distance
-from wordferry.problem import Problem
-from wordferry.runtime import Progress
-from wordferry.search import Searcher
+from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.runtime import Progress
+from wordferry.compare.distances import evaluate, pairwise
+from wordferry.compare.measures import DISTANCES, Distance
+from wordferry.compare.problem import Problem
+from wordferry.compare.search import Searcher
 
 BLOCK_VALUES = 1 << 24
 """Distances held at once: 64 MB."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from wordferry import bow
-from wordferry.bow import OnEmpty
+from wordferry.base.runtime import Progress, logger
+from wordferry.compare.measures import find_distance
+from wordferry.compare.search import check_k
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, searching
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checked_document, get_meta, set_meta
@@ -31,10 +32,9 @@ from wordferry.index.snapshot import Snapshot, Snapshots, matrix_of
 from wordferry.index.stats import Stats, collect
 from wordferry.index.verify import Checker, Verification
 from wordferry.index.writer import Writer
-from wordferry.measures import find_distance
-from wordferry.runtime import Progress, logger
-from wordferry.search import check_k
-from wordferry.text import Tokenizer
+from wordferry.texts import bow
+from wordferry.texts.bow import OnEmpty
+from wordferry.texts.tokenizers import Tokenizer
 
 _ATTEMPTS = 8
 
@@ -100,7 +100,8 @@ class Index:
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
         distance, overlap : what :meth:`search` uses unless told otherwise.
-        tokenizer : one of ``wordferry.text.make_tokenizer``; it is stored and used for documents and queries.
+        tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer``; it is stored, and used for documents and
+            for queries.
         on_empty : documents without a known word: "error", "drop" (not stored), "keep" (at distance inf).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
         """
@@ -244,8 +245,8 @@ class Index:
     ) -> list[str]:
         """Add documents, all or none; their ids, given or generated.
 
-        A document is a text, a list of tokens, a :class:`~wordferry.documents.Record`, or a mapping with ``text`` (or
-        ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are metadata too. An id
+        A document is a text, a list of tokens, a :class:`~wordferry.texts.documents.Record`, or a mapping with
+        ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are metadata too. An id
         that exists is an error. ``progress`` is told of documents; ``graph_progress`` of the related words, which are
         extended when many new words have come.
         """

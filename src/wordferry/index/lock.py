@@ -10,8 +10,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.runtime import logger
 from wordferry.errors import LockedError, StorageError, Unsupported
-from wordferry.runtime import logger
 
 FILE = "lock"
 _REMOTE = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs")

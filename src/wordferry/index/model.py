@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wordferry.documents import Record
 from wordferry.errors import InputError
+from wordferry.texts.documents import Record
 
 Scalar = str | int | float | bool | None
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")

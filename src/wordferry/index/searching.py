@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.arrays import BoolArray, Int64Array, Neighbors
-from wordferry.bow import TfIdf
-from wordferry.distances import pairwise
+from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.base.runtime import Progress
+from wordferry.compare.distances import pairwise
+from wordferry.compare.measures import Distance, find_distance
+from wordferry.compare.search import check_k
 from wordferry.errors import InputError
-from wordferry.explain import explain
+from wordferry.explanations.explain import explain
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, checked_document, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits
 from wordferry.index.segments import Bags, join
 from wordferry.index.snapshot import Snapshot, matrix_of
-from wordferry.measures import Distance, find_distance
-from wordferry.runtime import Progress
-from wordferry.search import check_k
+from wordferry.texts.bow import TfIdf
 
 if TYPE_CHECKING:
     from wordferry.index.index import Index

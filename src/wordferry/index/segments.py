@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from wordferry import storage
-from wordferry.arrays import Int32Array, Int64Array
+from wordferry.base import storage
+from wordferry.base.arrays import Int32Array, Int64Array
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.arrays import BoolArray, Int64Array
+from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import FILE, checksum, damaged, get_meta
 from wordferry.index.filters import Condition

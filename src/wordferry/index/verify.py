@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from wordferry import storage
-from wordferry.arrays import Int64Array
-from wordferry.embeddings import Embeddings
+from wordferry.base import storage
+from wordferry.base.arrays import Int64Array
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, document_checksum, get_meta, translate
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import Graphs
 from wordferry.index.segments import Bags, Segment, check_manifest, join
 from wordferry.index.snapshot import read_buffer
+from wordferry.words.embeddings import Embeddings
 
 
 @dataclass(frozen=True)

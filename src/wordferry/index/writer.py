@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry import bow
-from wordferry.arrays import BoolArray, Int32Array, Int64Array
-from wordferry.embeddings import Embeddings
+from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.errors import InputError, NotFound
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
@@ -27,6 +25,8 @@ from wordferry.index.model import Entry
 from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.segments import Bags, Segment, join
 from wordferry.index.snapshot import read_buffer, words_checksum
+from wordferry.texts import bow
+from wordferry.words.embeddings import Embeddings
 
 CHUNK = 1024
 State = dict[str, Any]

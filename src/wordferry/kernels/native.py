@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry import _native
-from wordferry.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 
 
 def cpu_variant() -> str:

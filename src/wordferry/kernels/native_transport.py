@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from wordferry import _native
-from wordferry.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
 
 
 class Kind(IntEnum):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from wordferry import _native
-from wordferry.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
-from wordferry.runtime import Progress
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.runtime import Progress
 
 KINDS = {"omr": 0, "keep": 1, "product": 2}
 OVERLAPS = {"omr": 0, "keep": 1, "residual": 2}

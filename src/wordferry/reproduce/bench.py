@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry import bow
-from wordferry.arrays import Int64Array
-from wordferry.collection import Split
-from wordferry.embeddings import Embeddings
+from wordferry.base.arrays import Int64Array
 from wordferry.errors import NotFound
-from wordferry.published import differences, find_set, published, read_collection
-from wordferry.related import RelatedWords
-from wordferry.text import WordTokenizer, stop_words
-from wordferry.voting import class_numbers
+from wordferry.judge.voting import class_numbers
+from wordferry.texts import bow
+from wordferry.texts.collection import Split
+from wordferry.texts.published import differences, find_set, published, read_collection
+from wordferry.texts.tokenizers import WordTokenizer, stop_words
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 GOOGLE_NEWS = "embeddings/word2vec-google-news-300-subset31k.npz"
 SMART_LIST = "stop_words_smart570.txt"
@@ -79,10 +79,10 @@ class Source:
         """The word vectors of the run, of unit length."""
         file = self.vectors_file
         if file is None:
-            from wordferry.datasets import default_embeddings
+            from wordferry.texts.datasets import default_embeddings
 
             return default_embeddings()
-        from wordferry.loaders import load_embeddings
+        from wordferry.words.loaders import load_embeddings
 
         return load_embeddings(file)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wordferry import bow
-from wordferry.arrays import BoolArray, Int64Array
-from wordferry.choosing import Validation, cross_validate_r
-from wordferry.measures import find_distance
+from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.compare.measures import find_distance
+from wordferry.compare.search import Searcher
+from wordferry.judge.choosing import Validation, cross_validate_r
+from wordferry.judge.selection import PAPER_R, choose_k, validation_mask
+from wordferry.judge.voting import PAPER_K, error_rate, vote
 from wordferry.reproduce.bench import Bench, Clock
-from wordferry.search import Searcher
-from wordferry.selection import PAPER_R, choose_k, validation_mask
-from wordferry.voting import PAPER_K, error_rate, vote
+from wordferry.texts import bow
 
 PAPER_DISTANCES = ("cosine", "wcd", "rwmd", "rel-rwmd", "wmd")
 FAIR_DISTANCES = ("bow-l1", "tfidf-l1", "rel-rwmd", "rel-rwmd+tfidf", "rwmd", "rwmd+tfidf", "wmd", "wmd+tfidf")

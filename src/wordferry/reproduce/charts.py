@@ -6,9 +6,9 @@ import io
 import re
 from typing import Any
 
+from wordferry.base.runtime import optional_import
+from wordferry.judge.selection import PAPER_R
 from wordferry.reproduce.summary import Cells, Errors
-from wordferry.runtime import optional_import
-from wordferry.selection import PAPER_R
 
 _INK = "#010203"  # replaced by currentColor
 _COLOURS = {

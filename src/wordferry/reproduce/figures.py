@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.plots import distances_from, pair_sample
 from wordferry.reproduce.bench import Bench
 from wordferry.reproduce.cells import Cell
+from wordferry.words.plots import distances_from, pair_sample
 
 FROM_WORD = {"amazon": "cat"}
 """Figure 1: distances of all words of this set to this word."""

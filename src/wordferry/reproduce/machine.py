@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from wordferry import __version__
+from wordferry.base.runtime import thread_count, usable_cores
 from wordferry.kernels.native import cpu_variant
-from wordferry.runtime import thread_count, usable_cores
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "gensim", "POT", "matplotlib")
 

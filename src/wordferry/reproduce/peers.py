@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.distances import pairwise
+from wordferry.base.runtime import blas_threads
+from wordferry.compare.distances import pairwise
 from wordferry.reproduce.bench import Bench, Clock
 from wordferry.reproduce.cells import SEED, Cell
-from wordferry.runtime import blas_threads
 
 QUERIES, DOCUMENTS = 20, 25
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordferry.embeddings import Embeddings
+from wordferry.compare.measures import find_distance
 from wordferry.errors import InputError
-from wordferry.measures import find_distance
-from wordferry.published import find_set, list_sets
 from wordferry.reproduce.bench import Bench, Source, open_set
 from wordferry.reproduce.cells import (
     FAIR_DISTANCES,
@@ -26,6 +24,8 @@ from wordferry.reproduce.machine import machine_facts
 from wordferry.reproduce.peers import run_peers
 from wordferry.reproduce.store import Store, fingerprint_of
 from wordferry.reproduce.triplet_cells import TripletBench, triplet_files
+from wordferry.texts.published import find_set, list_sets
+from wordferry.words.embeddings import Embeddings
 
 PROTOCOLS = ("paper", "fair")
 PEER_SETS = ("r8", "reuters", "twitter")

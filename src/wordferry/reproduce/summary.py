@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.judge.selection import PAPER_R
 from wordferry.reproduce import paper
 from wordferry.reproduce.bench import paper_name
-from wordferry.selection import PAPER_R
 
 Cells = tuple[dict[str, Any], ...]
 

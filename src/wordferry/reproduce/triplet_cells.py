@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wordferry import bow
-from wordferry.evaluation import DistanceSetting, indexed_distances
-from wordferry.measures import find_distance
-from wordferry.published import read_triplets
-from wordferry.related import DEFAULT_R, RelatedWords
+from wordferry.compare.measures import find_distance
+from wordferry.judge.evaluation import DistanceSetting, indexed_distances
+from wordferry.judge.triplets import judge
 from wordferry.reproduce.bench import Clock, Source
 from wordferry.reproduce.cells import Cell
-from wordferry.triplets import judge
+from wordferry.texts import bow
+from wordferry.texts.published import read_triplets
+from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
 
 def triplet_files(folder: Path) -> dict[str, Path]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import orjson
 
-from wordferry import distances
-from wordferry.embeddings import Embeddings
+from wordferry.compare import distances
+from wordferry.compare.measures import DISTANCES
 from wordferry.errors import EmptyDocumentError, NotFound
-from wordferry.explain import explain
-from wordferry.measures import DISTANCES
-from wordferry.related import RelatedWords
-from wordferry.text import Tokenizer
+from wordferry.explanations.explain import explain
+from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 Query = tuple[str, int]
 """A text and its k."""

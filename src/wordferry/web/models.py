@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
-from wordferry.measures import DISTANCES
+from wordferry.compare.measures import DISTANCES
 from wordferry.web.settings import Limits
 
 EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)

@@ -8,7 +8,7 @@ import math
 import sys
 from typing import Any
 
-from wordferry.runtime import optional_import
+from wordferry.base.runtime import optional_import
 from wordferry.web.settings import Settings
 
 _CONNECTIONS = 512

@@ -1,0 +1,1 @@
+"""Distances between documents: what is compared, how, and which are nearest."""

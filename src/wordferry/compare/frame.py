@@ -1,0 +1,266 @@
+"""The words in play: their vectors, and the related-word costs between them, under compact ids."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
+from wordferry.errors import InputError, VocabularyMismatch
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+
+_CACHE_SIZE = 8
+_cache: OrderedDict[tuple[str, bytes, int], RelatedWords] = OrderedDict()
+_cache_lock = threading.Lock()
+_CHECKED_EDGES = 64
+_EDGE_TOLERANCE = 1e-2
+
+
+def related_over(embeddings: Embeddings, words: Int64Array, r: int, threads: int | None = None) -> RelatedWords:
+    """The related words of some of the embeddings' words; the last few graphs of the process are kept and reused."""
+    key = (embeddings.fingerprint, words.tobytes(), r)
+    with _cache_lock:
+        found = _cache.get(key)
+        if found is not None:
+            _cache.move_to_end(key)
+            return found
+    related = RelatedWords.build(embeddings.restrict(words), r, threads=threads)
+    with _cache_lock:
+        _cache[key] = related
+        while len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
+    return related
+
+
+def clear_cache() -> None:
+    """Forget the graphs that were built for calls without ``related=``."""
+    with _cache_lock:
+        _cache.clear()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Compact ids 0 .. m-1 for the words in play, with what the distance needs to know of them."""
+
+    embeddings: Embeddings | None
+    related: RelatedWords | None
+    words: Int64Array
+    """The id in the embeddings' vocabulary (the column of the matrix) of each compact id."""
+    columns: Int32Array
+    """The compact id of each column, -1 for words not in play."""
+    vectors: Float32Array | None = None
+    graph: Csr | None = None
+    """Costs of related words, clamped at c_max: symmetric, sorted, float32."""
+    c_max: float = float("nan")
+    """The cost of two unrelated words. Where every pair is related it is never paid, and is the largest cost."""
+
+    @classmethod
+    def build(
+        cls,
+        words: Int64Array,
+        columns: int,
+        embeddings: Embeddings | None,
+        related: RelatedWords | None,
+        *,
+        vectors: bool,
+    ) -> Frame:
+        """A frame over ``words`` (sorted column numbers)."""
+        lookup = np.full(columns, -1, dtype=np.int32)
+        lookup[words] = np.arange(len(words), dtype=np.int32)
+        frame = cls(embeddings, related, words, lookup)
+        if vectors and embeddings is not None:
+            frame = replace(frame, vectors=np.ascontiguousarray(embeddings.matrix[words]))
+        if related is not None:
+            graph, c_max = costs_over(related, _required(embeddings), words)
+            frame = replace(frame, graph=graph, c_max=c_max)
+        return frame
+
+    @classmethod
+    def without_graph(cls, words: Int64Array, columns: int, embeddings: Embeddings) -> Frame:
+        """A frame in which no words are related and c_max is 0: for collections without a single word."""
+        frame = cls.build(words, columns, embeddings, None, vectors=True)
+        return replace(frame, graph=_csr(words, words, np.zeros(0, dtype=np.float32), len(words)), c_max=0.0)
+
+    def extended(self, words: Int64Array) -> Frame:
+        """A frame that also has ``words``; ids that exist do not change."""
+        new = words[self.columns[words] < 0]
+        if not len(new):
+            return self
+        everything = np.concatenate([self.words, new])
+        lookup = self.columns.copy()
+        lookup[new] = np.arange(len(self.words), len(everything), dtype=np.int32)
+        frame = replace(self, words=everything, columns=lookup)
+        if self.vectors is not None:
+            added = _required(self.embeddings).matrix[new]
+            frame = replace(frame, vectors=np.concatenate([self.vectors, added]))
+        if self.related is None and self.graph is not None:
+            nothing = new[:0]
+            return replace(frame, graph=_csr(nothing, nothing, np.zeros(0, dtype=np.float32), len(everything)))
+        if self.related is not None:
+            graph, c_max = self._extended_costs(everything, len(new))
+            frame = replace(frame, graph=graph, c_max=c_max)
+        return frame
+
+    def _extended_costs(self, words: Int64Array, added: int) -> tuple[Csr, float]:
+        """Costs over ``words``, the last ``added`` of which are new: their edges are put in, the rest is copied."""
+        related, embeddings = self.related, _required(self.embeddings)
+        assert related is not None
+        assert self.graph is not None
+        old = len(words) - added
+        ids = _link(related, embeddings).ids_of(words)
+        if np.isnan(related.c_max) or ((ids[:old] < 0).any() and (ids[old:] >= 0).any()):
+            return costs_over(related, embeddings, words)
+        rows, columns, costs = _joined(related, embeddings, words, ids, np.arange(old, len(words)))
+        one_end = (ids[rows] < 0) & (columns >= old)  # between two new words, known from one end only
+        rows, columns = np.concatenate([rows, columns[one_end]]), np.concatenate([columns, rows[one_end]])
+        costs = np.minimum(np.concatenate([costs, costs[one_end]]), np.float32(related.c_max))
+        order = np.lexsort((columns, rows))
+        rows, columns, costs = rows[order], columns[order], costs[order]
+        back = np.lexsort((rows, columns))
+        back = back[columns[back] < old]
+        ends = self.graph.indptr[columns[back] + 1]
+        indices = np.concatenate([np.insert(self.graph.indices, ends, rows[back]), columns]).astype(np.int32)
+        data = np.concatenate([np.insert(self.graph.data, ends, costs[back]), costs]).astype(np.float32)
+        degrees = np.zeros(len(words), dtype=np.int64)
+        degrees[:old] = np.diff(self.graph.indptr) + np.bincount(columns[back], minlength=old)
+        degrees += np.bincount(rows, minlength=len(words))
+        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        return Csr(indptr, indices, data, (len(words), len(words))), self.c_max
+
+
+def _required(embeddings: Embeddings | None) -> Embeddings:
+    if embeddings is None:
+        raise InputError("This distance needs word vectors: pass embeddings=.")
+    return embeddings
+
+
+def costs_over(related: RelatedWords, embeddings: Embeddings, words: Int64Array) -> tuple[Csr, float]:
+    """Related-word costs between ``words`` (ids in ``embeddings``), clamped at c_max, and c_max.
+
+    Words are matched by spelling. A word that ``related`` does not know is joined to it by
+    :meth:`RelatedWords.rows_for` and stays unrelated to other such words.
+    """
+    if np.isnan(related.c_max):
+        return _complete_costs(embeddings.matrix[words])
+    ids = _link(related, embeddings).ids_of(words)
+    rows, columns, costs = _joined(related, embeddings, words, ids, np.arange(len(words)))
+    outside = ids[rows] < 0  # their edges are known from one end only
+    rows, columns = np.concatenate([rows, columns[outside]]), np.concatenate([columns, rows[outside]])
+    costs = np.minimum(np.concatenate([costs, costs[outside]]), np.float32(related.c_max))
+    return _csr(rows, columns, costs, len(words)), float(related.c_max)
+
+
+def _joined(
+    related: RelatedWords, embeddings: Embeddings, words: Int64Array, ids: Int64Array, some: Int64Array
+) -> tuple[Any, Any, Any]:
+    """Edges from ``some`` of the words to words that ``related`` knows: (place, place, distance)."""
+    inside, outside = some[ids[some] >= 0], some[ids[some] < 0]
+    known = np.flatnonzero(ids >= 0)
+    place = np.full(len(related.vocabulary), -1, dtype=np.int64)
+    place[ids[known]] = known
+    rows, columns, costs = _edges(related.graph, ids[inside], place, inside)
+    _check_same_vectors(embeddings, words, rows, columns, costs)
+    if not len(outside):
+        return rows, columns, costs
+    known_vectors = _link(related, embeddings).vectors_of(related, embeddings)
+    more = sp.csr_array(related.rows_for(embeddings.matrix[words[outside]], known_vectors))
+    near, far, values = _edges(more, np.arange(len(outside)), place, outside)
+    return np.concatenate([rows, near]), np.concatenate([columns, far]), np.concatenate([costs, values])
+
+
+class _Link:
+    """How the words of some embeddings and of some related words correspond."""
+
+    def __init__(self, related: RelatedWords, embeddings: Embeddings) -> None:
+        self.same = related.vocabulary == embeddings.vocabulary
+        self.ids = None if self.same else related.vocabulary.ids(embeddings.vocabulary)
+        self.vectors: Embeddings | None = None
+
+    def ids_of(self, words: Int64Array) -> Int64Array:
+        """Ids in the related words' vocabulary, -1 for words outside it."""
+        if self.ids is None:
+            return words
+        ids: Int64Array = self.ids[words]
+        if len(words) and not (ids >= 0).any():
+            raise VocabularyMismatch(
+                "None of the documents' words is in the vocabulary of related=. "
+                "Build it from the same embeddings: RelatedWords.build(embeddings)."
+            )
+        return ids
+
+    def vectors_of(self, related: RelatedWords, embeddings: Embeddings) -> Embeddings:
+        """The embeddings of exactly the related words' vocabulary, in its order."""
+        if self.vectors is None:
+            ids = embeddings.vocabulary.ids(related.vocabulary)
+            if (ids < 0).any():
+                word = related.vocabulary[int(np.flatnonzero(ids < 0)[0])]
+                raise VocabularyMismatch(
+                    f"Some documents' words are outside related=, and its word {word!r} has no vector in embeddings=, "
+                    "so the nearest words cannot be found. Pass the embeddings that related= was built from, or more."
+                )
+            self.vectors = embeddings if self.same else embeddings.restrict(ids)
+        return self.vectors
+
+
+_links: WeakKeyDictionary[RelatedWords, WeakKeyDictionary[Embeddings, _Link]] = WeakKeyDictionary()
+
+
+def _link(related: RelatedWords, embeddings: Embeddings) -> _Link:
+    """The link of two objects, made once for as long as both live."""
+    with _cache_lock:
+        of_related = _links.setdefault(related, WeakKeyDictionary())
+        found = of_related.get(embeddings)
+    if found is None:
+        found = _Link(related, embeddings)
+        with _cache_lock:
+            of_related[embeddings] = found
+    return found
+
+
+def _edges(graph: Any, rows: Int64Array, place: Int64Array, names: Int64Array) -> tuple[Any, Any, Any]:
+    """Edges of some rows of a graph whose far end is in play: (row's name, place of the far end, distance)."""
+    part = graph[rows]
+    far = place[part.indices]
+    near = np.repeat(names, np.diff(part.indptr))
+    keep = far >= 0
+    return near[keep], far[keep], part.data[keep].astype(np.float32)
+
+
+def _check_same_vectors(embeddings: Embeddings, words: Int64Array, rows: Any, columns: Any, costs: Any) -> None:
+    """Refuse a graph that was built from other vectors: a few of its distances are compared."""
+    if not len(rows):
+        return
+    some = np.linspace(0, len(rows) - 1, min(_CHECKED_EDGES, len(rows))).astype(np.int64)
+    x = embeddings.matrix
+    true = np.linalg.norm(x[words[rows[some]]].astype(np.float64) - x[words[columns[some]]], axis=1)
+    scale = max(float(true.max()), float(costs[some].max()))
+    if np.abs(true - costs[some]).max() > _EDGE_TOLERANCE * scale:
+        raise VocabularyMismatch(
+            "related= was built from other vectors than embeddings= (same words, other distances). "
+            "Build it again: RelatedWords.build(embeddings)."
+        )
+
+
+def _complete_costs(x: Float32Array) -> tuple[Csr, float]:
+    """Every pair related: the graph of all true distances (r >= n - 1, so n is small)."""
+    n = len(x)
+    distances = np.empty((n, n), dtype=np.float32)
+    for i in range(n):
+        distances[i] = np.sqrt(((x.astype(np.float64) - x[i]) ** 2).sum(axis=1))
+    rows, columns = np.nonzero(~np.eye(n, dtype=bool))
+    return _csr(rows, columns, distances[rows, columns], n), float(distances.max(initial=0.0))
+
+
+def _csr(rows: Any, columns: Any, values: Any, n: int) -> Csr:
+    """A canonical Csr of distinct edges; explicit zeros (words with equal vectors) stay."""
+    matrix = sp.coo_array((values, (rows, columns)), shape=(n, n)).tocsr()
+    matrix.sort_indices()
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return Csr(indptr, indices, matrix.data.astype(np.float32), (n, n))

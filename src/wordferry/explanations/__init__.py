@@ -1,0 +1,1 @@
+"""Why two documents are as far apart as they are."""

@@ -1,0 +1,154 @@
+"""Why two documents are as far apart as they are: which word went where, how much of it, and what that cost."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wordferry.compare.measures import Distance
+from wordferry.compare.problem import is_matrix, prepare, vectors_for
+from wordferry.errors import InputError
+from wordferry.explanations import rows as explain_rows
+from wordferry.explanations.rows import Row
+from wordferry.texts.bow import Document
+from wordferry.texts.tokenizers import Tokenizer
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+
+_BAR = 20
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A distance taken apart: the costs of the rows sum to it. Rows are sorted by cost, the largest first."""
+
+    name: str
+    """The distance's name, e.g. "wmd"."""
+    overlap: str
+    """What happened to words in both documents; empty for distances without such an option."""
+    side: str
+    """The direction the rows show: "left" moves a's words onto b's, "right" b's onto a's, "both" has no direction."""
+    distance: float
+    rows: tuple[Row, ...]
+    a: dict[str, float]
+    """Words of the first document with their masses, in the order of the vocabulary."""
+    b: dict[str, float]
+    c_max: float
+    """The cost of unrelated words (NaN for distances without related words)."""
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One plain dict a row, with the keys from, to, mass, distance, cost, share and kind."""
+        return [row.to_dict() for row in self.rows]
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything as JSON."""
+        data = {
+            "name": self.name,
+            "overlap": self.overlap,
+            "side": self.side,
+            "distance": self.distance,
+            "c_max": None if math.isnan(self.c_max) else self.c_max,
+            "a": self.a,
+            "b": self.b,
+            "rows": self.to_rows(),
+        }
+        return json.dumps(data, ensure_ascii=False, indent=indent)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page that needs nothing beside itself: a flow diagram and the rows. Written to ``path`` if given."""
+        from wordferry.explanations.html import page
+
+        text = page(self)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure with the flows and a heat map of the costs; saved to ``path`` if given."""
+        from wordferry.explanations.plot import figure
+
+        drawn = figure(self)
+        if path is not None:
+            drawn.savefig(path, dpi=150)
+        return drawn
+
+    def to_text(self, *, limit: int | None = None) -> str:
+        """A table with bars, in plain characters."""
+        return table(self, limit)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def explain(
+    text_a: Document | Any,
+    text_b: Document | Any,
+    distance: str | Distance = "wmd",
+    *,
+    embeddings: Embeddings | None = None,
+    related: RelatedWords | None = None,
+    overlap: str | None = None,
+    side: str = "both",
+    tokenizer: Tokenizer | None = None,
+    idf: Any = None,
+) -> Explanation:
+    """Take the distance of two documents apart. The arguments are those of :func:`wordferry.pairwise`.
+
+    The transport distances show the optimal plan; the relaxed ones the assignments of the direction that costs more
+    (or of ``side``); ``wcd``, cosine and the L1 distances what each word adds.
+
+    >>> print(explain("Obama speaks to the media", "The president greets the press").rows[-1].kind)
+    moved
+    """
+    first, second = _collection(text_a), _collection(text_b)
+    options: dict[str, Any] = {"overlap": overlap, "side": side, "tokenizer": tokenizer, "idf": idf, "threads": 1}
+    problem = prepare(first, second, distance, embeddings=embeddings, related=related, **options)
+    if 0 in problem.shape:
+        raise InputError("Both documents need at least one known word to be explained.")
+    words = vectors_for(first, second, problem.distance, embeddings)
+    names = [str(i) if words is None else words.vocabulary[i] for i in problem.words.tolist()]
+    taken = explain_rows.take_apart(problem)
+    rows = [row.named(names) for row in taken.rows]
+    total = math.fsum(row.cost for row in rows)
+    shared = [row.with_share(total) for row in sorted(rows, key=lambda row: (-row.cost, -row.mass, row.sort_key))]
+    bags = explain_rows.masses(problem)
+    a, b = ({names[word]: mass for word, mass in bag.items()} for bag in bags)
+    c_max = problem.c_max if problem.graph is not None else math.nan
+    mode = problem.overlap if problem.distance.overlaps else ""
+    return Explanation(problem.distance.name, mode, taken.side, total, tuple(shared), a, b, c_max)
+
+
+def _collection(document: Any) -> Any:
+    """One document as a collection of one."""
+    if not is_matrix(document):
+        return [document]
+    if document.shape[0] != 1:
+        raise InputError(f"Expected one document (a matrix of one row), got {document.shape[0]} rows.")
+    return document
+
+
+def table(explanation: Explanation, limit: int | None = None) -> str:
+    """The rows as aligned columns with a bar for each share."""
+    rows = explanation.rows if limit is None else explanation.rows[:limit]
+    lines = [f"{explanation.name} = {explanation.distance:.6f}" + _direction(explanation)]
+    if not rows:
+        return lines[0]
+    left = max(4, *(len(row.source or "-") for row in rows))
+    right = max(2, *(len(row.target or "-") for row in rows))
+    lines.append(f"{'from':<{left}}  {'to':<{right}}    mass  distance     cost   share")
+    for row in rows:
+        bar = "#" * round(_BAR * max(0.0, min(1.0, row.share)))
+        cells = f"{row.source or '-':<{left}}  {row.target or '-':<{right}}  {row.mass:6.4f}  {row.distance:8.4f}"
+        lines.append(f"{cells}  {row.cost:7.4f}  {row.share:6.1%}  {bar:<{_BAR}} {row.kind}".rstrip())
+    if len(rows) < len(explanation.rows):
+        rest = explanation.rows[len(rows) :]
+        lines.append(f"... {len(rest)} more rows with {math.fsum(row.cost for row in rest):.4f} of the cost")
+    return "\n".join(lines)
+
+
+def _direction(explanation: Explanation) -> str:
+    return {"left": "  (a's words onto b's)", "right": "  (b's words onto a's)"}.get(explanation.side, "")

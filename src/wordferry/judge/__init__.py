@@ -1,0 +1,1 @@
+"""How good a distance is: votes, folds, triplets, agreement with people, estimators."""

@@ -1,0 +1,105 @@
+"""Choosing r, the number of related words, by cross-validation as in the paper, with one graph and shared distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Int64Array
+from wordferry.base.runtime import Progress, no_progress
+from wordferry.compare.distances import evaluate
+from wordferry.compare.measures import find_distance
+from wordferry.compare.problem import Problem, prepare
+from wordferry.compare.relaxed import part
+from wordferry.errors import InputError
+from wordferry.judge.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
+from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How the training documents are divided and how a value is chosen."""
+
+    k: int = PAPER_K
+    values: tuple[int, ...] = PAPER_R
+    folds: int = PAPER_FOLDS
+    seed: int = 0
+    stratified: bool = False
+    tolerance: float = PAPER_TOLERANCE
+
+
+@dataclass(frozen=True)
+class RChoice:
+    """The chosen r and what it was chosen from."""
+
+    r: int
+    errors: dict[int, float]
+    """Cross-validation error in percent of each r that was tried."""
+    pairs: int
+    """Distances computed for each r: every pair of documents from two folds once."""
+
+
+def cross_validate_r(
+    X: Any,
+    labels: Sequence[Any],
+    related: RelatedWords,
+    *,
+    embeddings: Embeddings,
+    distance: str = "rel-rwmd",
+    overlap: str | None = None,
+    validation: Validation | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> RChoice:
+    """Choose r on the training documents X (Werner & Laber 2020, section 4.1).
+
+    Parameters
+    ----------
+    X : training documents as CSR over the embeddings' words; no row may be empty.
+    labels : their classes.
+    related : related words with the largest r to try or more; smaller ones are taken from it.
+    validation : folds, seed, the values of r to try and the rule's tolerance; the paper's when None.
+
+    All folds share distances: for each r a pair of documents is computed at most once.
+    """
+    plan = validation or Validation()
+    if not find_distance(distance).needs_related:
+        raise InputError(f"{distance} uses no related words, so there is no r to choose.")
+    if max(plan.values) > related.r:
+        raise InputError(f"r up to {max(plan.values)} is to be tried, but the related words have r = {related.r}.")
+    numbers, names = class_numbers(labels)
+    fold = folds(numbers, plan.folds, seed=plan.seed, stratified=plan.stratified)
+    order = np.argsort(fold, kind="stable")
+    arranged = X[order]
+    tell = progress or no_progress
+    errors: dict[int, float] = {}
+    for done, r in enumerate(sorted(plan.values)):
+        smaller = related if r == related.r else related.restrict(r)
+        problem = prepare(
+            arranged, None, distance, embeddings=embeddings, related=smaller, overlap=overlap, threads=threads
+        )
+        nearest = fold_neighbours(_blocks(problem, order), fold, plan.k)
+        neighbours = np.where(nearest.indices >= 0, numbers[nearest.indices], -1)
+        errors[r] = error_rate(numbers, vote(neighbours, len(names), plan.k).winner)
+        tell(done + 1, len(plan.values))
+    sizes = np.bincount(fold)
+    pairs = (len(fold) ** 2 - int((sizes**2).sum())) // 2
+    return RChoice(choose_r(errors, plan.tolerance), errors, pairs)
+
+
+def _blocks(problem: Problem, order: Int64Array) -> PairBlock:
+    """Distances of two stretches of documents; ``order`` puts each fold's documents side by side in the problem."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+
+    def block(rows: Int64Array, columns: Int64Array) -> Any:
+        a, b = int(place[rows[0]]), int(place[columns[0]])
+        some = part(problem, slice(a, a + len(rows)), slice(b, b + len(columns)))
+        return evaluate(some, np.empty(some.shape, dtype=np.float32))
+
+    return block

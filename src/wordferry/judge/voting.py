@@ -1,0 +1,94 @@
+"""The k-NN vote of the paper: the most frequent class among k neighbours, k halved while classes tie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Float64Array, Int64Array
+from wordferry.errors import InputError
+
+PAPER_K = 19
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What the neighbours of each query voted for."""
+
+    winner: Int64Array
+    """The number of the winning class, -1 for a query without neighbours."""
+    used: Int64Array
+    """How many neighbours were left when the tie, if any, was broken."""
+    shares: Float64Array
+    """(queries, classes): the share of each class among the ``used`` nearest neighbours."""
+
+
+def halvings(k: int) -> list[int]:
+    """The numbers of neighbours that are tried one after another.
+
+    >>> halvings(19)
+    [19, 9, 4, 2, 1]
+    """
+    if k < 1:
+        raise InputError(f"k must be at least 1, got {k}.")
+    result = [k]
+    while result[-1] > 1:
+        result.append(result[-1] // 2)
+    return result
+
+
+def vote(classes: Any, number: int, k: int = PAPER_K) -> Votes:
+    """Let the nearest neighbours vote; ties halve k until one class leads (Werner & Laber 2020, section 4.1).
+
+    Parameters
+    ----------
+    classes : (queries, places) class numbers of the neighbours, nearest first (ordered by distance, then index); -1
+        marks a place without neighbour, and such places come last.
+    number : how many classes there are.
+    k : how many neighbours vote; where fewer exist, all of them do.
+
+    >>> vote([[1, 0, 0, 1]], 2, k=4).winner.tolist()   # 2:2, then 1:1, then the nearest decides
+    [1]
+    """
+    neighbours = np.asarray(classes, dtype=np.int64)
+    if neighbours.ndim != 2:
+        raise InputError(f"classes must have a row a query and a column a neighbour, got shape {neighbours.shape}.")
+    if neighbours.size and (neighbours.max() >= number or neighbours.min() < -1):
+        raise InputError(f"Class numbers must lie in -1 .. {number - 1}, got {neighbours.min()} .. {neighbours.max()}.")
+    halvings(k)  # refuses k < 1
+    queries, places = neighbours.shape
+    used = np.minimum((neighbours >= 0).sum(axis=1), k)
+    shares = np.zeros((queries, number))
+    winner = np.full(queries, -1, dtype=np.int64)
+    open_rows = np.flatnonzero(used)
+    while len(open_rows):
+        voters = np.arange(places) < used[open_rows, None]
+        rows, columns = np.nonzero(voters)
+        ballots = rows * number + neighbours[open_rows[rows], columns]
+        counts = np.bincount(ballots, minlength=len(open_rows) * number).reshape(-1, number)
+        clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        done = open_rows[clear]
+        winner[done] = counts[clear].argmax(axis=1)
+        shares[done] = counts[clear] / used[done, None]
+        open_rows = open_rows[~clear]
+        used[open_rows] //= 2
+    return Votes(winner, used, shares)
+
+
+def error_rate(truth: Any, predicted: Any) -> float:
+    """The share of wrong predictions, in percent; a query without prediction (-1) is wrong."""
+    expected, got = np.asarray(truth), np.asarray(predicted)
+    if expected.shape != got.shape or expected.ndim != 1 or not len(expected):
+        raise InputError(
+            f"Expected two lists of the same length, at least one long; got {expected.shape}, {got.shape}."
+        )
+    return 100.0 * float(np.mean(expected != got))
+
+
+def class_numbers(labels: Sequence[Any]) -> tuple[Int64Array, list[Any]]:
+    """Labels as numbers 0 .. c-1 in sorted order, and the labels those numbers stand for."""
+    names, numbers = np.unique(np.asarray(labels), return_inverse=True)
+    return numbers.astype(np.int64).ravel(), names.tolist()

@@ -1,0 +1,1 @@
+"""Texts: tokenizers, documents, bags of words, collections."""

@@ -1,0 +1,220 @@
+"""From texts to bags of words: CSR counts over a vocabulary, weights, coverage, and what to do with empty rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr
+from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
+from wordferry.words.vocabulary import Vocabulary
+
+OnEmpty = Literal["error", "drop", "keep"]
+ON_EMPTY = ("error", "drop", "keep")
+Document = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Encoded documents and what was left out on the way."""
+
+    matrix: sp.csr_array
+    """Counts, a row a document, a column a word of the vocabulary."""
+    rows: Int64Array
+    """For each row of ``matrix`` the number of its document in the input (they differ after ``on_empty="drop"``)."""
+    tokens: Int64Array
+    """Tokens of each row, known or not."""
+    known: Int64Array
+    """Tokens of each row that have a vector."""
+    unknown: Counter[str]
+    """Tokens without a vector, with how often they came."""
+    documents: int
+    """Documents of the input, kept or not."""
+
+    @property
+    def coverage(self) -> Float64Array:
+        """The share of each row's tokens that are known (0 for a row without tokens)."""
+        return self.known / np.maximum(self.tokens, 1)
+
+    @property
+    def dropped(self) -> Int64Array:
+        """The numbers of the documents that ``on_empty="drop"`` left out."""
+        return np.setdiff1d(np.arange(self.documents), self.rows, assume_unique=True)
+
+    def __repr__(self) -> str:
+        total, known = int(self.tokens.sum()), int(self.known.sum())
+        share = known / total if total else 1.0
+        return f"Bags(documents={self.matrix.shape[0]}, words={self.matrix.shape[1]}, coverage={share:.1%})"
+
+
+def bags(
+    documents: Iterable[Document],
+    vocabulary: Vocabulary,
+    *,
+    tokenizer: Tokenizer | None = None,
+    on_empty: OnEmpty = "error",
+) -> Bags:
+    """Count the known words of each document.
+
+    A document is a text (split by ``tokenizer``) or a sequence of tokens (taken as it is). Words outside the
+    vocabulary are ignored and counted. ``on_empty`` says what happens to a document without known words.
+    """
+    check_on_empty(on_empty)
+    tokenizer = tokenizer or default_tokenizer()
+    if isinstance(documents, str):
+        raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
+    find = vocabulary.finder
+    indptr: list[int] = [0]
+    indices: list[int] = []
+    counts: list[int] = []
+    rows: list[int] = []
+    tokens_of: list[int] = []
+    known_of: list[int] = []
+    unknown: Counter[str] = Counter()
+    number = -1
+    for number, document in enumerate(documents):
+        tokens = _tokens(document, tokenizer, number)
+        seen = Counter(tokens)
+        bag = _known(seen, find)
+        if len(bag) < len(seen):
+            unknown.update({word: count for word, count in seen.items() if find(word, -1) < 0})
+        if not bag and on_empty != "keep":
+            if on_empty == "drop":
+                continue
+            raise empty_document_error(number, tokens)
+        ids = sorted(bag)
+        indices += ids
+        counts += map(bag.__getitem__, ids)
+        indptr.append(len(indices))
+        rows.append(number)
+        tokens_of.append(len(tokens))
+        known_of.append(sum(bag.values()))
+    matrix = sp.csr_array(
+        (
+            np.array(counts, dtype=np.int32),
+            np.array(indices, dtype=np.int32),
+            np.array(indptr, dtype=np.int64),
+        ),
+        shape=(len(rows), len(vocabulary)),
+    )
+    return Bags(matrix, _int64(rows), _int64(tokens_of), _int64(known_of), unknown, number + 1)
+
+
+def bag(document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None) -> dict[int, int]:
+    """The known words of one document, by their ids, and how often each comes."""
+    tokens = _tokens(document, tokenizer or default_tokenizer(), 0)
+    return _known(Counter(tokens), vocabulary.finder)
+
+
+def _known(seen: Counter[str], find: Callable[[str, int], int]) -> dict[int, int]:
+    return {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
+
+
+def _int64(values: list[int]) -> Int64Array:
+    return np.array(values, dtype=np.int64)
+
+
+def _tokens(document: Any, tokenizer: Tokenizer, number: int) -> Sequence[str]:
+    if isinstance(document, str):
+        return tokenizer(document)
+    if isinstance(document, Sequence | np.ndarray):
+        tokens = list(document)
+        if set(map(type, tokens)) - {str}:
+            for token in tokens:
+                if not isinstance(token, str):
+                    raise InputError(f"Document {number}: tokens must be str, got {type(token).__name__} ({token!r}).")
+        return tokens
+    raise InputError(f"Document {number} must be a text or a list of tokens, got {type(document).__name__}.")
+
+
+def empty_document_error(number: int, tokens: Sequence[str]) -> EmptyDocumentError:
+    """The error for a document without any known word."""
+    shown = ", ".join(map(repr, tokens[:8])) + (", ..." if len(tokens) > 8 else "")
+    what = f"0 of {len(tokens)} tokens: {shown}" if tokens else "it has no tokens"
+    return EmptyDocumentError(
+        f"Document {number} has no known word ({what}). Drop such documents with on_empty='drop', keep them at "
+        "distance inf with on_empty='keep', or load larger embeddings."
+    )
+
+
+def check_on_empty(value: str) -> None:
+    """Refuse an unknown policy, listing the valid ones."""
+    if value not in ON_EMPTY:
+        raise InputError(f"on_empty must be one of {', '.join(map(repr, ON_EMPTY))}; got {value!r}.")
+
+
+def encode(
+    documents: Iterable[Document],
+    embeddings: Any = None,
+    *,
+    tokenizer: Tokenizer | None = None,
+    on_empty: OnEmpty = "error",
+) -> sp.csr_array:
+    """Texts or token lists to a CSR matrix of word counts over ``embeddings.vocabulary``.
+
+    ``embeddings`` is an :class:`~wordferry.Embeddings` or a :class:`~wordferry.Vocabulary`; None means the default
+    vectors. Use :func:`wordferry.texts.bow.bags` to see coverage and which documents were dropped.
+    """
+    if embeddings is None:
+        from wordferry.texts.datasets import default_embeddings
+
+        embeddings = default_embeddings()
+    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else embeddings.vocabulary
+    return bags(documents, vocabulary, tokenizer=tokenizer, on_empty=on_empty).matrix
+
+
+@dataclass(frozen=True, eq=False)
+class TfIdf:
+    """Tf-idf weights with the document frequencies of the collection they were fitted on.
+
+    ``idf(w) = ln((1 + N) / (1 + df(w))) + 1``, so that every word keeps some weight.
+
+    >>> X = sp.csr_array(np.array([[1, 1], [1, 0]]))
+    >>> TfIdf.fit(X).apply(X).toarray().round(3).tolist()
+    [[1.0, 1.405], [1.0, 0.0]]
+    """
+
+    idf: Float64Array
+    documents: int
+
+    @classmethod
+    def fit(cls, X: Any) -> TfIdf:
+        """Count in how many rows each word stands."""
+        matrix = canonical_csr(X)
+        df = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        idf = np.log((1 + matrix.shape[0]) / (1 + df)) + 1.0
+        idf.flags.writeable = False
+        return cls(idf, int(matrix.shape[0]))
+
+    def apply(self, X: Any) -> sp.csr_array:
+        """Counts times idf."""
+        return weighted(X, self.idf)
+
+
+def weighted(X: Any, weights: Any) -> sp.csr_array:
+    """Counts times one non-negative weight per word (e.g. inverse frequencies of your own)."""
+    matrix = canonical_csr(X)
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (matrix.shape[1],):
+        raise InputError(f"weights must have one value per word ({matrix.shape[1]}), got shape {values.shape}.")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InputError("weights must be finite and not negative.")
+    result = sp.csr_array((matrix.data * values[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not values.all():
+        result = result.copy()  # the indices are still the caller's, and the next line works in place
+        result.eliminate_zeros()
+    return result
+
+
+def normalized(X: Any) -> sp.csr_array:
+    """Rows scaled to sum 1 (float64); empty rows stay empty."""
+    matrix = canonical_csr(X)
+    sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    data = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

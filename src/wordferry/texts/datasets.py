@@ -1,0 +1,97 @@
+"""What the wheel carries: the default word vectors and a sample collection. Nothing is ever fetched."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import IO
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array
+from wordferry.base.streams import npy_blocks
+from wordferry.texts.documents import Record, read_documents
+from wordferry.texts.published import (  # readers of sets that the user brings, under the name people look for them
+    read_collection as read_collection,
+)
+from wordferry.texts.published import read_pairs as read_pairs
+from wordferry.texts.published import read_triplet_list as read_triplet_list
+from wordferry.texts.published import read_triplets as read_triplets
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.vocabulary import Vocabulary
+
+_VECTORS = "glove.6B.100d-60k-int8"
+_WORDS, _DIMENSIONS = 60_000, 100
+_BLOCK = 2048
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sample collection: short articles by topic, and triplets of them.
+
+    >>> s = sample()
+    >>> s.articles[0].id, s.articles[0].label, len(s.triplets)
+    ('computing-01', 'computing', 60)
+    """
+
+    articles: tuple[Record, ...]
+    """Each has an id, its topic as label, and the metadata topic, subtopic, title, paraphrase_of (an id or None)."""
+    triplets: tuple[tuple[str, str, str], ...]
+    """Ids (a, b, c) where a is nearer to b than to c."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the articles."""
+        return [str(article.text) for article in self.articles]
+
+    @property
+    def labels(self) -> list[str]:
+        """The topics of the articles."""
+        return [str(article.label) for article in self.articles]
+
+    def __repr__(self) -> str:
+        return f"Sample({len(self.articles)} articles, {len(set(self.labels))} topics, {len(self.triplets)} triplets)"
+
+
+@cache
+def sample() -> Sample:
+    """The articles and triplets written for wordferry, in the order of their ids."""
+    folder = resources.files("wordferry.data").joinpath("sample")
+    with resources.as_file(folder.joinpath("articles.jsonl")) as file:
+        read = tuple(read_documents(file, label="topic"))
+    articles = tuple(
+        Record(record.text, record.id, record.label, None, {"topic": record.label, **record.metadata})
+        for record in read
+    )
+    lines = folder.joinpath("triplets.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return Sample(articles, tuple((row["a"], row["b"], row["c"]) for row in rows))
+
+
+@cache
+def default_embeddings() -> Embeddings:
+    """GloVe 6B vectors of the 60,000 most frequent alphabetic English words, 100 dimensions, unit length.
+
+    Stored as int8 with a scale per word; sources and licences are in ``wordferry/data/LICENSES.md``.
+    """
+    folder = resources.files("wordferry.data")
+    with folder.joinpath(f"{_VECTORS}.npz").open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        with archive.open("scale.npy") as member:
+            scale = _read_rows(member, (_WORDS, 1))
+        with archive.open("vectors_q.npy") as member:
+            matrix = _read_rows(member, (_WORDS, _DIMENSIONS))
+    text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
+    matrix *= scale
+    return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)
+
+
+def _read_rows(stream: IO[bytes], shape: tuple[int, ...]) -> Float32Array:
+    """An ``.npy`` stream as float32, converted in blocks, so that the stored array never exists whole."""
+    result = np.empty(shape, dtype=np.float32)
+    for number, block in enumerate(npy_blocks(stream, _BLOCK)):
+        result[number * _BLOCK : number * _BLOCK + len(block)] = block.reshape(len(block), -1)
+    return result

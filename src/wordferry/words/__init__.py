@@ -1,0 +1,1 @@
+"""Words: vocabularies, their vectors, and which words are related."""

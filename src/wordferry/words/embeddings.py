@@ -1,0 +1,163 @@
+"""Word vectors: a float32 matrix whose rows are the words of a vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from wordferry.base import storage
+from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.errors import FormatError, InputError
+from wordferry.words.vocabulary import Vocabulary
+
+_BLOCK_ROWS = 2048
+
+
+class Embeddings:
+    """Words and their vectors, immutable.
+
+    Parameters
+    ----------
+    vocabulary : the words, a list of str or a Vocabulary.
+    matrix : (words, dimensions) numbers, kept as C-ordered float32.
+    normalize : scale every vector to length 1 (the default, as in the paper); zero vectors are then refused by name.
+
+    >>> emb = Embeddings(["cat", "dog"], [[3.0, 4.0], [0.0, 2.0]])
+    >>> emb.vector("cat").tolist(), emb.normalized
+    ([0.6000000238418579, 0.800000011920929], True)
+    """
+
+    def __init__(
+        self,
+        vocabulary: Iterable[str] | Vocabulary,
+        matrix: Any,
+        *,
+        normalize: bool = True,
+    ) -> None:
+        words = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary)
+        values = np.asarray(matrix)
+        if values.ndim != 2 or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
+            raise InputError(f"Vectors must be a (words, dimensions) array of real numbers, got shape {values.shape}.")
+        with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
+            copy = np.array(values, dtype=np.float32, order="C")
+        self.vocabulary, self.matrix, self.normalized = words, _checked(copy, words, normalize), bool(normalize)
+
+    @classmethod
+    def adopt(cls, vocabulary: Vocabulary, matrix: Float32Array, *, normalize: bool = True) -> Embeddings:
+        """Take over a C-ordered float32 matrix that nobody else uses: checked and scaled in place, not copied."""
+        return cls._trusted(vocabulary, _checked(matrix, vocabulary, normalize), bool(normalize))
+
+    @classmethod
+    def _trusted(cls, vocabulary: Vocabulary, matrix: Float32Array, normalized: bool) -> Embeddings:
+        """Wrap a matrix that was checked before (a restriction, or a verified folder)."""
+        self = cls.__new__(cls)
+        matrix.flags.writeable = False
+        self.vocabulary, self.matrix, self.normalized = vocabulary, matrix, normalized
+        return self
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __repr__(self) -> str:
+        kind = "unit length" if self.normalized else "true length"
+        return f"Embeddings({len(self)} words, {self.dimensions} dimensions, {kind})"
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short digest of words, order and vectors."""
+        digest = hashlib.sha256(self.vocabulary.fingerprint.encode())
+        digest.update(f"{self.matrix.shape}{self.normalized}".encode())
+        digest.update(np.ascontiguousarray(self.matrix).data)
+        return digest.hexdigest()[:16]
+
+    def vector(self, word: str) -> Float32Array:
+        """The vector of one word; NotFound when it has none."""
+        result: Float32Array = self.matrix[self.vocabulary.id(word)]
+        return result
+
+    def restrict(self, words: Iterable[str] | Int64Array) -> Embeddings:
+        """A new Embeddings of some words (or ids), in the order given; words without a vector are left out."""
+        if isinstance(words, np.ndarray) and np.issubdtype(words.dtype, np.integer):
+            ids = words.astype(np.int64)
+            if len(ids) and (ids.min() < 0 or ids.max() >= len(self)):
+                raise InputError(f"Word ids must lie in 0 .. {len(self) - 1}, got {ids.min()} .. {ids.max()}.")
+        else:
+            if isinstance(words, str):
+                raise InputError("restrict takes a list of words, got one string. Put it in a list: [word].")
+            ids = self.vocabulary.ids(dict.fromkeys(words))
+            ids = ids[ids >= 0]
+        kept = Vocabulary(self.vocabulary[i] for i in ids.tolist())
+        return Embeddings._trusted(kept, np.ascontiguousarray(self.matrix[ids]), self.normalized)
+
+    def normalize(self) -> Embeddings:
+        """The same words with vectors of length 1."""
+        return self if self.normalized else Embeddings(self.vocabulary, self.matrix, normalize=True)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write our own memory-mappable folder format."""
+        config = {"normalized": self.normalized, "fingerprint": self.fingerprint}
+        storage.write_folder(
+            path,
+            "embeddings",
+            config,
+            {"vectors": self.matrix},
+            {"vocabulary": self.vocabulary},
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Embeddings:
+        """Open a folder written by :meth:`save`; vectors are memory-mapped."""
+        folder = storage.read_folder(path, "embeddings", verify=verify)
+        try:
+            words, matrix = folder.words["vocabulary"], folder.arrays["vectors"]
+            normalized, fingerprint = folder.config["normalized"], folder.config["fingerprint"]
+        except KeyError as error:
+            raise FormatError(f"{path} is no complete embeddings folder: {error.args[0]!r} is missing.") from None
+        if matrix.shape[:1] != (len(words),) or matrix.ndim != 2 or matrix.dtype != np.float32:
+            raise FormatError(
+                f"{path}: expected {len(words)} float32 vectors, found {matrix.dtype} of shape {matrix.shape}."
+            )
+        self = cls._trusted(Vocabulary(words), matrix, bool(normalized))
+        self.__dict__["fingerprint"] = str(fingerprint)
+        return self
+
+
+def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> Float32Array:
+    """The matrix, read-only, free of NaN, scaled in place to unit length on request; in blocks, to need no memory."""
+    if matrix.shape[0] != len(vocabulary):
+        raise InputError(f"There are {len(vocabulary)} words but {matrix.shape[0]} vectors.")
+    if matrix.shape[1] == 0:
+        raise InputError("Vectors must have at least one dimension, got 0.")
+    for start in range(0, len(matrix), _BLOCK_ROWS):
+        block = matrix[start : start + _BLOCK_ROWS]
+        finite = np.isfinite(block).all(axis=1)
+        if not finite.all():
+            row = start + int(np.flatnonzero(~finite)[0])
+            raise InputError(
+                f"The vector of {vocabulary[row]!r} (row {row}) holds NaN or infinite numbers (as float32)."
+            )
+        if not normalize:
+            continue
+        norms = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+        if not norms.all():
+            row = start + int(np.flatnonzero(norms == 0)[0])
+            raise InputError(
+                f"The vector of {vocabulary[row]!r} (row {row}) is zero and cannot be scaled to length 1. "
+                "Leave the word out, or pass normalize=False."
+            )
+        np.divide(block, norms[:, None], out=block, casting="same_kind")
+    matrix.flags.writeable = False
+    return matrix

@@ -1,0 +1,160 @@
+"""Which way related words are found, and the record of how it was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array
+from wordferry.base.runtime import Progress, blas_threads, logger, no_progress, thread_count
+from wordferry.errors import InputError
+from wordferry.words.related.clusters import (
+    ClusterOptions,
+    build_clusters,
+    cluster_count,
+    measured_recall,
+    with_sampled_total,
+)
+from wordferry.words.related.exact import OwnLists, build_exact, scaled_points
+
+METHODS = ("auto", "exact", "clusters")
+
+EXACT_LIMIT = 2e12
+"""``auto`` is exact up to this many multiplications (about ten seconds of two cores)."""
+_SELECTION = 60  # looking at one inner product costs about as much as this many of its multiplications
+_USUAL_PROBES = 10
+
+
+@dataclass(frozen=True)
+class RelatedRecord:
+    """How a graph was made: all that is needed to make it again, and how far it can be trusted."""
+
+    r: int
+    method: str
+    """``exact`` or ``clusters``."""
+    reason: str
+    """Why this method."""
+    c_max_from: str
+    """``all pairs``, ``sample``, or ``none`` when every pair is related."""
+    c_max_sample: int | None = None
+    """Unrelated pairs in the sample."""
+    c_max_standard_error: float | None = None
+    recall: float | None = None
+    """Share of the true own neighbours that were found, measured on ``recall_words`` words; None when exact."""
+    recall_words: int | None = None
+    clusters: int | None = None
+    iterations: int | None = None
+    probes: int | None = None
+    """Clusters searched for each word."""
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a call brings along that does not change the answer."""
+
+    memory: int
+    threads: int
+    progress: Progress
+
+    @classmethod
+    def checked(cls, memory: int, threads: int | None, progress: Progress | None) -> Work:
+        """From what a caller passed."""
+        if isinstance(memory, bool) or not hasattr(memory, "__index__") or memory < 1:
+            raise InputError(f"memory must be a whole number of bytes, at least 1, got {memory!r}.")
+        return cls(int(memory), thread_count(threads), progress or no_progress)
+
+
+def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> tuple[str, str]:
+    """``exact`` or ``clusters`` by the number of multiplications each needs, and the reason in words."""
+    if r >= n - 1:
+        return "exact", "every pair is related"
+    exact = n * n / 2 * (dimensions + _SELECTION)
+    clusters = cluster_count(n, options.iterations)
+    probes = min(options.probes or _USUAL_PROBES, clusters)
+    steps = n * clusters * dimensions * (options.iterations + 1)
+    clustered = steps + n * n * probes / clusters * (dimensions + _SELECTION)
+    cost = f"exact needs about {exact:.1e} operations, clusters {clustered:.1e}"
+    if exact <= EXACT_LIMIT:
+        return "exact", f"{cost}; up to {EXACT_LIMIT:.0e} exact is preferred"
+    if clustered > exact / 2:
+        return "exact", f"{cost}; clusters would not save half"
+    return "clusters", cost
+
+
+def checked_options(iterations: int, probes: int | None, seed: int) -> ClusterOptions:
+    """The options of k-means, checked."""
+    numbers: list[tuple[str, Any, int]] = [("iterations", iterations, 1), ("seed", seed, 0)]
+    if probes is not None:
+        numbers.append(("probes", probes, 1))
+    for name, value, least in numbers:
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+            raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return ClusterOptions(int(iterations), None if probes is None else int(probes), int(seed))
+
+
+def build_lists(
+    matrix: Float32Array, r: int, method: str, options: ClusterOptions, work: Work
+) -> tuple[OwnLists, RelatedRecord]:
+    """Own lists of all words by the method asked for, and the record of it."""
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    n, dimensions = matrix.shape
+    reason = "asked for"
+    if method == "auto" or (method == "clusters" and r >= n - 1):
+        method, reason = choose_method(n, dimensions, r, options)
+    logger.debug("related words of %d words, r=%d: %s (%s)", n, r, method, reason)
+    with blas_threads(1):
+        if method == "exact":
+            lists = build_exact(matrix, r, memory=work.memory, threads=work.threads, progress=work.progress)
+            return lists, RelatedRecord(r, "exact", reason, "none" if r >= n - 1 else "all pairs")
+        result = build_clusters(matrix, r, options, memory=work.memory, threads=work.threads, progress=work.progress)
+    logger.debug("recall %.3f with %d probes", result.recall, result.probes)
+    record = RelatedRecord(
+        r,
+        "clusters",
+        reason,
+        "sample",
+        c_max_sample=result.sample_pairs,
+        c_max_standard_error=result.standard_error,
+        recall=result.recall,
+        recall_words=result.recall_words,
+        clusters=result.clusters,
+        iterations=options.iterations,
+        probes=result.probes,
+        seed=options.seed,
+    )
+    return result.lists, record
+
+
+def extend_lists(
+    matrix: Float32Array, start: OwnLists, record: RelatedRecord, work: Work
+) -> tuple[OwnLists, RelatedRecord]:
+    """Lists of the old words (the first rows) and new ones; only pairs with a new word are looked at.
+
+    Exact lists stay exact. Lists found by clusters stay as good as they were, and are measured anew.
+    """
+    r = record.r
+    with blas_threads(1):
+        lists = build_exact(matrix, r, memory=work.memory, threads=work.threads, progress=work.progress, start=start)
+        if record.method == "exact":
+            return lists, replace(record, c_max_from="none" if r >= len(matrix) - 1 else "all pairs")
+        rng = np.random.default_rng(record.seed)
+        points, _ = scaled_points(matrix)
+        recall, words = measured_recall(points, lists.own, rng, threads=work.threads, memory=work.memory)
+        lists, pairs, error = with_sampled_total(matrix, lists, rng, work.threads)
+    changed = replace(record, recall=recall, recall_words=words, c_max_sample=pairs, c_max_standard_error=error)
+    return lists, changed
+
+
+def restricted_record(record: RelatedRecord, r: int, n: int) -> RelatedRecord:
+    """The record of the same lists cut to a smaller r."""
+    error = record.c_max_standard_error
+    if error is not None:
+        error *= (n - 1 - record.r) / (n - 1 - r)
+    source = record.c_max_from
+    if record.r >= n - 1:
+        source = "none" if r >= n - 1 else "all pairs"
+    return replace(record, r=r, c_max_standard_error=error, c_max_from=source)

@@ -1,0 +1,250 @@
+"""Related words: each word's r nearest others as a symmetric graph, and c_max, the distance of all other pairs."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base import storage
+from wordferry.base.arrays import Float32Array, Int32Array
+from wordferry.base.runtime import Progress, thread_count
+from wordferry.errors import FormatError, InputError, VocabularyMismatch
+from wordferry.kernels import native
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.build import (
+    RelatedRecord,
+    Work,
+    build_lists,
+    checked_options,
+    extend_lists,
+    restricted_record,
+)
+from wordferry.words.related.exact import OwnLists
+from wordferry.words.related.outside import outside_rows
+from wordferry.words.vocabulary import Vocabulary
+
+DEFAULT_R = 16
+
+
+class RelatedWords:
+    """The related-word cache C of Werner & Laber (2020), section 3.2.1.
+
+    Made by :meth:`build` or :meth:`load`. ``own[i]`` are the ids of the r nearest other words of word i, nearest
+    first, ties by smaller id, and ``own_distances[i]`` their true distances; ``graph`` joins i and j when either lists
+    the other; ``c_max`` is the mean distance of the pairs that no list has (NaN when every pair is related).
+    """
+
+    def __init__(self, vocabulary: Vocabulary, lists: OwnLists, record: RelatedRecord, fingerprint: str) -> None:
+        self.vocabulary = vocabulary
+        self.record = record
+        self.fingerprint = fingerprint
+        self._lists = lists
+        self._graph: sp.csr_array | None = None
+
+    @classmethod
+    def build(
+        cls,
+        embeddings: Embeddings,
+        r: int = DEFAULT_R,
+        method: str = "auto",
+        *,
+        iterations: int = 5,
+        probes: int | None = None,
+        seed: int = 0,
+        memory: int = 256 << 20,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> RelatedWords:
+        """Find the r nearest words of each word.
+
+        Parameters
+        ----------
+        embeddings : the words and their vectors; distances are Euclidean between the vectors as they are.
+        r : related words per word, at least 1. With r >= n - 1 every pair is related and c_max is NaN.
+        method : ``exact`` compares all pairs; ``clusters`` is approximate: k-means with sqrt(n / iterations) clusters,
+            each word compared with the words of ``probes`` clusters and c_max taken from a sample of pairs; ``auto``
+            is exact up to about 2e12 operations. ``record`` says which it was, why, and the measured recall.
+        iterations : of k-means.
+        probes : clusters searched for each word (1: the paper's). None: as few as give a recall of 0.91 on a sample.
+        seed : of everything that is drawn.
+        memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB a word, come on top).
+        threads : None for ``WORDFERRY_THREADS`` or every core. The answer does not depend on it.
+        progress : a callable told ``(done, total)``.
+
+        >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+        >>> related = RelatedWords.build(emb, r=1)
+        >>> related.neighbours("a")[0][0], round(related.c_max, 4)
+        ('b', 1.1533)
+        """
+        r = checked_r(r)
+        options = checked_options(iterations, probes, seed)
+        work = Work.checked(memory, threads, progress)
+        lists, record = build_lists(embeddings.matrix, r, method, options, work)
+        return cls(embeddings.vocabulary, lists, record, embeddings.fingerprint)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __repr__(self) -> str:
+        return f"RelatedWords({len(self)} words, r={self.r}, c_max={self.c_max:.4f}, {self.record.method})"
+
+    @property
+    def r(self) -> int:
+        return self.record.r
+
+    @property
+    def own(self) -> Int32Array:
+        """(words, min(r, words - 1)) ids, nearest first."""
+        return self._lists.own
+
+    @property
+    def own_distances(self) -> Float32Array:
+        """The distances that belong to :attr:`own`."""
+        return self._lists.distances
+
+    @cached_property
+    def c_max(self) -> float:
+        """The one distance of all unrelated pairs; NaN when every pair is related."""
+        return self._lists.c_max(self.r)
+
+    @property
+    def graph(self) -> sp.csr_array:
+        """True distances of related pairs: symmetric, sorted, without the diagonal."""
+        if self._graph is None:
+            indptr, indices, data = native.union_graph(
+                np.ascontiguousarray(self.own), np.ascontiguousarray(self.own_distances)
+            )
+            self._graph = _csr(indptr, indices, data)
+        return self._graph
+
+    def neighbours(self, word: str) -> list[tuple[str, float]]:
+        """All words related to a word, nearest first: its own r nearest and those that have it among theirs."""
+        i = self.vocabulary.id(word)
+        graph: Any = self.graph
+        span = slice(graph.indptr[i], graph.indptr[i + 1])
+        ids, distances = graph.indices[span], graph.data[span]
+        order = np.lexsort((ids, distances))
+        return [(self.vocabulary[int(ids[k])], float(distances[k])) for k in order]
+
+    def restrict(self, r: int) -> RelatedWords:
+        """The graph of a smaller r, equal to building it anew, without computing any distance."""
+        r = checked_r(r)
+        n = len(self)
+        if r > self.r and self.r < n - 1:
+            raise InputError(f"These related words were built with r={self.r}; r={r} is larger. Build them anew.")
+        width = min(r, n - 1)
+        old = self._lists
+        lists = OwnLists(old.own[:, :width], old.distances[:, :width], old.rank_sums[:width], old.total)
+        return RelatedWords(self.vocabulary, lists, restricted_record(self.record, r, n), self.fingerprint)
+
+    def extend(
+        self,
+        embeddings: Embeddings,
+        *,
+        memory: int = 256 << 20,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> RelatedWords:
+        """Related words of more words: ``embeddings`` holds the old words in the same order, then new ones.
+
+        Only distances to new words are computed; exact related words stay exact and equal those built at once.
+        """
+        n = len(self)
+        if len(embeddings) < n or embeddings.vocabulary[:n] != self.vocabulary[:]:
+            raise VocabularyMismatch(
+                f"extend needs embeddings whose first {n} words are those of the related words, in the same order."
+            )
+        self._check_fingerprint(embeddings.restrict(np.arange(n)) if len(embeddings) > n else embeddings)
+        if len(embeddings) == n:
+            return self
+        work = Work.checked(memory, threads, progress)
+        lists, record = extend_lists(embeddings.matrix, self._lists, self.record, work)
+        return RelatedWords(embeddings.vocabulary, lists, record, embeddings.fingerprint)
+
+    def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:
+        """Related rows (queries x words) of query words outside the vocabulary; nothing here changes.
+
+        A query word is related to j when j is among its r nearest words, or when it is at most as far from j as j's
+        own r-th neighbour. ``embeddings`` are those the related words were built from; ``vectors`` are scaled as they.
+        """
+        self._check_fingerprint(embeddings)
+        queries = np.ascontiguousarray(vectors, dtype=np.float32)
+        if queries.ndim != 2 or queries.shape[1] != embeddings.dimensions:
+            raise InputError(f"vectors must have shape (words, {embeddings.dimensions}), got {queries.shape}.")
+        if not np.isfinite(queries).all():
+            raise InputError("vectors hold NaN or infinite numbers.")
+        reach = None if self.r >= len(self) - 1 else self.own_distances[:, -1]
+        indptr, indices, data = outside_rows(queries, embeddings.matrix, reach, self.r, thread_count(threads))
+        return _csr(indptr, indices, data, len(self))
+
+    def _check_fingerprint(self, embeddings: Embeddings) -> None:
+        if embeddings.fingerprint != self.fingerprint:
+            raise VocabularyMismatch(
+                f"These related words were built from other embeddings (fingerprint {self.fingerprint}, "
+                f"got {embeddings.fingerprint}). Pass the embeddings they were built from, or build them anew."
+            )
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a memory-mappable folder."""
+        graph: Any = self.graph
+        arrays = {
+            "own": self.own,
+            "own_distances": self.own_distances,
+            "rank_sums": self._lists.rank_sums,
+            "graph_indptr": graph.indptr,
+            "graph_indices": graph.indices,
+            "graph_data": graph.data,
+        }
+        config = {"record": asdict(self.record), "total": self._lists.total, "embeddings": self.fingerprint}
+        config["c_max"] = None if math.isnan(self.c_max) else self.c_max
+        storage.write_folder(path, "related", config, arrays, {"vocabulary": self.vocabulary}, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> RelatedWords:
+        """Open a folder written by :meth:`save`; arrays are memory-mapped."""
+        folder = storage.read_folder(path, "related", verify=verify)
+        try:
+            record = RelatedRecord(**folder.config["record"])
+            arrays = folder.arrays
+            lists = OwnLists(arrays["own"], arrays["own_distances"], arrays["rank_sums"], float(folder.config["total"]))
+            vocabulary = Vocabulary(folder.words["vocabulary"])
+            self = cls(vocabulary, lists, record, str(folder.config["embeddings"]))
+            self._graph = _csr(arrays["graph_indptr"], arrays["graph_indices"], arrays["graph_data"])
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"{path} is no complete folder of related words: {error}. Build it anew.") from None
+        if len(lists.own) != len(vocabulary):
+            raise FormatError(f"{path} has {len(vocabulary)} words but lists of {len(lists.own)}. Build it anew.")
+        return self
+
+    def cost_lookup(self) -> dict[int, dict[int, float]]:
+        """The graph as nested dicts, for the reference implementations."""
+        result: dict[int, dict[int, float]] = {}
+        g: Any = self.graph
+        for i in range(g.shape[0]):
+            span = slice(g.indptr[i], g.indptr[i + 1])
+            result[i] = dict(zip(g.indices[span].tolist(), g.data[span].tolist(), strict=True))
+        return result
+
+
+def checked_r(r: Any) -> int:
+    """r as an int of at least 1."""
+    if isinstance(r, bool) or not hasattr(r, "__index__"):
+        raise InputError(f"r must be a whole number of related words, got {r!r}.")
+    if r < 1:
+        raise InputError(f"r must be at least 1, got {r}.")
+    return int(r)
+
+
+def _csr(indptr: Any, indices: Any, data: Any, columns: int | None = None) -> sp.csr_array:
+    rows = len(indptr) - 1
+    if indptr.dtype != np.int32 and indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)
+    graph = sp.csr_array((data, indices, indptr), shape=(rows, rows if columns is None else columns), copy=False)
+    graph.has_canonical_format = True
+    return graph

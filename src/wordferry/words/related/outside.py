@@ -1,0 +1,91 @@
+"""Rows of the related-word graph for query words that are not in its vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.kernels import native
+from wordferry.kernels.native import Candidates
+from wordferry.words.related.exact import run_tiles, scaled_points
+
+FEW = 32
+"""Up to this many query words are compared one by one; more, by tiles of one product."""
+_QUERIES, _WORDS = 512, 2048
+
+
+def outside_rows(
+    queries: Float32Array, matrix: Float32Array, reach: Float32Array | None, r: int, threads: int
+) -> tuple[Int64Array, Int32Array, Float32Array]:
+    """indptr, indices and distances of (queries x words): j is related to q when it is among the r nearest of q, or
+    q at most ``reach[j]`` away from it. ``reach`` None: every pair is related."""
+    if len(queries) <= FEW or reach is None:
+        rows, columns = _one_by_one(queries, matrix, reach, r, threads)
+    else:
+        rows, columns = _by_tiles(queries, matrix, reach, r, threads)
+    data = native.pair_distances(queries, matrix, rows, columns, threads)
+    indptr = np.searchsorted(rows, np.arange(len(queries) + 1)).astype(np.int64)
+    return indptr, columns, data.astype(np.float32)
+
+
+def _one_by_one(
+    queries: Float32Array, matrix: Float32Array, reach: Float32Array | None, r: int, threads: int
+) -> tuple[Int32Array, Int32Array]:
+    everything = np.arange(len(matrix), dtype=np.int32)
+    found = []
+    for query in range(len(queries)):
+        if reach is None:
+            found.append(everything)
+            continue
+        distances = native.pair_distances(queries, matrix, np.full_like(everything, query), everything, threads)
+        near = distances.astype(np.float32) <= reach
+        near[_nearest(distances, r)] = True
+        found.append(np.flatnonzero(near).astype(np.int32))
+    rows = np.repeat(np.arange(len(queries), dtype=np.int32), [len(columns) for columns in found])
+    return rows, np.concatenate(found) if found else np.empty(0, np.int32)
+
+
+def _nearest(distances: Float64Array, r: int) -> Any:
+    """Places of the r smallest, ties to the smaller place."""
+    last = np.partition(distances, r - 1)[r - 1]
+    places = np.flatnonzero(distances <= last)
+    return places[np.argsort(distances[places], kind="stable")[:r]]
+
+
+def _by_tiles(
+    queries: Float32Array, matrix: Float32Array, reach: Float32Array, r: int, threads: int
+) -> tuple[Int32Array, Int32Array]:
+    n, q = len(matrix), len(queries)
+    points, unit = scaled_points(np.concatenate([matrix, queries]))
+    candidates = Candidates.empty(n + q, r)
+    ids = np.arange(n + q, dtype=np.int32)
+    error = native.product_error(matrix.shape[1]) * 1.01
+    reach_squares = (reach.astype(np.float64) / unit) ** 2 * (1 + 1e-6)
+    within: dict[tuple[int, int], tuple[Int32Array, Int32Array]] = {}
+
+    def work(tile: tuple[int, int]) -> float:
+        first, start = tile
+        rows = slice(n + first, n + min(first + _QUERIES, q))
+        columns = slice(start, min(start + _WORDS, n))
+        products = points.vectors[rows] @ points.vectors[columns].T
+        native.select_tile(products, ids[rows], ids[columns], points, candidates, mirror=False)
+        both = points.norms[rows][:, None] + points.norms[columns]
+        both *= np.float32(1 - error)
+        limits = reach_squares[columns].astype(np.float32)
+        inside = np.nonzero(both - 2 * products <= limits)
+        within[tile] = (inside[0] + first).astype(np.int32), (inside[1] + start).astype(np.int32)
+        return 0.0
+
+    tiles = [(first, start) for first in range(0, q, _QUERIES) for start in range(0, n, _WORDS)]
+    run_tiles(tiles, work, threads, lambda done, total: None)
+    own, _ = native.rank_candidates(points, candidates, ids[n:], threads)
+    rows = np.concatenate([within[tile][0] for tile in tiles])
+    columns = np.concatenate([within[tile][1] for tile in tiles])
+    distances = native.pair_distances(queries, matrix, rows, columns, threads)
+    kept = distances.astype(np.float32) <= reach[columns]
+    key = rows[kept].astype(np.int64) * n + columns[kept]
+    own_key = np.repeat(np.arange(q, dtype=np.int64), r) * n + own.ravel()
+    key = np.unique(np.concatenate([key, own_key]))
+    return (key // n).astype(np.int32), (key % n).astype(np.int32)

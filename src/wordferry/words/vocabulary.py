@@ -1,0 +1,105 @@
+"""An immutable two-way map between words and ids."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+
+from wordferry.base.arrays import Int64Array
+from wordferry.errors import InputError, NotFound
+
+
+class Vocabulary(Sequence[str]):
+    """Words with the ids 0 .. n-1, in the order given.
+
+    >>> v = Vocabulary(["cat", "dog"])
+    >>> v.id("dog"), v[0], "cow" in v
+    (1, 'cat', False)
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        if isinstance(words, str):
+            raise InputError(f"A vocabulary is made of a list of words, got one string ({words[:20]!r}).")
+        self._words = tuple(words)
+        for i, word in enumerate(self._words):
+            if not isinstance(word, str):
+                raise InputError(f"Words must be str, got {type(word).__name__} at position {i}.")
+        if len(self._ids) != len(self._words):
+            repeated = next(i for i, word in enumerate(self._words) if self._ids[word] != i)
+            word = self._words[repeated]
+            raise InputError(
+                f"The word {word!r} stands twice in the vocabulary (at positions {repeated} and {self._ids[word]})."
+            )
+
+    @classmethod
+    def trusted(cls, words: Iterable[str]) -> Vocabulary:
+        """A vocabulary of words known to be different strings; its table is built when a word is first looked up."""
+        self = cls.__new__(cls)
+        self._words = tuple(words)
+        return self
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self._words)}
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return self._words[index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._words)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and word in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and (self is other or self._words == other._words)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self._words[:3]))
+        return f"Vocabulary({len(self)} words: {shown}{', ...' if len(self) > 3 else ''})"
+
+    def id(self, word: str) -> int:
+        """The id of a word; NotFound when it has none."""
+        try:
+            return self._ids[word]
+        except KeyError:
+            raise NotFound(f"The word {word!r} is not in the vocabulary of {len(self)} words.") from None
+
+    def get(self, word: str, default: int = -1) -> int:
+        """The id of a word, or ``default``."""
+        return self._ids.get(word, default)
+
+    @property
+    def finder(self) -> Callable[[str, int], int]:
+        """``get`` without the cost of a call in Python, for loops over many words."""
+        return self._ids.get
+
+    def ids(self, words: Iterable[str]) -> Int64Array:
+        """Ids of many words, -1 for those without one."""
+        get = self.finder
+        return np.fromiter((get(word, -1) for word in words), dtype=np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short digest of the words and their order."""
+        digest = hashlib.sha256()
+        for word in self._words:
+            data = word.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(data) + data)
+        return digest.hexdigest()[:16]
