@@ -246,9 +246,9 @@ class Index:
         """Add documents, all or none; their ids, given or generated.
 
         A document is a text, a list of tokens, a :class:`~wordferry.texts.documents.Record`, or a mapping with
-        ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are metadata too. An id
-        that exists is an error. ``progress`` is told of documents; ``graph_progress`` of the related words, which are
-        extended when many new words have come.
+        ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are
+        metadata too. An id that exists is an error. ``progress`` is told of documents; ``graph_progress`` of the
+        related words, which are extended when many new words have come.
         """
         return self._store(documents, False, progress, graph_progress)
 
