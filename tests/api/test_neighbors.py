@@ -209,6 +209,7 @@ def test_a_matrix_needs_its_vectors():
 
 def test_without_scikit_learn_the_pip_line_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.delitem(sys.modules, "wordferry.neighbors")
+    for module in ("wordferry.neighbors", "wordferry.judge.estimators"):
+        monkeypatch.delitem(sys.modules, module)
     with pytest.raises(MissingDependency, match=r"pip install 'wordferry\[sklearn\]'"):
         importlib.import_module("wordferry.neighbors")
