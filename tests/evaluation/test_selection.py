@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry.errors import InputError
-from wordferry.judge.selection import Nearest, choose_k, choose_r, fold_neighbours, folds, validation_mask
+from wordferry.judge.selection import choose_k, choose_r, fold_neighbours, folds, validation_mask
 
 
 def test_folds_have_nearly_equal_sizes_and_follow_the_seed():
@@ -100,12 +100,11 @@ def test_each_pair_is_computed_at_most_once_and_never_within_a_fold():
     assert np.array_equal(both, (fold[:, None] != fold).astype(int))
 
 
-def test_nearest_keeps_infinite_distances_apart_from_missing_places():
-    nearest = Nearest(1, 3)
-    nearest.offer(np.array([0]), np.array([5, 2]), np.array([[np.inf, 1.0]], dtype=np.float32))
-    found = nearest.result()
-    assert found.indices.tolist() == [[2, 5, -1]]
-    assert found.distances.tolist() == [[1.0, np.inf, np.inf]]
+def test_neighbours_at_infinite_distance_are_kept_apart_from_missing_places():
+    D = np.array([[0, np.inf, 1], [np.inf, 0, np.inf], [1, np.inf, 0]], dtype=np.float32)
+    found = fold_neighbours(lambda a, b: D[np.ix_(a, b)], np.array([0, 1, 1]), 3)
+    assert found.indices.tolist() == [[2, 1, -1], [0, -1, -1], [0, -1, -1]]
+    assert found.distances[0].tolist() == [1.0, np.inf, np.inf]
 
 
 def test_validation_data_are_a_seeded_fifth():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,67 @@ class Neighbors:
     proved: BoolArray | None = None
     """With a budget: which places are proved to be exact. ``None`` means all of them."""
 
+    @classmethod
+    def merge(cls, parts: Sequence[Neighbors], k: int) -> Neighbors:
+        """The k nearest of a collection that was searched in parts, as if it had been searched undivided.
+
+        Parts number their documents as the whole does (see :meth:`renumbered`), share none, and each holds its own k
+        nearest of every query, or everything it has. A place is proved when no part can have left out a document
+        that belongs before it.
+
+        >>> near = Neighbors(np.array([[0, 2]]), np.array([[0.5, 0.9]], np.float32))
+        >>> more = Neighbors(np.array([[1, -1]]), np.array([[0.5, np.inf]], np.float32))
+        >>> Neighbors.merge([near, more], 2).indices.tolist()
+        [[0, 1]]
+        """
+        if not parts or k < 1:
+            raise InputError(f"merge needs at least one part and k >= 1; got {len(parts)} parts and k = {k}.")
+        if len({len(part) for part in parts}) > 1:
+            raise InputError(f"parts must answer the same queries; they have {[len(part) for part in parts]} rows.")
+        if len(parts) == 1 and parts[0].indices.shape[1] == k:
+            return parts[0]
+        room = np.full((len(parts[0]), k), -1)  # so that the result has k places however few the parts have
+        indices = np.concatenate([*(part.indices for part in parts), room], axis=1)
+        distances = np.concatenate(
+            [*(part.distances for part in parts), np.full(room.shape, np.inf, np.float32)], axis=1
+        )
+        order = np.lexsort((np.where(indices < 0, _NO_INDEX, indices), distances), axis=1)[:, :k]
+        found = cls(
+            np.take_along_axis(indices, order, axis=1),
+            np.take_along_axis(distances, order, axis=1),
+            sum(part.solved for part in parts),
+            _summed([part.counts for part in parts]),
+        )
+        if all(part.proved is None for part in parts):
+            return found
+        return replace(found, proved=np.logical_and.reduce([_not_after_the_proved(found, part) for part in parts]))
+
+    def renumbered(self, numbers: Int64Array) -> Neighbors:
+        """Document i becomes document ``numbers[i]``; numbers must rise, so that ties keep their order."""
+        if not len(numbers):
+            return self
+        return replace(self, indices=np.where(self.indices >= 0, numbers[self.indices], -1))
+
+    def shifted(self, start: int) -> Neighbors:
+        """Document i becomes document ``start + i``."""
+        return self if start == 0 else replace(self, indices=np.where(self.indices >= 0, self.indices + start, -1))
+
+    def without_self(self, first: int = 0) -> Neighbors:
+        """One place fewer: each query, which is document ``first``, ``first + 1`` ... itself, is not its own neighbour.
+
+        Where more equal documents than there are places came before it, the last place goes.
+        """
+        own = self.indices == np.arange(first, first + len(self))[:, None]
+        own[~own.any(axis=1), -1] = True
+        shape = len(self), self.indices.shape[1] - 1
+        proved = None if self.proved is None else self.proved[~own].reshape(shape)
+        return replace(
+            self,
+            indices=self.indices[~own].reshape(shape),
+            distances=self.distances[~own].reshape(shape),
+            proved=proved,
+        )
+
     def __len__(self) -> int:
         return len(self.indices)
 
@@ -130,3 +191,26 @@ class Neighbors:
     def __repr__(self) -> str:
         rows, k = self.indices.shape
         return f"Neighbors(queries={rows}, k={k}, solved={self.solved})"
+
+
+def _summed(tallies: Sequence[dict[str, int]]) -> dict[str, int]:
+    names = dict.fromkeys(name for tally in tallies for name in tally)
+    return {name: sum(tally.get(name, 0) for tally in tallies) for name in names}
+
+
+_NO_INDEX = np.iinfo(np.int64).max
+"""Sorts after every document."""
+
+
+def _not_after_the_proved(found: Neighbors, part: Neighbors) -> BoolArray:
+    """Which places of ``found`` come no later than the last place that a part proved before its first gap."""
+    if part.proved is None or part.proved.all():
+        return np.ones(found.indices.shape, dtype=bool)
+    sure = np.where(part.proved.all(axis=1), part.proved.shape[1], part.proved.argmin(axis=1))
+    last = np.maximum(sure - 1, 0)[:, None]
+    distance = np.take_along_axis(part.distances, last, axis=1)
+    index = np.take_along_axis(part.indices, last, axis=1)
+    before = (found.distances < distance) | ((found.distances == distance) & (found.indices <= index))
+    whole = sure == part.proved.shape[1]
+    result: BoolArray = whole[:, None] | ((sure > 0)[:, None] & before & (found.indices >= 0))
+    return result

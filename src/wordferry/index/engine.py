@@ -6,7 +6,6 @@ from collections import OrderedDict
 from threading import Lock
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Neighbors
@@ -66,8 +65,8 @@ class Engine:
             searcher = self._searcher(part.key, part.bags, snapshot, record)
             allowed = None if mask is None else mask[part.span]
             near = searcher.top_k(queries, k, mask=allowed, threads=threads, progress=progress)
-            found.append((near, part.start))
-        return merge(found, k)
+            found.append(near.shifted(part.start))
+        return Neighbors.merge(found, k)
 
     def _top_k_live(
         self,
@@ -81,8 +80,7 @@ class Engine:
         rows = snapshot.live_rows()
         allowed = None if mask is None else mask[rows]
         near = self.live_searcher(snapshot, record).top_k(queries, k, mask=allowed, threads=threads)
-        indices = np.where(near.indices >= 0, rows[near.indices], -1)
-        return Neighbors(indices, near.distances, near.solved, near.counts)
+        return near.renumbered(rows)
 
     def live_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher:
         """One searcher over the documents that are alive, in order."""
@@ -134,25 +132,3 @@ class Engine:
                 del self._searchers[known]
         while len(self._searchers) >= _KEPT:
             self._searchers.popitem(last=False)
-
-
-def merge(found: list[tuple[Neighbors, int]], k: int) -> Neighbors:
-    """The k nearest of several searches, each of which counted its rows from its own start."""
-    if len(found) == 1 and found[0][1] == 0:
-        return found[0][0]
-    far = np.iinfo(np.int64).max
-    shifted = [np.where(near.indices >= 0, near.indices + start, far) for near, start in found]
-    indices = np.concatenate(shifted, axis=1)
-    distances = np.concatenate([near.distances for near, _ in found], axis=1)
-    order = np.lexsort((indices, distances), axis=1)[:, :k]
-    nearest = np.take_along_axis(indices, order, axis=1)
-    counts: dict[str, int] = {}
-    for near, _ in found:
-        for name, value in near.counts.items():
-            counts[name] = counts.get(name, 0) + value
-    return Neighbors(
-        np.where(nearest == far, -1, nearest),
-        np.take_along_axis(distances, order, axis=1),
-        sum(near.solved for near, _ in found),
-        counts,
-    )

@@ -117,11 +117,8 @@ def neighbour_graph(
     block = 1024
     for start in range(0, total if k > 0 else 0, block):
         stop = min(total, start + block)
-        near = searcher.top_k(matrix[start:stop], k + 1, threads=threads)
-        own = near.indices == np.arange(start, stop)[:, None]
-        own[~own.any(axis=1), -1] = True  # more than k equal documents came first: the last one goes
-        indices[start:stop] = near.indices[~own].reshape(-1, k)
-        distances[start:stop] = near.distances[~own].reshape(-1, k)
+        near = searcher.top_k(matrix[start:stop], k + 1, threads=threads).without_self(start)
+        indices[start:stop], distances[start:stop] = near.indices, near.distances
         if progress is not None:
             progress(stop, total)
     indptr = np.arange(total + 1, dtype=np.int64) * max(k, 0)

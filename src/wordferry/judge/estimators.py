@@ -90,10 +90,9 @@ class _WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             k = min(k, self.n_samples_fit_ - 1)
         k = min(k, self.n_samples_fit_)
         result = self._searcher(found).top_k(found, max(k, 1) + (X is None))
-        indices, distances = result.indices, result.distances
         if X is None:
-            indices, distances = _without_self(indices, distances)
-        indices, distances = indices[:, :k], distances[:, :k]
+            result = result.without_self()
+        indices, distances = result.indices[:, :k], result.distances[:, :k]
         indices = np.where(np.isinf(distances), -1, indices)
         return (distances, indices) if return_distance else indices
 
@@ -436,11 +435,3 @@ def _kept(on_empty: str) -> Any:
     if on_empty not in ("error", "keep"):
         raise InputError(f"on_empty must be 'error' or 'keep' for an estimator; got {on_empty!r}.")
     return on_empty
-
-
-def _without_self(indices: Int64Array, distances: Any) -> tuple[Int64Array, Any]:
-    """Drop each row's own number, or its last place where that number is not there."""
-    own = indices == np.arange(len(indices))[:, None]
-    own[~own.any(axis=1), -1] = True
-    shape = (len(indices), indices.shape[1] - 1)
-    return indices[~own].reshape(shape), distances[~own].reshape(shape)

@@ -10,6 +10,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Progress, no_progress
 from wordferry.errors import InputError
+from wordferry.kernels.passes import Heaps
 
 PAPER_R = (1, 2, 4, 8, 16, 32, 64, 128)
 PAPER_FOLDS = 5
@@ -54,57 +55,6 @@ def choose_r(errors: Mapping[int, float], tolerance: float = PAPER_TOLERANCE) ->
     return min(r for r, error in errors.items() if error <= limit)
 
 
-class Nearest:
-    """The k nearest documents seen so far of each query, ordered by (distance, index)."""
-
-    def __init__(self, queries: int, k: int) -> None:
-        self.k = k
-        self._keys = np.full((queries, k), _NOBODY, dtype=np.uint64)
-
-    def offer(self, queries: Int64Array, candidates: Int64Array, distances: Float32Array) -> None:
-        """Show ``distances[i, j]`` between query ``queries[i]`` and document ``candidates[j]``."""
-        known = self._keys[queries]
-        if (known[:, -1] == _NOBODY).any():
-            keys = _ordered_keys(distances, candidates)
-            if keys.shape[1] > self.k:
-                keys = np.partition(keys, self.k - 1, axis=1)[:, : self.k]
-            both = np.concatenate([known, keys], axis=1)
-            both.sort(axis=1)
-            self._keys[queries] = both[:, : self.k]
-            return
-        # Every query has k documents already: only what is not farther than the last of them can matter.
-        farthest = _distances_of(known[:, -1])
-        rows, columns = np.nonzero(distances <= farthest[:, None])
-        keys = _ordered_keys(distances[rows, columns], candidates[columns])
-        all_rows = np.concatenate([np.repeat(np.arange(len(queries)), self.k), rows])
-        all_keys = np.concatenate([known.ravel(), keys])
-        order = np.lexsort((all_keys, all_rows))
-        starts = np.searchsorted(all_rows[order], np.arange(len(queries)))
-        self._keys[queries] = all_keys[order][starts[:, None] + np.arange(self.k)]
-
-    def result(self) -> Neighbors:
-        """What was found; places without a document are -1 and inf."""
-        missing = self._keys == _NOBODY
-        indices = (self._keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        distances = _distances_of(self._keys)
-        return Neighbors(np.where(missing, -1, indices), np.where(missing, np.float32(np.inf), distances))
-
-
-_NOBODY = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-
-def _ordered_keys(distances: Float32Array, candidates: Int64Array) -> Any:
-    """One integer a pair that sorts by distance, then by index: the bits of floats >= 0 are ordered as the floats."""
-    bits = (np.ascontiguousarray(distances, dtype=np.float32) + np.float32(0)).view(np.uint32)
-    return (bits.astype(np.uint64) << np.uint64(32)) | candidates.astype(np.uint64)
-
-
-def _distances_of(keys: Any) -> Float32Array:
-    """The distances that keys were made of."""
-    result: Float32Array = (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
-    return result
-
-
 def fold_neighbours(
     block: PairBlock, fold: Int64Array, k: int, *, rows: int = 2048, progress: Progress | None = None
 ) -> Neighbors:
@@ -113,7 +63,6 @@ def fold_neighbours(
     Each pair of documents from two folds is computed once, for both; pairs within a fold are never computed. Work goes
     in blocks of at most ``rows`` x ``rows`` pairs, so nothing of the size of all pairs is held.
     """
-    nearest = Nearest(len(fold), k)
     members = [np.flatnonzero(fold == number) for number in range(int(fold.max()) + 1)]
     jobs = [
         (a, b)
@@ -123,12 +72,23 @@ def fold_neighbours(
         for b in _pieces(other, rows)
     ]
     tell = progress or no_progress
+    indices = np.full((len(fold), k), -1)
+    values = np.full((len(fold), k), np.inf, dtype=np.float32)
     for done, (a, b) in enumerate(jobs):
         distances = block(a, b)
-        nearest.offer(a, b, distances)
-        nearest.offer(b, a, distances.T)
+        for some, others, near in ((a, b, distances), (b, a, distances.T)):
+            known = Neighbors(indices[some], values[some])
+            better = Neighbors.merge([known, _nearest(near, k).renumbered(others)], k)
+            indices[some], values[some] = better.indices, better.distances
         tell(done + 1, len(jobs))
-    return nearest.result()
+    return Neighbors(indices, values)
+
+
+def _nearest(distances: Float32Array, k: int) -> Neighbors:
+    """The k nearest columns of each row."""
+    heaps = Heaps(len(distances), k)
+    heaps.offer(slice(0, len(distances)), np.ascontiguousarray(distances), 0, None, 1)
+    return heaps.finish(1)
 
 
 def _pieces(members: Int64Array, rows: int) -> list[Int64Array]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Progress
 
 KINDS = {"omr": 0, "keep": 1, "product": 2}
@@ -160,6 +160,7 @@ class Heaps:
         mask: Any = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
         _native.heaps_offer(self.distances[rows], self.indices[rows], values, first, mask, threads)
 
-    def finish(self, threads: int) -> None:
+    def finish(self, threads: int) -> Neighbors:
         """Sort by (distance, index); places without a candidate become (inf, -1)."""
         _native.heaps_finish(self.distances, self.indices, threads)
+        return Neighbors(self.indices, self.distances)
