@@ -49,6 +49,9 @@ _HOMES = {
     "top_k": "compare.search",
 }
 
+# Modules that are reached as wordferry.clouds without an import of their own.
+_MODULES = ("clouds", "neighbors")
+
 __all__ = ["__version__", *sorted(_HOMES)]
 
 
@@ -57,8 +60,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"wordferry.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
+    if name in _MODULES:
+        return importlib.import_module(f"wordferry.{name}")
     raise AttributeError(f"module 'wordferry' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

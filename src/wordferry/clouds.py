@@ -1,0 +1,236 @@
+"""Documents as clouds of vectors of their own: one vector per token, from any model, instead of one per word.
+
+A cloud is a matrix with one row per token. The distances are those of bags of words, with every token a word of its
+own, so the exact solver, the bounds and the explanations are the same:
+
+- ``wmd`` of contextual token vectors is the comparison that MoverScore makes.
+- ``rwmd`` with ``side="left"`` lets every token of the first cloud go to its nearest token of the second: the matching
+  that ColBERT's MaxSim and BERTScore's recall use, priced by distance instead of by cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Float32Array, Neighbors
+from wordferry.base.runtime import Progress
+from wordferry.compare.distances import pairwise as pairwise_documents
+from wordferry.compare.search import top_k as nearest_documents
+from wordferry.errors import InputError
+from wordferry.explanations.explain import Explanation
+from wordferry.explanations.explain import explain as explain_documents
+from wordferry.words.embeddings import Embeddings
+
+DISTANCES = ("wmd", "rwmd", "wcd", "act")
+"""The distances that need nothing but vectors and masses."""
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """Collections of clouds over one vocabulary: every token is a word of its own."""
+
+    embeddings: Embeddings
+    sides: tuple[sp.csr_array, ...]
+
+
+def distance(
+    a: Any,
+    b: Any,
+    distance: str = "wmd",
+    *,
+    weights: tuple[Any, Any] = (None, None),
+    side: str = "both",
+    normalize: bool = True,
+) -> float:
+    """The distance of two clouds.
+
+    Parameters
+    ----------
+    a, b : matrices with one row per token and the same number of columns.
+    distance : one of ``wordferry.clouds.DISTANCES``.
+    weights : how much each token of a and of b counts; None means that all tokens of a cloud count the same.
+    side : for rwmd: "left" moves a's tokens onto b's, "right" b's onto a's, "both" is the larger of the two.
+    normalize : scale vectors to unit length first.
+
+    >>> print(distance([[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [3.0, 0.0]]))
+    0.0
+    """
+    found = pairwise(
+        [a], [b], distance, weights=([weights[0]], [weights[1]]), side=side, normalize=normalize, threads=1
+    )
+    return float(found[0, 0])
+
+
+def pairwise(
+    X: Sequence[Any],
+    Y: Sequence[Any] | None = None,
+    distance: str = "wmd",
+    *,
+    weights: tuple[Sequence[Any] | None, Sequence[Any] | None] = (None, None),
+    side: str = "both",
+    normalize: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Float32Array:
+    """Distances of all clouds of X to all of Y, or of X to each other. The options are those of :func:`distance`.
+
+    ``weights`` holds one list of weights per cloud for X and for Y.
+    """
+    stacked = _stack(distance, (X, Y), weights, normalize)
+    first, second = stacked.sides[0], None if Y is None else stacked.sides[1]
+    result: Float32Array = pairwise_documents(
+        first, second, distance, embeddings=stacked.embeddings, side=side, threads=threads, progress=progress
+    )
+    return result
+
+
+def top_k(
+    X: Sequence[Any],
+    Y: Sequence[Any],
+    k: int,
+    distance: str = "wmd",
+    *,
+    weights: tuple[Sequence[Any] | None, Sequence[Any] | None] = (None, None),
+    side: str = "both",
+    normalize: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Neighbors:
+    """The k clouds of Y nearest to each of X, exact, sorted by (distance, index); wmd solves only what can still win.
+
+    >>> clouds = [[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 1.0]]]
+    >>> top_k([[[2.0, 0.1]]], clouds, 2).indices.tolist()
+    [[0, 2]]
+    """
+    stacked = _stack(distance, (X, Y), weights, normalize)
+    first, second = stacked.sides
+    return nearest_documents(
+        first, second, k, distance, embeddings=stacked.embeddings, side=side, threads=threads, progress=progress
+    )
+
+
+def explain(
+    a: Any,
+    b: Any,
+    distance: str = "wmd",
+    *,
+    tokens: tuple[Sequence[str], Sequence[str]] | None = None,
+    weights: tuple[Any, Any] = (None, None),
+    side: str = "both",
+    normalize: bool = True,
+) -> Explanation:
+    """Which token went where and what it cost; the costs of the rows sum to the distance.
+
+    ``tokens`` names the tokens of a and of b; without it they are called a0, a1, ... and b0, b1, ... A token that
+    occurs more than once in a cloud is told apart by its place: "bank", "bank (2)".
+    """
+    stacked = _stack(distance, ([a], [b]), ([weights[0]], [weights[1]]), normalize)
+    sizes = len(np.asarray(a)), len(np.asarray(b))
+    named = dict(zip(stacked.embeddings.vocabulary, _names(tokens, sizes), strict=True))
+    first, second = stacked.sides
+    found = explain_documents(first, second, distance, embeddings=stacked.embeddings, side=side)
+    rows = tuple(
+        replace(row, source=row.source and named[row.source], target=row.target and named[row.target])
+        for row in found.rows
+    )
+    return replace(
+        found,
+        rows=rows,
+        a={named[word]: mass for word, mass in found.a.items()},
+        b={named[word]: mass for word, mass in found.b.items()},
+    )
+
+
+def _names(tokens: tuple[Sequence[str], Sequence[str]] | None, sizes: tuple[int, int]) -> list[str]:
+    """What each token of the two clouds is called, without two of a kind on one side."""
+    if tokens is None:
+        return [f"{letter}{place}" for letter, size in zip("ab", sizes, strict=True) for place in range(size)]
+    names: list[str] = []
+    for letter, given, size in zip("ab", tokens, sizes, strict=True):
+        if len(given) != size:
+            raise InputError(f"tokens must name every token: {letter} has {size} vectors, got {len(given)} names.")
+        seen: dict[str, int] = {}
+        for token in map(str, given):
+            seen[token] = seen.get(token, 0) + 1
+            names.append(token if seen[token] == 1 else f"{token} ({seen[token]})")
+    return names
+
+
+def _stack(
+    distance: str,
+    sides: tuple[Sequence[Any], Sequence[Any] | None],
+    weights: tuple[Sequence[Any] | None, Sequence[Any] | None],
+    normalize: bool,
+) -> _Stacked:
+    """Every token under an id of its own, and each collection as rows over those ids."""
+    if distance not in DISTANCES:
+        raise InputError(f"Clouds are compared by {', '.join(DISTANCES)}; got {distance!r}.")
+    used = [(name, side, given) for name, side, given in zip("XY", sides, weights, strict=True) if side is not None]
+    blocks = [_matrices(name, side) for name, side, _ in used]
+    matrices = [matrix for block in blocks for matrix in block]
+    widths = sorted({matrix.shape[1] for matrix in matrices})
+    if len(widths) > 1:
+        raise InputError(f"All clouds must have the same dimensions; got {widths[0]} and {widths[-1]}.")
+    names = [
+        f"token {place} of {name}[{number}]"
+        for (name, _, _), block in zip(used, blocks, strict=True)
+        for number, matrix in enumerate(block)
+        for place in range(len(matrix))
+    ]
+    vectors = np.concatenate(matrices) if matrices else np.zeros((0, 1), dtype=np.float32)
+    rows, start = [], 0
+    for (name, _, given), block in zip(used, blocks, strict=True):
+        rows.append(_rows(name, block, given, start, len(names)))
+        start += sum(map(len, block))
+    return _Stacked(Embeddings(names, vectors, normalize=normalize), tuple(rows))
+
+
+def _matrices(name: str, clouds: Sequence[Any]) -> list[Float32Array]:
+    """The clouds of one side as matrices of finite numbers."""
+    if isinstance(clouds, str) or not hasattr(clouds, "__iter__"):
+        raise InputError(f"{name} must be a list of matrices, one per document; got {type(clouds).__name__}.")
+    result = []
+    for number, cloud in enumerate(clouds):
+        try:
+            matrix = np.asarray(cloud)
+        except ValueError:
+            matrix = np.zeros(0, dtype=object)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+            raise InputError(
+                f"{name}[{number}] must be a matrix of numbers with one row per token; "
+                f"got {type(cloud).__name__} of shape {matrix.shape} and type {matrix.dtype}."
+            )
+        if not len(matrix):
+            raise InputError(f"{name}[{number}] has no token. Leave such documents out.")
+        result.append(matrix)
+    return result
+
+
+def _rows(name: str, clouds: list[Float32Array], weights: Any, start: int, tokens: int) -> sp.csr_array:
+    """One row per cloud over the ids of its own tokens."""
+    sizes = [len(cloud) for cloud in clouds]
+    if weights is not None and len(weights) != len(clouds):
+        raise InputError(f"The weights of {name} must hold one list per cloud ({len(clouds)}), got {len(weights)}.")
+    values = [
+        np.ones(size) if weights is None or weights[number] is None else _weights(name, number, weights[number], size)
+        for number, size in enumerate(sizes)
+    ]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    indices = np.arange(start, start + indptr[-1], dtype=np.int32)
+    data = np.concatenate(values) if values else np.zeros(0)
+    return sp.csr_array((data, indices, indptr), shape=(len(clouds), tokens))
+
+
+def _weights(name: str, number: int, given: Any, size: int) -> Any:
+    """The weights of one cloud: as many as its tokens, none negative, not all zero."""
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != (size,):
+        raise InputError(f"{name}[{number}] has {size} tokens, but weights of shape {values.shape}.")
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        raise InputError(f"The weights of {name}[{number}] must be finite, not negative, and not all zero.")
+    return values

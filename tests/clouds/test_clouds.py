@@ -1,0 +1,96 @@
+"""Documents as clouds of vectors: values against the reference and POT, exact search, explanations that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wordferry import clouds
+from wordferry.errors import InputError
+from wordferry.kernels import reference
+
+
+def made(seed: int, count: int, dimensions: int = 5, largest: int = 7) -> tuple[list, list]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, largest + 1, count)
+    return [rng.normal(size=(n, dimensions)) for n in sizes], [rng.integers(1, 9, n).astype(float) for n in sizes]
+
+
+def unit(matrix):
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_wmd_is_the_optimal_transport_that_pot_finds(seed, normalize):
+    (x, y), (p, q) = made(seed, 2)
+    found = clouds.distance(x, y, weights=(p, q), normalize=normalize)
+    a, b = (unit(x), unit(y)) if normalize else (x, y)
+    costs = np.linalg.norm(a[:, None] - b[None], axis=2)
+    assert found == pytest.approx(ot.emd2(p / p.sum(), q / q.sum(), costs), rel=2e-6, abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_rwmd_is_the_reference_of_bags_whose_tokens_are_words(seed):
+    (x, y), (p, q) = made(seed, 2)
+    vectors = unit(np.concatenate([x, y]))
+    bags = dict(enumerate(p / p.sum())), dict(enumerate(q / q.sum(), len(p)))
+    expected = reference.rwmd(*bags, lambda i, j: np.linalg.norm(vectors[i] - vectors[j]))
+    assert clouds.distance(x, y, "rwmd", weights=(p, q)) == pytest.approx(expected, abs=2e-6)
+
+
+def test_the_left_side_of_rwmd_picks_the_tokens_that_maxsim_picks():
+    (x, y), _ = made(3, 2)
+    cosines = unit(x) @ unit(y).T
+    expected = np.sqrt(2 - 2 * cosines.max(axis=1)).mean()
+    assert clouds.distance(x, y, "rwmd", side="left") == pytest.approx(expected, abs=1e-6)
+    rows = {row.source: row.target for row in clouds.explain(x, y, "rwmd", side="left").rows}
+    assert rows == {f"a{i}": f"b{j}" for i, j in enumerate(cosines.argmax(axis=1))}
+
+
+def test_top_k_is_the_sorted_matrix():
+    (x, p), (y, q) = made(1, 6), made(2, 40)
+    whole = clouds.pairwise(x, y, weights=(p, q))
+    found = clouds.top_k(x, y, 5, weights=(p, q))
+    assert found.indices.tolist() == np.argsort(whole, axis=1, kind="stable")[:, :5].tolist()
+    assert found.distances == pytest.approx(np.sort(whole, axis=1)[:, :5])
+    assert found.solved < whole.size
+
+
+def test_a_collection_with_itself_is_symmetric_and_zero_on_the_diagonal():
+    x, _ = made(5, 8)
+    whole = clouds.pairwise(x)
+    assert np.array_equal(whole, whole.T)
+    assert not whole.diagonal().any()
+
+
+def test_an_explanation_names_the_tokens_and_sums_to_the_distance():
+    (x, y), _ = made(9, 2, largest=4)
+    names = ["bank"] * len(x), [f"word{i}" for i in range(len(y))]
+    found = clouds.explain(x, y, tokens=names)
+    assert sum(row.cost for row in found.rows) == pytest.approx(clouds.distance(x, y), abs=1e-6)
+    assert set(found.b) == set(names[1])
+    assert set(found.a) == {"bank", *(f"bank ({i})" for i in range(2, len(x) + 1))}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "words"),
+    [
+        ([[1.0, 2.0]], [[1.0]], {}, "same dimensions"),
+        ([], [[1.0]], {}, r"X\[0\]"),
+        (np.zeros((0, 2)), [[1.0, 2.0]], {}, "has no token"),
+        ([[0.0, 0.0]], [[1.0, 2.0]], {}, "'token 0 of X\\[0\\]'.* is zero"),
+        ([[1.0, np.nan]], [[1.0, 2.0]], {}, "NaN"),
+        ("text", [[1.0]], {}, "matrix of numbers"),
+        ([[1.0]], [[2.0]], {"weights": ([1.0, 2.0], None)}, "1 tokens"),
+        ([[1.0]], [[2.0]], {"weights": ([-1.0], None)}, "not negative"),
+        ([[1.0]], [[2.0]], {"distance": "rel-rwmd"}, "Clouds are compared by"),
+    ],
+)
+def test_bad_input_says_what_was_wrong(a, b, options, words):
+    with pytest.raises(InputError, match=words):
+        clouds.distance(a, b, **options)
