@@ -59,17 +59,15 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
     """
     if sp.issparse(matrix):
         _check_indices(matrix, name)
-        X = sp.csr_array(matrix)  # a new object: without spare room in its arrays, and without flags that may be stale
+        X = _as_csr(matrix, name)  # a new object: without spare room in its arrays, and without flags that may be stale
     else:
         dense = np.asarray(matrix)
         if dense.ndim != 2 or not (np.issubdtype(dense.dtype, np.number) or dense.dtype == bool):
             raise InputError(
-                f"{name} must be a list of texts, a list of token lists, or a sparse matrix with a row a document; "
+                f"{name} must be a list of texts, a list of token lists, or a sparse matrix with one row per document; "
                 f"got {type(matrix).__name__} of shape {dense.shape} and type {dense.dtype}."
             )
         X = sp.csr_array(dense)
-    if X.ndim != 2:
-        raise InputError(f"{name} must have two dimensions (documents x words), got shape {X.shape}.")
     if columns is not None and X.shape[1] != columns:
         raise InputError(
             f"{name} has {X.shape[1]} columns, but the vocabulary has {columns} words. "
@@ -77,27 +75,96 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
         )
     if np.iscomplexobj(X.data):
         raise InputError(f"{name} holds complex numbers; weights are non-negative real numbers.")
+    if X.data.dtype.kind not in "biuf":
+        raise InputError(f"{name} holds {X.data.dtype}; weights are non-negative real numbers.")
     if X.data.dtype == bool or X.data.dtype.itemsize < 4:
         X = X.astype(np.float32)
-    if np.issubdtype(X.data.dtype, np.floating) and not np.isfinite(X.data).all():
-        bad = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right") - 1)
+    elif X.data.dtype.kind == "f" and X.data.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # a number too large for float64 is found as infinity, and named
+            X = X.astype(np.float64)
+    _check_values(X, name)
+    if not X.has_canonical_format or not X.data.all():
+        X = _merged(X, name)
+    _check_sums(X, name)
+    return X
+
+
+def row_sums(X: sp.csr_array, *, name: str = "X") -> Float64Array:
+    """The sum of each row's weights in float64; a row whose sum is too large for it is refused.
+
+    Masses are weights divided by these, so this is the one place where weights are known to become masses.
+    """
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    sums = np.bincount(rows, weights=X.data.astype(np.float64, copy=False), minlength=X.shape[0]).astype(np.float64)
+    if not np.isfinite(sums).all():
+        raise InputError(
+            f"The weights of {name}, row {int(np.flatnonzero(~np.isfinite(sums))[0])}, add up to more than "
+            f"{np.finfo(np.float64).max:.1e}, so they cannot be made into shares. Divide the weights by a large number."
+        )
+    return sums
+
+
+def _check_sums(X: sp.csr_array, name: str) -> None:
+    """Refuse rows that cannot be summed. Where the largest weight and the longest row settle it, nothing is added."""
+    if X.nnz and not float(X.data.max()) < np.finfo(np.float64).max / X.nnz:
+        row_sums(X, name=name)
+
+
+def _check_values(X: sp.csr_array, name: str) -> None:
+    """Every stored weight is finite and not negative, before any two of them are added."""
+    if X.data.dtype.kind == "f" and not np.isfinite(X.data).all():
+        bad = _row_of(X, np.flatnonzero(~np.isfinite(X.data))[0])
         raise InputError(f"{name} holds NaN or infinite weights (first in row {bad}). Weights must be finite and >= 0.")
     if X.nnz and X.data.min() < 0:
-        bad = int(np.searchsorted(X.indptr, np.flatnonzero(X.data < 0)[0], side="right") - 1)
+        bad = _row_of(X, np.flatnonzero(X.data < 0)[0])
         raise InputError(f"{name} holds negative weights (first in row {bad}). Weights must be >= 0.")
-    if not X.has_canonical_format or not X.data.all():
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    return X
+
+
+def _row_of(X: sp.csr_array, entry: Any) -> int:
+    return int(np.searchsorted(X.indptr, entry, side="right") - 1)
+
+
+def _merged(X: sp.csr_array, name: str) -> sp.csr_array:
+    """A sorted copy without duplicates and zeros; duplicates are summed in a type that holds every sum of a row."""
+    whole = X.data.dtype.kind in "iu"
+    if whole and X.data.dtype.itemsize >= 8 and (too_large := np.flatnonzero(row_sums(X, name=name) >= 2.0**62)).size:
+        raise InputError(
+            f"The whole weights of {name}, row {int(too_large[0])}, add up to 2**62 or more. Pass them as float64."
+        )
+    wide = np.int64 if whole else np.float64
+    merged = sp.csr_array((X.data.astype(wide), X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    merged.sum_duplicates()
+    merged.eliminate_zeros()
+    return merged
+
+
+def _as_csr(matrix: Any, name: str) -> sp.csr_array:
+    """Any sparse flavour as CSR, its duplicates left as they are: SciPy would add them in a type that may overflow."""
+    if matrix.ndim != 2:
+        raise InputError(f"{name} must have two dimensions (documents x words), got shape {matrix.shape}.")
+    if matrix.format == "csr":
+        return sp.csr_array(matrix)
+    coo = matrix.tocoo(copy=False)
+    rows, columns = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
+    for axis, places in enumerate((rows, columns)):
+        if len(places) and (places.min() < 0 or places.max() >= matrix.shape[axis]):
+            raise InputError(
+                f"{name} has an index out of range: {places.min()} to {places.max()}, "
+                f"allowed 0 to {matrix.shape[axis] - 1}."
+            )
+    order = np.argsort(rows, kind="stable")
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))))
+    return sp.csr_array((coo.data[order], columns[order], indptr), shape=matrix.shape)
 
 
 def _check_indices(matrix: Any, name: str) -> None:
     """Refuse a compressed matrix whose pointers or indices would make any reader run past its arrays."""
-    if getattr(matrix, "format", "") not in ("csr", "csc"):
+    if getattr(matrix, "format", "") not in ("csr", "csc", "bsr"):
         return
     indptr, indices = matrix.indptr, matrix.indices
-    minor = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
+    minor = matrix.shape[0] if matrix.format == "csc" else matrix.shape[1]
+    if matrix.format == "bsr":
+        minor //= matrix.blocksize[1]
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] > len(indices) or (indptr[1:] < indptr[:-1]).any():
         raise InputError(f"{name} has a broken indptr (it must rise from 0 to the number of stored values).")
     used = indices[: indptr[-1]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array, canonical_csr
+from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array, canonical_csr, row_sums
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.frame import Frame, related_over
 from wordferry.compare.measures import Distance, find_distance, find_overlap, find_side
@@ -255,8 +255,7 @@ def masses(matrix: sp.csr_array, frame: Frame, weights: Float64Array | None) -> 
     indptr = matrix.indptr.astype(np.int64)
     values = matrix.data.astype(np.float64)
     rows = np.repeat(np.arange(matrix.shape[0]), indptr[1:] - indptr[:-1])
-    sums = np.bincount(rows, weights=values, minlength=matrix.shape[0])
-    shares = values / sums[rows]
+    shares = values / row_sums(matrix)[rows]
     if ((indices[1:] < indices[:-1]) & (rows[1:] == rows[:-1])).any():
         order = np.lexsort((indices, rows))
         indices, shares, values = indices[order], shares[order], values[order]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr
+from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_sums
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
 from wordferry.words.vocabulary import Vocabulary
@@ -205,7 +205,10 @@ def weighted(X: Any, weights: Any) -> sp.csr_array:
         raise InputError(f"weights must have one value per word ({matrix.shape[1]}), got shape {values.shape}.")
     if not np.isfinite(values).all() or (values < 0).any():
         raise InputError("weights must be finite and not negative.")
-    result = sp.csr_array((matrix.data * values[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
+    with np.errstate(over="ignore"):  # a product that is too large makes its row's sum infinite, which is refused
+        products = matrix.data * values[matrix.indices]
+    result = sp.csr_array((products, matrix.indices, matrix.indptr), shape=matrix.shape)
+    row_sums(result, name="X times weights")
     if not values.all():
         result = result.copy()  # the indices are still the caller's, and the next line works in place
         result.eliminate_zeros()
@@ -215,6 +218,6 @@ def weighted(X: Any, weights: Any) -> sp.csr_array:
 def normalized(X: Any) -> sp.csr_array:
     """Rows scaled to sum 1 (float64); empty rows stay empty."""
     matrix = canonical_csr(X)
-    sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    sums = row_sums(matrix)
     data = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
