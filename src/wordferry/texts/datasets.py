@@ -25,7 +25,8 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.vocabulary import Vocabulary
 
 _VECTORS = "glove.6B.100d-60k-int8"
-_WORDS, _DIMENSIONS = 60_000, 100
+DEFAULT_SHAPE = 60_000, 100
+"""Words and dimensions of the default vectors."""
 _BLOCK = 2048
 
 
@@ -81,9 +82,9 @@ def default_embeddings() -> Embeddings:
     folder = resources.files("wordferry.data")
     with folder.joinpath(f"{_VECTORS}.npz").open("rb") as stream, zipfile.ZipFile(stream) as archive:
         with archive.open("scale.npy") as member:
-            scale = _read_rows(member, (_WORDS, 1))
+            scale = _read_rows(member, (DEFAULT_SHAPE[0], 1))
         with archive.open("vectors_q.npy") as member:
-            matrix = _read_rows(member, (_WORDS, _DIMENSIONS))
+            matrix = _read_rows(member, DEFAULT_SHAPE)
     text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
     matrix *= scale
     return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)

@@ -44,7 +44,8 @@ class RelatedWords:
         self.vocabulary = vocabulary
         self.record = record
         self.fingerprint = fingerprint
-        self._lists = lists
+        self.lists = lists
+        """The own lists, with the sums that c_max follows from for every r."""
         self._graph: sp.csr_array | None = None
 
     @classmethod
@@ -101,17 +102,17 @@ class RelatedWords:
     @property
     def own(self) -> Int32Array:
         """(words, min(r, words - 1)) ids, nearest first."""
-        return self._lists.own
+        return self.lists.own
 
     @property
     def own_distances(self) -> Float32Array:
         """The distances that belong to :attr:`own`."""
-        return self._lists.distances
+        return self.lists.distances
 
     @cached_property
     def c_max(self) -> float:
         """The one distance of all unrelated pairs; NaN when every pair is related."""
-        return self._lists.c_max(self.r)
+        return self.lists.c_max(self.r)
 
     @property
     def graph(self) -> sp.csr_array:
@@ -139,7 +140,7 @@ class RelatedWords:
         if r > self.r and self.r < n - 1:
             raise InputError(f"These related words were built with r={self.r}; r={r} is larger. Build them anew.")
         width = min(r, n - 1)
-        old = self._lists
+        old = self.lists
         lists = OwnLists(old.own[:, :width], old.distances[:, :width], old.rank_sums[:width], old.total)
         return RelatedWords(self.vocabulary, lists, restricted_record(self.record, r, n), self.fingerprint)
 
@@ -164,7 +165,7 @@ class RelatedWords:
         if len(embeddings) == n:
             return self
         work = Work.checked(memory, threads, progress)
-        lists, record = extend_lists(embeddings.matrix, self._lists, self.record, work)
+        lists, record = extend_lists(embeddings.matrix, self.lists, self.record, work)
         return RelatedWords(embeddings.vocabulary, lists, record, embeddings.fingerprint)
 
     def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:
@@ -196,12 +197,12 @@ class RelatedWords:
         arrays = {
             "own": self.own,
             "own_distances": self.own_distances,
-            "rank_sums": self._lists.rank_sums,
+            "rank_sums": self.lists.rank_sums,
             "graph_indptr": graph.indptr,
             "graph_indices": graph.indices,
             "graph_data": graph.data,
         }
-        config = {"record": asdict(self.record), "total": self._lists.total, "embeddings": self.fingerprint}
+        config = {"record": asdict(self.record), "total": self.lists.total, "embeddings": self.fingerprint}
         config["c_max"] = None if math.isnan(self.c_max) else self.c_max
         storage.write_folder(path, "related", config, arrays, {"vocabulary": self.vocabulary}, overwrite=overwrite)
 
