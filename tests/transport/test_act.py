@@ -35,7 +35,7 @@ def test_no_transfer_is_the_relaxed_distance(corpus):
     for x, y in zip(bags(X), bags(Y), strict=True):
         for overlap in ("omr", "residual"):
             relaxed = reference.rwmd(x, y, cost, overlap)
-            assert reference.act(x, y, cost, overlap, transfers=0) == pytest.approx(relaxed, abs=1e-12)
+            assert reference.act(x, y, cost, overlap, number=0) == pytest.approx(relaxed, abs=1e-12)
 
 
 def test_order(corpus):

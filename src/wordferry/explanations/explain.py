@@ -112,7 +112,7 @@ def explain(
     words = vectors_for(first, second, problem.distance, embeddings)
     names = [str(i) if words is None else words.vocabulary[i] for i in problem.words.tolist()]
     taken = explain_rows.take_apart(problem)
-    rows = [row.named(names) for row in taken.rows]
+    rows = taken.rows(names)
     total = math.fsum(row.cost for row in rows)
     shared = [row.with_share(total) for row in sorted(rows, key=lambda row: (-row.cost, -row.mass, row.sort_key))]
     bags = explain_rows.masses(problem)

@@ -1,8 +1,8 @@
-"""Each distance as a list of costs that sum to it."""
+"""Each distance as a list of costs that sum to it: the moves of the reference, with names and kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from wordferry.base.arrays import Csr, Float64Array
 from wordferry.compare.problem import Problem
 from wordferry.compare.transport import ACT_TRANSFERS, solve, whole_bags
 from wordferry.errors import Unsupported
-from wordferry.kernels import native_transport
+from wordferry.kernels import native_transport, reference
+from wordferry.kernels.reference import Move
 
 Bag = dict[int, float]
 
@@ -55,26 +56,22 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Move:
-    """A row before words have names; -1 is no word."""
-
-    source: int
-    target: int
-    mass: float
-    distance: float
-    kind: str
-    cost: float | None = None
-
-    def named(self, names: list[str]) -> Row:
-        cost = (self.mass * self.distance if self.cost is None else self.cost) + 0.0  # no negative zero
-        words = [names[word] if word >= 0 else None for word in (self.source, self.target)]
-        return Row(words[0], words[1], self.mass, self.distance, cost, 0.0, self.kind)
-
-
-@dataclass(frozen=True)
 class Taken:
-    rows: list[Move]
+    """A distance taken apart: moves, the kind of each, and the direction they show."""
+
+    moves: list[Move]
+    kinds: list[str]
     side: str = "both"
+
+    def rows(self, names: list[str]) -> list[Row]:
+        """The moves with words in place of numbers."""
+        return [_row(move, kind, names) for move, kind in zip(self.moves, self.kinds, strict=True)]
+
+
+def _row(move: Move, kind: str, names: list[str]) -> Row:
+    source, target = (None if word is None else names[word] for word in (move.source, move.target))
+    cost = move.mass * move.distance + 0.0  # no negative zero
+    return Row(source, target, abs(move.mass), move.distance, cost, 0.0, kind)
 
 
 def masses(problem: Problem) -> tuple[Bag, Bag]:
@@ -89,15 +86,24 @@ def _bag(bags: Csr, counts: Any) -> Bag:
 
 
 class Costs:
-    """Word-to-word costs of one problem, and what kind of cost each is."""
+    """Costs between the words of two documents, and what kind of cost each is."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.related: dict[tuple[int, int], float] = {}
+    def __init__(self, problem: Problem, x: Bag, y: Bag) -> None:
         self.c_max = problem.c_max
         self.graph = problem.graph
         self.vectors = None if problem.vectors is None else np.ascontiguousarray(problem.vectors)
+        values = self._matrix(list(x), list(y))
+        self._table: dict[int, dict[int, float]] = {word: {} for word in (*x, *y)}
+        for i, row in zip(x, values.tolist(), strict=True):
+            self._table[i].update(zip(y, row, strict=True))
+        for j, column in zip(y, values.T.tolist(), strict=True):
+            self._table[j].update(zip(x, column, strict=True))
 
-    def matrix(self, rows: list[int], columns: list[int]) -> Float64Array:
+    def __call__(self, i: int, j: int) -> float:
+        """The cost of a word of one document and a word of the other."""
+        return self._table[i][j]
+
+    def _matrix(self, rows: list[int], columns: list[int]) -> Float64Array:
         """Costs of rows' words to columns' words, 0 for the same word."""
         if self.graph is None:
             assert self.vectors is not None
@@ -112,16 +118,19 @@ class Costs:
         costs[np.equal.outer(rows, columns)] = 0.0
         return costs
 
-    def kind(self, source: int, target: int, cost: float) -> str:
-        if source == target:
+    def kind(self, move: Move) -> str:
+        """How a move is priced."""
+        if move.source == move.target:
             return "same"
         if self.graph is None:
             return "moved"
-        return "related" if target in self.graph.row(source)[0] and cost <= self.c_max else "c_max"
+        assert move.source is not None
+        related = move.target in self.graph.row(move.source)[0] and move.distance <= self.c_max
+        return "related" if related else "c_max"
 
 
 def take_apart(problem: Problem) -> Taken:
-    """The rows of any distance."""
+    """The moves of any distance."""
     try:
         method = _METHODS[problem.distance.name]
     except KeyError:
@@ -130,148 +139,63 @@ def take_apart(problem: Problem) -> Taken:
 
 
 def _transport(problem: Problem) -> Taken:
-    x, y = whole_bags(problem)
-    costs = Costs(problem)
-    (x_words, x_mass), (y_words, y_mass) = x.row(0), y.row(0)
-    left = dict(zip(x_words.tolist(), (x_mass.astype(object) * int(y_mass.sum())).tolist(), strict=True))
-    right = dict(zip(y_words.tolist(), (y_mass.astype(object) * int(x_mass.sum())).tolist(), strict=True))
-    total = sum(left.values())
-    rows = []
-    if problem.overlap != "keep":
-        for word in left.keys() & right.keys():
-            common = min(left[word], right[word])
-            rows.append(Move(word, word, common / total, 0.0, "same"))
-            left[word] -= common
-            right[word] -= common
-    sources, sinks = [w for w in left if left[w]], [w for w in right if right[w]]
-    if sources:
-        matrix = costs.matrix(sources, sinks)
-        supply, demand = _masses([left[w] for w in sources]), _masses([right[w] for w in sinks])
-        plan = solve(supply, demand, matrix).plan
-        scale = sum(left.values()) / total / float(supply.sum())
-        for i, j, mass in zip(plan.sources.tolist(), plan.sinks.tolist(), plan.masses.tolist(), strict=True):
-            distance = float(matrix[i, j])
-            kind = costs.kind(sources[i], sinks[j], distance)
-            rows.append(Move(sources[i], sinks[j], mass * scale, distance, kind))
-    return Taken(rows)
+    """The optimal plan of our solver. Masses are whole numbers until the end, so that nothing is lost by rounding."""
+    (x_words, x_mass), (y_words, y_mass) = (bags.row(0) for bags in whole_bags(problem))
+    x = dict(zip(x_words.tolist(), (x_mass.astype(object) * int(y_mass.sum())).tolist(), strict=True))
+    y = dict(zip(y_words.tolist(), (y_mass.astype(object) * int(x_mass.sum())).tolist(), strict=True))
+    costs = Costs(problem, x, y)
+    total = sum(x.values())
+    moves = reference.wmd_moves(x, y, costs, problem.overlap, _solved)
+    shares = [move._replace(mass=move.mass / total) for move in moves]
+    return Taken(shares, [costs.kind(move) for move in moves])
 
 
-def _masses(values: list[int]) -> Any:
-    """Whole masses where they fit, else floats that solve() scales."""
-    return np.array(values, dtype=np.int64 if sum(values) < 2**61 else np.float64)
+def _solved(supply: Sequence[float], demand: Sequence[float], costs: Float64Array) -> reference.Plan:
+    """A plan of our own solver, in the units of the supply: whole masses where they fit, else floats that it scales."""
+    kind = np.int64 if sum(supply) < 2**61 else np.float64
+    left, right = np.array(supply, dtype=kind), np.array(demand, dtype=kind)
+    plan = solve(left, right, costs).plan
+    return zip(plan.sources.tolist(), plan.sinks.tolist(), plan.masses.tolist(), strict=True)
 
 
 def _relaxed(problem: Problem) -> Taken:
     x, y = masses(problem)
-    costs = Costs(problem)
-    sides = {"left": _one_way(x, y, costs, problem.overlap), "right": _one_way(y, x, costs, problem.overlap)}
-    return _dearer(sides, problem.side)
-
-
-def _dearer(sides: dict[str, list[Move]], side: str) -> Taken:
-    """The side asked for, or the one that costs more; what moves from b to a is shown from b to a."""
-    if side == "both":
-        side = max(sides, key=lambda name: sum(move.mass * move.distance for move in sides[name]))
-    return Taken(sides[side], side)
-
-
-def _one_way(x: Bag, y: Bag, costs: Costs, overlap: str) -> list[Move]:
-    """Each word's mass to its nearest word: equation (5), with the overlap modes of the reference."""
-    rows = []
-    target = y
-    if overlap != "keep":
-        rows = [Move(word, word, min(x[word], y[word]), 0.0, "same") for word in x if word in y]
-        x, rest = _rest(x, y)
-        target = rest if overlap == "residual" else y
-    if not x:
-        return rows
-    sources, sinks = list(x), list(target)
-    matrix = costs.matrix(sources, sinks)
-    if overlap == "omr":
-        matrix[np.equal.outer(sources, sinks)] = np.inf
-    for i, word in enumerate(sources):
-        j = int(matrix[i].argmin())
-        kind = costs.kind(word, sinks[j], float(matrix[i, j]))
-        rows.append(Move(word, -1 if kind == "c_max" else sinks[j], x[word], float(matrix[i, j]), kind))
-    return rows
-
-
-def _rest(x: Bag, y: Bag) -> tuple[Bag, Bag]:
-    left = {word: mass - y.get(word, 0.0) for word, mass in x.items() if mass > y.get(word, 0.0)}
-    right = {word: mass - x.get(word, 0.0) for word, mass in y.items() if mass > x.get(word, 0.0)}
-    return (left, right) if left and right else ({}, {})
+    costs = Costs(problem, x, y)
+    sides = reference.rwmd_moves(x, y, costs, problem.overlap)
+    side = reference.chosen_side(sides, problem.side)
+    kinds = [costs.kind(move) for move in sides[side]]
+    # A word without a related one is as far from every word: it goes to none of them in particular.
+    moves = [
+        move._replace(target=None) if kind == "c_max" else move for move, kind in zip(sides[side], kinds, strict=True)
+    ]
+    return Taken(moves, kinds, side)
 
 
 def _act(problem: Problem) -> Taken:
     x, y = masses(problem)
-    costs = Costs(problem)
-    same = [Move(word, word, min(x[word], y[word]), 0.0, "same") for word in x if word in y]
-    left, right = _rest(x, y)
-    residual = problem.overlap == "residual"
-    there = same + _transfers(left, right if residual else y, costs)
-    back = same + _transfers(right, left if residual else x, costs)
-    return _dearer({"left": there, "right": back}, problem.side)
-
-
-def _transfers(x: Bag, y: Bag, costs: Costs) -> list[Move]:
-    rows = []
-    sources, sinks = list(x), list(y)
-    matrix = costs.matrix(sources, sinks) if x else np.zeros((0, len(y)))
-    matrix[np.equal.outer(sources, sinks)] = np.inf
-    for i, word in enumerate(sources):
-        mass = x[word]
-        order = [j for j in np.argsort(matrix[i], kind="stable").tolist() if sinks[j] != word]
-        for step, j in enumerate(order):
-            last = step == ACT_TRANSFERS or step + 1 == len(order)
-            moved = mass if last else min(mass, y[sinks[j]])
-            if moved > 0:
-                rows.append(Move(word, sinks[j], moved, float(matrix[i, j]), "moved"))
-            mass -= moved
-            if last:
-                break
-    return rows
+    costs = Costs(problem, x, y)
+    sides = reference.act_moves(x, y, costs, problem.overlap, ACT_TRANSFERS)
+    side = reference.chosen_side(sides, problem.side)
+    return Taken(sides[side], [costs.kind(move) for move in sides[side]], side)
 
 
 def _centroids(problem: Problem) -> Taken:
-    """wcd is linear along the line between the centroids: each word adds its excess times its place on that line."""
-    x, y = masses(problem)
     assert problem.vectors is not None
-    vectors = problem.vectors.astype(np.float64)
-    excess = {word: x.get(word, 0.0) - y.get(word, 0.0) for word in [*x, *(w for w in y if w not in x)]}
-    difference = np.sum([mass * vectors[word] for word, mass in excess.items()], axis=0)
-    length = float(np.linalg.norm(difference))
-    direction = difference / length if length else difference
-    rows = []
-    for word, mass in excess.items():
-        place = float(vectors[word] @ direction)
-        rows.append(Move(*_ends(word, x, y), abs(mass), place, _whose(word, x, y), mass * place))
-    return Taken(rows)
+    return _by_word(reference.wcd_moves(*masses(problem), problem.vectors))
 
 
 def _cosine(problem: Problem) -> Taken:
-    """1 - x.y of unit vectors is the sum of (x_i - y_i)^2 / 2 over the words."""
-    x, y = masses(problem)
-    unit = [{w: m / float(np.linalg.norm(list(bag.values()))) for w, m in bag.items()} for bag in (x, y)]
-    rows = []
-    for word in [*x, *(w for w in y if w not in x)]:
-        gap = unit[0].get(word, 0.0) - unit[1].get(word, 0.0)
-        rows.append(Move(*_ends(word, x, y), abs(gap), abs(gap) / 2, _whose(word, x, y)))
-    return Taken(rows)
+    return _by_word(reference.cosine_moves(*masses(problem)))
 
 
 def _l1(problem: Problem) -> Taken:
-    x, y = masses(problem)
-    words = [*x, *(w for w in y if w not in x)]
-    gaps = {word: abs(x.get(word, 0.0) - y.get(word, 0.0)) for word in words}
-    return Taken([Move(*_ends(w, x, y), gaps[w], 1.0, _whose(w, x, y)) for w in words])
+    return _by_word(reference.l1_moves(*masses(problem)))
 
 
-def _ends(word: int, x: Bag, y: Bag) -> tuple[int, int]:
-    return word if word in x else -1, word if word in y else -1
-
-
-def _whose(word: int, x: Bag, y: Bag) -> str:
-    return "both" if word in x and word in y else "a" if word in x else "b"
+def _by_word(moves: list[Move]) -> Taken:
+    """What each word adds, by whose word it is."""
+    kinds = ["a" if move.target is None else "b" if move.source is None else "both" for move in moves]
+    return Taken(moves, kinds)
 
 
 _METHODS: dict[str, Callable[[Problem], Taken]] = {

@@ -1,6 +1,8 @@
 """The distances as formulas, slow and readable. Nothing here is optimised and nothing of ours is imported.
 
 A document is ``{word: mass}`` with masses that sum to 1. A cost is a function ``cost(i, j)`` that is 0 for i == j.
+Every distance is a list of moves - so much mass of one word goes to another word, so far - and its value is their sum
+of mass times distance; explanations show the same moves.
 Sections and equations are those of Werner & Laber, *Speeding up Word Mover's Distance and its variants via
 properties of distances between embeddings* (ECAI 2020).
 """
@@ -8,14 +10,27 @@ properties of distances between embeddings* (ECAI 2020).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Bag = Mapping[int, float]
 Cost = Callable[[int, int], float]
+Plan = Iterable[tuple[int, int, float]]
+"""How much goes from which place of one list to which of another."""
+Solver = Callable[[Sequence[float], Sequence[float], npt.NDArray[np.float64]], Plan]
+"""From supplies, demands and costs to a cheapest plan."""
+
+
+class Move(NamedTuple):
+    """``mass`` of the word ``source`` goes to the word ``target``, ``distance`` far. None stands for no word."""
+
+    source: int | None
+    target: int | None
+    mass: float
+    distance: float
 
 
 def euclidean_cost(vectors: npt.NDArray[np.floating[Any]]) -> Cost:
@@ -54,53 +69,61 @@ def related_words(vectors: npt.NDArray[np.floating[Any]], r: int) -> tuple[dict[
     return graph, total / count if count else math.nan
 
 
+def total(moves: Iterable[Move]) -> float:
+    """What moves cost: the sum of mass times distance."""
+    return float(sum(move.mass * move.distance for move in moves))
+
+
 def _empty(x: Bag, y: Bag) -> float | None:
     if x and y:
         return None
     return 0.0 if not x and not y else math.inf
 
 
+def _either(x: Bag, y: Bag) -> list[tuple[int, int | None, int | None]]:
+    """Each word of either bag, and where it stands: as a word of x, as a word of y."""
+    words = [*x, *(j for j in y if j not in x)]
+    return [(word, word if word in x else None, word if word in y else None) for word in words]
+
+
+def cosine_moves(x: Bag, y: Bag) -> list[Move]:
+    """1 - x.y of vectors of length 1 is sum_i (x_i - y_i)^2 / 2: each gap times half of itself."""
+    lengths = [math.sqrt(sum(mass * mass for mass in bag.values())) for bag in (x, y)]
+    moves = []
+    for word, source, target in _either(x, y):
+        gap = abs(x.get(word, 0.0) / lengths[0] - y.get(word, 0.0) / lengths[1])
+        moves.append(Move(source, target, gap, gap / 2))
+    return moves
+
+
 def cosine(x: Bag, y: Bag) -> float:
     """1 - x.y / (|x| |y|)."""
-    if (empty := _empty(x, y)) is not None:
-        return empty
-    dot = sum(mass * y.get(i, 0.0) for i, mass in x.items())
-    norms = math.sqrt(sum(m * m for m in x.values())) * math.sqrt(sum(m * m for m in y.values()))
-    return max(0.0, 1.0 - dot / norms)
+    return total(cosine_moves(x, y)) if (empty := _empty(x, y)) is None else empty
+
+
+def l1_moves(x: Bag, y: Bag) -> list[Move]:
+    """Each word's gap, at distance 1."""
+    return [Move(i, j, abs(x.get(word, 0.0) - y.get(word, 0.0)), 1.0) for word, i, j in _either(x, y)]
 
 
 def l1(x: Bag, y: Bag) -> float:
     """sum_i |x_i - y_i|; on tf-idf weights scaled to sum 1 this is tfidf-l1."""
-    if (empty := _empty(x, y)) is not None:
-        return empty
-    return sum(abs(x.get(i, 0.0) - y.get(i, 0.0)) for i in sorted(x.keys() | y.keys()))
+    return total(l1_moves(x, y)) if (empty := _empty(x, y)) is None else empty
+
+
+def wcd_moves(x: Bag, y: Bag, vectors: npt.NDArray[np.floating[Any]]) -> list[Move]:
+    """Each word's excess x_i - y_i (below 0 where y has more), times its place on the line between the centroids."""
+    v = np.asarray(vectors, dtype=np.float64)
+    excess = [(x.get(word, 0.0) - y.get(word, 0.0), word, i, j) for word, i, j in _either(x, y)]
+    difference = np.sum([mass * v[word] for mass, word, _, _ in excess], axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(difference))
+    direction = difference / length if length else difference
+    return [Move(i, j, mass, float(v[word] @ direction)) for mass, word, i, j in excess]
 
 
 def wcd(x: Bag, y: Bag, vectors: npt.NDArray[np.floating[Any]]) -> float:
     """Word centroid distance: || sum_i x_i v(i) - sum_j y_j v(j) ||."""
-    if (empty := _empty(x, y)) is not None:
-        return empty
-    v = np.asarray(vectors, dtype=np.float64)
-
-    def centre(bag: Bag) -> npt.NDArray[np.float64]:
-        return np.asarray(np.sum([mass * v[i] for i, mass in bag.items()], axis=0, dtype=np.float64))
-
-    return float(np.linalg.norm(centre(x) - centre(y)))
-
-
-def one_way(x: Bag, y: Bag, cost: Cost, overlap: str = "keep") -> float:
-    """One term of equation (5): each word of x moves all its mass to the nearest word of y.
-
-    keep: the plain formula. omr: the mass common to both stays, what exceeds it pays the distance to the nearest
-    *other* word of y. residual: the common mass is removed from both, and the formula is applied to what is left.
-    """
-    if overlap == "residual":
-        x, y = residual(x, y)
-        return sum(mass * min(cost(i, j) for j in y) for i, mass in x.items())
-    if overlap == "omr":
-        excess = {i: mass - y.get(i, 0.0) for i, mass in x.items() if mass > y.get(i, 0.0)}
-        return sum(mass * min((cost(i, j) for j in y if j != i), default=0.0) for i, mass in excess.items())
-    return sum(mass * min(cost(i, j) for j in y) for i, mass in x.items())
+    return total(wcd_moves(x, y, vectors)) if (empty := _empty(x, y)) is None else empty
 
 
 def residual(x: Bag, y: Bag) -> tuple[dict[int, float], dict[int, float]]:
@@ -112,12 +135,72 @@ def residual(x: Bag, y: Bag) -> tuple[dict[int, float], dict[int, float]]:
     return left, right
 
 
+def staying(x: Bag, y: Bag) -> list[Move]:
+    """The mass common to both, which goes nowhere."""
+    return [Move(i, i, min(mass, y[i]), 0.0) for i, mass in x.items() if i in y]
+
+
+def one_way(x: Bag, y: Bag, cost: Cost, overlap: str = "keep") -> list[Move]:
+    """One term of equation (5): each word of x moves all its mass to the nearest word of y.
+
+    keep: the plain formula. omr: the mass common to both stays, what exceeds it pays the distance to the nearest
+    *other* word of y. residual: the common mass is removed from both, and the formula is applied to what is left.
+    """
+    moves = [] if overlap == "keep" else staying(x, y)
+    if overlap != "keep":
+        x, rest = residual(x, y)
+        y = rest if overlap == "residual" else y
+    for i, mass in x.items():
+        targets = [j for j in y if overlap != "omr" or j != i]
+        nearest = min(targets, key=lambda j: cost(i, j))
+        moves.append(Move(i, nearest, mass, cost(i, nearest)))
+    return moves
+
+
+def chosen_side(sides: Mapping[str, list[Move]], side: str) -> str:
+    """The name of the side asked for; with "both", of the one that costs more."""
+    return max(sides, key=lambda name: total(sides[name])) if side == "both" else side
+
+
+def rwmd_moves(x: Bag, y: Bag, cost: Cost, overlap: str = "omr") -> dict[str, list[Move]]:
+    """The two one-sided relaxations: x's words onto y's, and y's onto x's."""
+    return {"left": one_way(x, y, cost, overlap), "right": one_way(y, x, cost, overlap)}
+
+
 def rwmd(x: Bag, y: Bag, cost: Cost, overlap: str = "omr", side: str = "both") -> float:
     """Equation (5): the larger of the two one-sided relaxations. With :func:`related_cost` this is Rel-RWMD (12)."""
     if (empty := _empty(x, y)) is not None:
         return empty
-    left, right = one_way(x, y, cost, overlap), one_way(y, x, cost, overlap)
-    return {"both": max(left, right), "left": left, "right": right}[side]
+    sides = rwmd_moves(x, y, cost, overlap)
+    return total(sides[chosen_side(sides, side)])
+
+
+def linear_program(supply: Sequence[float], demand: Sequence[float], costs: npt.NDArray[np.float64]) -> Plan:
+    """Equations (1)-(4) as they stand: the cheapest plan whose rows sum to the supply and columns to the demand."""
+    from scipy.optimize import linprog
+
+    m, n = costs.shape
+    a = np.zeros((m + n, m * n))
+    for i in range(m):
+        a[i, i * n : (i + 1) * n] = 1
+    for j in range(n):
+        a[m + j, j::n] = 1
+    b = np.array([*supply, *demand])
+    plan = linprog(costs.ravel(), A_eq=a[:-1], b_eq=b[:-1], bounds=(0, None), method="highs").x.reshape(m, n)
+    return [(i, j, plan[i, j]) for i, j in np.argwhere(plan > 0).tolist()]
+
+
+def wmd_moves(x: Bag, y: Bag, cost: Cost, overlap: str = "keep", solver: Solver = linear_program) -> list[Move]:
+    """The cheapest transport of x onto y; unless ``overlap="keep"``, common mass stays and the rest is transported."""
+    moves = [] if overlap == "keep" else staying(x, y)
+    if overlap != "keep":
+        x, y = residual(x, y)
+    rows, columns = list(x), list(y)
+    if rows:
+        costs = np.array([[cost(i, j) for j in columns] for i in rows])
+        plan = solver([x[i] for i in rows], [y[j] for j in columns], costs)
+        moves += [Move(rows[i], columns[j], mass, float(costs[i, j])) for i, j, mass in plan]
+    return moves
 
 
 def wmd(x: Bag, y: Bag, cost: Cost, overlap: str = "keep") -> float:
@@ -125,47 +208,38 @@ def wmd(x: Bag, y: Bag, cost: Cost, overlap: str = "keep") -> float:
 
     With :func:`related_cost` this is Rel-WMD; then ``overlap="residual"`` (common mass stays) and ``"keep"`` differ.
     """
-    from scipy.optimize import linprog
-
-    if (empty := _empty(x, y)) is not None:
-        return empty
-    if overlap == "residual":
-        x, y = residual(x, y)
-        if not x:
-            return 0.0
-    rows, columns = sorted(x), sorted(y)
-    m, n = len(rows), len(columns)
-    c = np.array([[cost(i, j) for j in columns] for i in rows])
-    a = np.zeros((m + n, m * n))
-    for i in range(m):
-        a[i, i * n : (i + 1) * n] = 1
-    for j in range(n):
-        a[m + j, j::n] = 1
-    b = np.array([x[i] for i in rows] + [y[j] for j in columns])
-    result = linprog(c.ravel(), A_eq=a[:-1], b_eq=b[:-1], bounds=(0, None), method="highs")
-    return float(result.fun)
+    return total(wmd_moves(x, y, cost, overlap)) if (empty := _empty(x, y)) is None else empty
 
 
-def act(x: Bag, y: Bag, cost: Cost, overlap: str = "omr", transfers: int = 7) -> float:
+def transfers(source: Bag, target: Bag, cost: Cost, number: int) -> list[Move]:
+    """Each word sends its nearest other words at most their mass each, and the rest after ``number`` to the next."""
+    moves = []
+    for i, mass in source.items():
+        nearest = sorted((cost(i, j), place, j) for place, j in enumerate(target) if j != i)
+        for step, (distance, _, j) in enumerate(nearest):
+            moved = min(mass, target[j]) if step < number and step + 1 < len(nearest) else mass
+            if moved > 0:
+                moves.append(Move(i, j, moved, distance))
+            mass -= moved
+    return moves
+
+
+def act_moves(x: Bag, y: Bag, cost: Cost, overlap: str = "omr", number: int = 7) -> dict[str, list[Move]]:
+    """Both directions of :func:`act`."""
+    left, right = residual(x, y)
+    there = transfers(left, right if overlap == "residual" else y, cost, number)
+    back = transfers(right, left if overlap == "residual" else x, cost, number)
+    return {"left": staying(x, y) + there, "right": staying(y, x) + back}
+
+
+def act(x: Bag, y: Bag, cost: Cost, overlap: str = "omr", number: int = 7) -> float:
     """Iterative constrained transfers (Atasu & Mittelholzer 2019, section 4), the larger of both directions.
 
     Common mass stays. What exceeds it goes to the nearest other words, to each at most that word's mass (in
-    "residual": what is left of it), regardless of what other words send there; after ``transfers`` such words the rest
+    "residual": what is left of it), regardless of what other words send there; after ``number`` such words the rest
     pays the distance to the next one.
     """
     if (empty := _empty(x, y)) is not None:
         return empty
-    left, right = residual(x, y)
-
-    def one_side(source: Bag, target: Bag) -> float:
-        total = 0.0
-        for i, mass in source.items():
-            nearest = sorted((cost(i, j), j) for j in target if j != i)
-            for step, (distance, j) in enumerate(nearest):
-                moved = min(mass, target[j]) if step < transfers and step + 1 < len(nearest) else mass
-                total, mass = total + moved * distance, mass - moved
-        return total
-
-    return max(
-        one_side(left, right if overlap == "residual" else y), one_side(right, left if overlap == "residual" else x)
-    )
+    sides = act_moves(x, y, cost, overlap, number)
+    return total(sides[chosen_side(sides, "both")])
