@@ -46,5 +46,9 @@ class LockedError(WordferryError, OSError):
     """Somebody else is writing; the text names the holder."""
 
 
+class ReplacedError(WordferryError, OSError):
+    """The index that was opened is no longer there: another one has taken its place. Open it again."""
+
+
 class StorageError(WordferryError, OSError):
     """A disk is full, read-only or failing, or a file system cannot give what is needed; the text names the path."""

@@ -27,6 +27,7 @@ def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., In
         made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **options}))
         return made[-1]
 
+    build.made = made  # type: ignore[attr-defined]
     yield build
     for index in made:
         index.close()

@@ -47,7 +47,9 @@ def file_digest(path: Path) -> str:
 
 def fsync_path(path: Path) -> None:
     """Ask the system to put a file or a folder on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders; a rename is on the disk when its journal is
+        return
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -109,7 +111,7 @@ def _swap_in(temporary: Path, target: Path) -> None:
     if not target.exists():
         os.rename(temporary, target)
         return
-    if _exchange(temporary, target):
+    if exchange(temporary, target):
         shutil.rmtree(temporary, ignore_errors=True)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
@@ -122,7 +124,7 @@ def _swap_in(temporary: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _exchange(a: Path, b: Path) -> bool:
+def exchange(a: Path, b: Path) -> bool:
     """Swap two names atomically (Linux: renameat2 with RENAME_EXCHANGE); False where that cannot be done."""
     if not sys.platform.startswith("linux"):
         return False

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from wordferry.base.runtime import logger
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError, WordferryError
+from wordferry.index.place import Place, Stamp
 
 FILE = "catalogue.sqlite"
 FORMAT = 1
@@ -52,6 +55,16 @@ def checksum(*values: Any) -> int:
     return zlib.crc32(b"".join(parts))
 
 
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,  # what is stored was looked at first, so only tables that contradict each other get here
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_FORMAT,
+)
+_SCHEMA_LOST = re.compile("no such (table|column|index)|malformed|unsupported file format|schema")
+
+
 def translate(error: sqlite3.Error, file: Path) -> WordferryError:
     """What an error of the database means for the user of the index."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -65,7 +78,17 @@ def translate(error: sqlite3.Error, file: Path) -> WordferryError:
         return LockedError(f"{file} is locked by another program: {error}. Try again when it is done.")
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
         return StorageError(f"{file} could not be read or written: {error}.")
-    return FormatError(f"{file} is damaged: {error}. Restore the index from a copy.")
+    if code in _DAMAGE or (code == sqlite3.SQLITE_ERROR and _SCHEMA_LOST.search(str(error))):
+        return FormatError(f"{file} is damaged: {error}. Restore the index from a copy.")
+    return StorageError(f"{file}: the database could not do what was asked: {error}.")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A connection, and the state of the file where the connection relies on its not changing."""
+
+    connection: sqlite3.Connection
+    stamp: Stamp | None
 
 
 class Catalogue:
@@ -74,18 +97,21 @@ class Catalogue:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / FILE
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[Link] = []
         self._writer: sqlite3.Connection | None = None
         self._mutex = Lock()
         self._closed = False
         self._process = os.getpid()
-        self.read_only = not os.access(folder, os.W_OK)
         if not folder.exists():
             raise NotFound(f"There is no index at {folder}. Make one with Index.create or wordferry index create.")
         if not self.file.is_file():
             raise FormatError(f"{folder} is not a wordferry index: it has no {FILE}.")
+        self.read_only = not (os.access(folder, os.W_OK) and os.access(self.file, os.W_OK))
+        self.place = Place(folder)
+        self.identity: str | None = None
         with self.reading() as connection:
             check_header(connection, self.file)
+            self.identity = get_meta(connection, "identity", self.file)
 
     @classmethod
     def create(cls, folder: Path, meta: dict[str, Any], words: list[tuple[int, int, str]]) -> None:
@@ -109,12 +135,15 @@ class Catalogue:
         finally:
             connection.close()
 
-    def _connect(self, *, write: bool) -> sqlite3.Connection:
-        options = "mode=rw"
+    def _connect(self, *, write: bool) -> Link:
+        """A new connection. Who may not write reads beside a writer through the writer's log and shared memory; when
+        nobody has the index open there is neither, and the file is read as one that does not change as long as it
+        does not (:class:`Stamp`)."""
+        options, stamp = "mode=rw", None
         if self.read_only:
-            log = self.file.with_name(FILE + "-wal")
-            unfinished = log.is_file() and log.stat().st_size > 0
-            options = "mode=ro" if unfinished else "mode=ro&immutable=1"
+            options, stamp = "mode=ro", Stamp.of(self.file)
+            if not stamp.log:
+                options += "&immutable=1"
         place = f"{self.file.absolute().as_uri()}?{options}"
         connection = sqlite3.connect(
             place, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=64
@@ -129,7 +158,7 @@ class Catalogue:
         except BaseException:
             connection.close()
             raise
-        return connection
+        return Link(connection, None if stamp is None or stamp.log else stamp)
 
     @property
     def closed(self) -> bool:
@@ -141,29 +170,48 @@ class Catalogue:
             raise StorageError(f"The index {self.folder} was closed. Open it again.")
         if os.getpid() != self._process:
             raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
+        self.place.check()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection inside a read transaction: everything read through it is one state of the index."""
         self.check_use()
-        connection: sqlite3.Connection | None = None
+        link: Link | None = None
         sound = False
         try:
-            with self._mutex:
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._connect(write=False)
-            connection.execute("BEGIN")
-            yield connection
+            link = self._idle_link() or self._connect(write=False)
+            link.connection.execute("BEGIN")
+            if self.identity is not None and get_meta(link.connection, "identity", self.file) != self.identity:
+                raise self.place.error()
+            yield link.connection
+            self._check_unchanged(link)
             sound = True
         except sqlite3.Error as error:
+            if link is not None:
+                self._check_unchanged(link)
             raise self._explain(error) from error
         except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
             raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
         finally:
-            if connection is not None:
-                self._hand_back(connection, sound)
+            if link is not None:
+                self._hand_back(link, sound)
 
-    def _hand_back(self, connection: sqlite3.Connection, sound: bool) -> None:
+    def _idle_link(self) -> Link | None:
+        """A connection that waits to be used again; one that cannot see what has changed since is closed."""
+        while True:
+            with self._mutex:
+                link = self._idle.pop() if self._idle else None
+            if link is None or link.stamp is None or link.stamp == Stamp.of(self.file):
+                return link
+            link.connection.close()
+
+    def _check_unchanged(self, link: Link) -> None:
+        """Refuse what was read from a file that somebody began to write meanwhile."""
+        if link.stamp is not None and link.stamp != Stamp.of(self.file):
+            raise StorageError(f"{self.file} was changed by a writer while it was read. Try again.")
+
+    def _hand_back(self, link: Link, sound: bool) -> None:
+        connection = link.connection
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -171,7 +219,7 @@ class Catalogue:
             sound = False
         with self._mutex:
             if sound and not self._closed:
-                self._idle.append(connection)
+                self._idle.append(link)
                 return
         connection.close()
 
@@ -190,7 +238,7 @@ class Catalogue:
         self.check_use()
         try:
             if self._writer is None:
-                self._writer = self._connect(write=True)
+                self._writer = self._connect(write=True).connection
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -220,9 +268,10 @@ class Catalogue:
         with self._mutex:
             self._closed = True
             idle, self._idle = self._idle, []
-        for connection in [*idle, *([self._writer] if self._writer else [])]:
+        for connection in [*(link.connection for link in idle), *([self._writer] if self._writer else [])]:
             connection.close()
         self._writer = None
+        self.place.close()
 
 
 def check_header(connection: sqlite3.Connection, file: Path) -> None:
@@ -253,6 +302,31 @@ def get_meta(connection: sqlite3.Connection, key: str, file: Path) -> Any:
     if checksum(key, row[0]) != row[1]:
         raise damaged(file, f"the entry {key!r} in the table meta")
     return json.loads(row[0])
+
+
+def id_sum(ids: Iterable[str]) -> int:
+    """A sum over ids that any lost, doubled or changed one changes."""
+    return sum(zlib.crc32(identifier.encode("utf-8")) for identifier in ids)
+
+
+def all_ids(connection: sqlite3.Connection, file: Path) -> list[str]:
+    """The ids of all documents in order, held to the count and the sum that the state keeps."""
+    state = get_meta(connection, "state", file)
+    ids = [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]
+    if len(ids) != state["documents"] or id_sum(ids) != state.get("id_sum", id_sum(ids)):
+        raise damaged(file, "the list of ids")
+    return ids
+
+
+def all_documents(connection: sqlite3.Connection, file: Path) -> Iterator[tuple[Any, ...]]:
+    """The rows of all documents in order; an error at the end when some were missing."""
+    state = get_meta(connection, "state", file)
+    count = numbers = 0
+    for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
+        count, numbers = count + 1, numbers + row[0]
+        yield checked_document(row, file)
+    if count != state["documents"] or numbers != state["number_sum"]:
+        raise damaged(file, "the list of documents")
 
 
 def document_checksum(row: tuple[Any, ...]) -> int:

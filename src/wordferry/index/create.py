@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -97,9 +98,9 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
             meta["graph"] = values["base"] = Graphs(temporary, embeddings, config.r, None).save(start, 0)
             words = list(start.vocabulary)
         rows = [(number, embeddings.vocabulary.id(word), word) for number, word in enumerate(words)]
-        state = {"generation": 1, "next_number": 1, "documents": 0, "number_sum": 0, "epoch": 0}
+        state = {"generation": 1, "next_number": 1, "documents": 0, "number_sum": 0, "id_sum": 0, "epoch": 0}
         state |= {"words": len(rows), "words_checksum": words_checksum([row[1] for row in rows])}
-        Catalogue.create(temporary, {"config": values, "state": state, **meta}, rows)
+        Catalogue.create(temporary, {"identity": secrets.token_hex(16), "config": values, "state": state, **meta}, rows)
         for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
             storage.fsync_path(folder)
         os.chmod(temporary, 0o755)
@@ -120,6 +121,9 @@ def swap_in(temporary: Path, path: Path) -> None:
     lock = WriterLock(path)
     lock.acquire()
     try:
+        if storage.exchange(temporary, path):  # in one step: there is no moment without an index
+            shutil.rmtree(temporary, ignore_errors=True)
+            return
         old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.absolute().parent))
         os.rename(path, old / "index")
         os.rename(temporary, path)

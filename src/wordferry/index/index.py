@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -18,14 +19,22 @@ from wordferry.compare.measures import find_distance
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, searching
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checked_document, get_meta, set_meta
+from wordferry.index.catalogue import (
+    DOCUMENT_COLUMNS,
+    Catalogue,
+    all_documents,
+    all_ids,
+    checked_document,
+    get_meta,
+    set_meta,
+)
 from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddings, read_embeddings
 from wordferry.index.engine import Engine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
 from wordferry.index.helpers import Pair, bound_of, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
-from wordferry.index.model import Document, checked_id, entries
+from wordferry.index.model import Document, checked_id, entries, shown
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import MissingFolder, remove_orphans, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots, matrix_of
@@ -66,6 +75,10 @@ class Index:
             else:
                 self.embeddings = read_embeddings(embeddings)
                 check_fingerprint(self.embeddings, self.config)
+        except FormatError:  # what looks like damage may be the files of another index
+            with closing(self._catalogue):
+                self._catalogue.check_use()
+            raise
         except BaseException:
             self._catalogue.close()
             raise
@@ -132,12 +145,21 @@ class Index:
     def __iter__(self) -> Iterator[Document]:
         """All documents of one state, in the order in which they were added."""
         with self._catalogue.reading() as connection:
-            for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
-                yield searching.document(checked_document(row, self._catalogue.file))
+            for row in all_documents(connection, self._catalogue.file):
+                yield searching.document(row)
 
     def __contains__(self, id: object) -> bool:
+        try:
+            id = checked_id(id, "in")
+        except InputError:
+            return False
         with self._catalogue.reading() as connection:
             return connection.execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone() is not None
+
+    @property
+    def identity(self) -> str | None:
+        """A name that no other index has; None in an index made before there were any."""
+        return self._catalogue.identity
 
     def __repr__(self) -> str:
         return f"Index({str(self.path)!r}, {len(self)} documents, {self.config.distance})"
@@ -145,27 +167,29 @@ class Index:
     def ids(self) -> list[str]:
         """The ids of all documents, in the order in which they were added."""
         with self._catalogue.reading() as connection:
-            return [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]
+            return all_ids(connection, self._catalogue.file)
 
-    def get(self, id: str) -> Document:
+    def get(self, id: str | int) -> Document:
         """One document by its id; NotFound when there is none."""
+        id = checked_id(id, "get")
         with self._catalogue.reading() as connection:
             row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise NotFound(f"{self.path} has no document {id!r}.")
         return searching.document(checked_document(row, self._catalogue.file))
 
-    def page(self, limit: int = 100, after: str | None = None) -> list[Document]:
+    def page(self, limit: int = 100, after: str | int | None = None) -> list[Document]:
         """Some documents in the order in which they were added, from the one after the id ``after`` on."""
-        if limit < 1:
-            raise InputError(f"limit must be at least 1, got {limit}.")
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InputError(f"limit must be a whole number of at least 1, got {shown(limit)}.")
+        after = None if after is None else checked_id(after, "page")
         with self._catalogue.reading() as connection:
             start = connection.execute("SELECT number FROM documents WHERE id = ?", (after,)).fetchone()
             if after is not None and start is None:
                 raise NotFound(f"{self.path} has no document {after!r} to go on after.")
             rows = connection.execute(
                 f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number > ? ORDER BY number LIMIT ?",
-                (-1 if start is None else start[0], limit),
+                (-1 if start is None else start[0], min(limit, sys.maxsize)),
             ).fetchall()
         return [searching.document(checked_document(row, self._catalogue.file)) for row in rows]
 
@@ -271,7 +295,7 @@ class Index:
             self._keep_graph(least=1000, progress=graph_progress)
         return ids
 
-    def delete(self, ids: Iterable[str] | str, *, missing_ok: bool = False) -> int:
+    def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; how many were deleted. An unknown id is NotFound unless allowed."""
         wanted = [checked_id(id, "delete") for id in ([ids] if isinstance(ids, str | int) else ids)]
         with self._writing() as writer:
@@ -294,7 +318,12 @@ class Index:
                 raise read_only_error(self.path, PermissionError(30, "the folder is read-only"))
             self._catalogue.check_use()
             if self._lock.acquire():
-                self._clean()
+                try:
+                    self._catalogue.check_use()  # the lock may be that of an index which has taken this one's place
+                    self._clean()
+                except BaseException:
+                    self._lock.release()
+                    raise
             yield self._writer
 
     def _clean(self) -> None:
@@ -353,7 +382,7 @@ class Index:
             raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
         record = find_distance(distance or self.config.distance)
         with self.view() as (connection, snapshot):
-            ids = searching.ids_of(connection, snapshot)
+            ids = searching.ids_of(connection, snapshot, self._catalogue.file)
             if len(ids) < 2:
                 return []
             exact = self._engine.live_searcher(snapshot, record)

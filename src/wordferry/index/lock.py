@@ -7,13 +7,17 @@ import errno
 import json
 import os
 import socket
+import sys
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from wordferry.base.runtime import logger
 from wordferry.errors import LockedError, StorageError, Unsupported
 
 FILE = "lock"
+_LOCKED_BYTE = 1 << 30
+"""Windows locks bytes, and nobody else may read them: one far behind the text that names the holder."""
 _REMOTE = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs")
 _CLUSTER = ("ceph", "lustre", "gfs", "gfs2", "ocfs2", "glusterfs", "beegfs", "gpfs")
 _MOUNTED = ("sshfs", "glusterfs", "ceph", "s3fs", "rclone", "gcsfuse", "davfs")
@@ -37,21 +41,13 @@ class WriterLock:
         """Take the lock; True when it was not held before. LockedError names whoever holds it."""
         if self._descriptor is not None:
             return False
-        try:
-            import fcntl
-        except ImportError:  # pragma: no cover - a system without POSIX locks
-            raise Unsupported(
-                "Writing to an index needs POSIX file locks, which this system lacks; reading works."
-            ) from None
         file = self._folder / FILE
+        descriptor = self._opened(file)
         try:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            lock_file(descriptor)
         except OSError as error:
-            raise read_only_error(self._folder, error) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            text = os.pread(descriptor, 4096, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            text = os.read(descriptor, 4096)
             os.close(descriptor)
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise LockedError(
@@ -60,15 +56,23 @@ class WriterLock:
                 ) from None
             raise StorageError(f"{file} cannot be locked: {error.strerror}.") from None
         self._descriptor = descriptor
+        _held.add(self)
         self._name_holder(descriptor)
         return True
+
+    def _opened(self, file: Path) -> int:
+        try:
+            return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        except OSError as error:
+            raise read_only_error(self._folder, error) from None
 
     def _name_holder(self, descriptor: int) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, text.encode("utf-8"), 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, text.encode("utf-8"))
         except OSError as error:
             self.release()
             raise StorageError(f"{self._folder / FILE} cannot be written: {error.strerror}.") from None
@@ -77,10 +81,55 @@ class WriterLock:
         """Give the lock back; harmless when it is not held."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
+            unlock_file(descriptor)  # also where a child that another library made by fork has the file open still
+            os.close(descriptor)
+
+    def abandon(self) -> None:
+        """Forget the lock without giving it back: what a child of fork does with that of its parent."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
             os.close(descriptor)
 
     def __del__(self) -> None:
         self.release()
+
+
+_held: WeakSet[WriterLock] = WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_held):
+        lock.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def lock_file(descriptor: int) -> None:
+    """Lock an open file against other processes; OSError (EAGAIN or EACCES) when somebody else has."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def unlock_file(descriptor: int) -> None:
+    """Give the lock of :func:`lock_file` back."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _holder(text: bytes) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from reprlib import Repr
 from typing import Any
 
 from wordferry.errors import InputError
@@ -14,6 +15,14 @@ from wordferry.texts.documents import Record
 Scalar = str | int | float | bool | None
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
+LONGEST_KEY = 256
+_short = Repr()
+_short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 2, 80, 80, 40
+
+
+def shown(value: Any) -> str:
+    """A value as an error names it: short, however large or deep it is."""
+    return _short.repr(value)
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ def _entry(document: Any, where: str) -> Entry:
     if label is not None and not isinstance(label, str):
         raise InputError(f"{where}: the label must be a str, got {type(label).__name__}.")
     text, tokenized = _checked_text(words, where)
-    _check_encodable(text if label is None else text + label, where)
+    check_encodable(text if label is None else text + label, where)
     return Entry(identifier, text, tokenized, label, checked_metadata(metadata, where), words)
 
 
@@ -116,8 +125,8 @@ def checked_id(value: Any, where: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value:
-        raise InputError(f"{where}: an id is a str that is not empty, got {value!r}.")
-    _check_encodable(value, where)
+        raise InputError(f"{where}: an id is a str that is not empty, got {shown(value)}.")
+    check_encodable(value, where)
     return value
 
 
@@ -127,12 +136,12 @@ def _checked_text(words: Any, where: str) -> tuple[str, bool]:
     if isinstance(words, Sequence) and not isinstance(words, bytes):
         for token in words:
             if not isinstance(token, str):
-                raise InputError(f"{where}: tokens must be str, got {type(token).__name__} ({token!r}).")
+                raise InputError(f"{where}: tokens must be str, got {type(token).__name__} ({shown(token)}).")
         return json.dumps(list(words), ensure_ascii=False), True
     raise InputError(f"{where} must be a text, a list of tokens, a record or a mapping; got {type(words).__name__}.")
 
 
-def _check_encodable(text: str, where: str) -> None:
+def check_encodable(text: str, where: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -150,7 +159,7 @@ def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
         if isinstance(value, int):
             if -_INT64 <= value < _INT64:
                 continue
-            raise InputError(f"{where}: metadata {key!r} is {value}, which does not fit into 64 bits.")
+            raise InputError(f"{where}: metadata {key!r} is {shown(value)}, which does not fit into 64 bits.")
         if isinstance(value, float):
             if math.isfinite(value):
                 continue
@@ -159,7 +168,7 @@ def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
             f"{where}: metadata {key!r} is a {type(value).__name__}; a value must be a str, number, bool or None."
         )
     text = json.dumps(dict(metadata), ensure_ascii=False)
-    _check_encodable(text, where)
+    check_encodable(text, where)
     return text
 
 
@@ -168,5 +177,8 @@ def check_key(key: Any, where: str) -> None:
     if not isinstance(key, str) or not key or '"' in key or "\\" in key or any(ord(c) < 32 for c in key):
         raise InputError(
             f"{where}: a metadata key is a str that is not empty, without quotes, backslashes or control "
-            f"characters; got {key!r}."
+            f"characters; got {shown(key)}."
         )
+    if len(key) > LONGEST_KEY:
+        raise InputError(f"{where}: a metadata key is at most {LONGEST_KEY} characters long; got {len(key)}.")
+    check_encodable(key, where)

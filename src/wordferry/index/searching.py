@@ -7,6 +7,7 @@ import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from wordferry.compare.measures import Distance, find_distance
 from wordferry.compare.search import check_k
 from wordferry.errors import InputError
 from wordferry.explanations.explain import explain
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, checked_document, damaged
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, checked_document, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits
@@ -204,6 +205,9 @@ def _tokens(index: Index, text: str | Sequence[str]) -> list[str]:
     return index.tokenizer(text) if isinstance(text, str) else list(text)
 
 
-def ids_of(connection: sqlite3.Connection, snapshot: Snapshot) -> list[str]:
+def ids_of(connection: sqlite3.Connection, snapshot: Snapshot, file: Path) -> list[str]:
     """The ids of the living documents of a snapshot, by row."""
-    return [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]
+    ids = all_ids(connection, file)
+    if len(ids) != snapshot.documents:
+        raise damaged(file, "the list of ids")
+    return ids

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import secrets
 import shutil
 from collections.abc import Callable, Sequence
@@ -153,13 +152,13 @@ def write_folder(place: Path, action: Callable[[], None]) -> None:
 
 def is_full(error: OSError, place: Path) -> bool:
     """Whether a failed write was for want of space (NumPy does not pass the number of the error on)."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)):
         return True
     try:
-        facts = os.statvfs(place.parent)
+        free = shutil.disk_usage(place.parent).free
     except OSError:
         return False
-    return error.errno is None and facts.f_bavail * facts.f_frsize < 1 << 20
+    return error.errno is None and free < 1 << 20
 
 
 def remove_orphans(folder: Path, kept: set[str]) -> None:

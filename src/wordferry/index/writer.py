@@ -18,6 +18,7 @@ from wordferry.index.catalogue import (
     checked_document,
     document_checksum,
     get_meta,
+    id_sum,
     set_meta,
 )
 from wordferry.index.config import Config
@@ -141,6 +142,7 @@ class Writer:
         state["next_number"] += len(rows)
         state["documents"] += len(rows)
         state["number_sum"] += sum(row[0] for row in rows)
+        _count_ids(state, (row[1] for row in rows), 1)
         bags = Bags(
             matrix.indptr.astype(np.int64),
             matrix.indices.astype(np.int32, copy=False),
@@ -177,6 +179,7 @@ class Writer:
             connection.execute("INSERT INTO tombstones VALUES(?)", row)
         state["documents"] -= 1
         state["number_sum"] -= row[0]
+        _count_ids(state, (identifier,), -1)
         return True
 
     def _refuse_empty(self, chunk: list[Entry], offset: int, place: int) -> None:
@@ -235,6 +238,12 @@ class Writer:
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
             parts.append(Bags(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, numbers))
         return join(parts)
+
+
+def _count_ids(state: State, ids: Iterable[str], sign: int) -> None:
+    """Keep the sum over all ids that tells a whole list of them from one that lost some; old indexes have none."""
+    if "id_sum" in state:
+        state["id_sum"] += sign * id_sum(ids)
 
 
 def _exists(connection: Connection, identifier: str) -> bool:
