@@ -13,6 +13,7 @@ import pytest
 import wordferry
 from tests.web.conftest import SCRIPT, open_client
 from wordferry.texts.tokenizers import default_tokenizer
+from wordferry.web import routes
 from wordferry.web.settings import Limits
 
 QUERY = "Volunteers repair abandoned software"
@@ -132,6 +133,14 @@ def test_stats_health_metrics_openapi(reader: Any) -> None:
     assert "400" in paths["/api/search"]["post"]["responses"]
 
 
+def nested(depth: int) -> Any:
+    """A filter in a filter in a filter."""
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
 BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": [QUERY], "k": 10**30}, 400, "k: "),
     ("/api/search", {"texts": [QUERY], "k": 1001}, 400, "less than or equal to 1000"),
@@ -149,6 +158,12 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "The text has no known word"),
     ("/api/search", {"texts": [QUERY, "xyzzyq"]}, 422, "texts.1: The text has no known word"),
     ("/api/search", {"texts": [QUERY], "filter": {"year": {"about": 3}}}, 422, "unknown operator"),
+    ("/api/search", {"texts": [QUERY], "filter": nested(500)}, 400, "filter: a: "),
+    ("/api/search", {"texts": [QUERY], "filter": {"a": {"in": [[1]]}}}, 400, "got a list"),
+    ("/api/search", {"texts": [QUERY], "filter": {"a" * 2_000_000: 1}}, 400, "256 are allowed"),
+    ("/api/search", {"texts": [QUERY], "filter": {"a": "b" * 5_000}}, 400, "4096 characters"),
+    ("/api/search", {"texts": [QUERY], "filter": {str(i): i for i in range(1001)}}, 400, "1001 conditions"),
+    ("/api/search", {"texts": [QUERY], "filter": {"a": {"in": list(range(1001))}}}, 400, "1001 conditions"),
     ("/api/search", [], 400, "body: "),
     ("/api/search", None, 415, "application/json"),
     ("/api/search", "text", 400, "body: "),
@@ -180,6 +195,7 @@ def test_bad_input(reader: Any, path: str, body: Any, status: int, text: str) ->
         (b'{"texts": [NaN]}', "application/json", 400),
         (b"[" * 200_000, "application/json", 400),
         (b'{"texts": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "application/json", 400),
+        (b'{"texts": ["a"], "filter": ' + b'{"a":' * 1000 + b"1" + b"}" * 1001, "application/json", 400),
         (b'{"texts": ["a"]', "application/json", 400),
         (b"", "application/json", 400),
         (b"texts=a", "application/x-www-form-urlencoded", 415),
@@ -233,6 +249,34 @@ def test_other_hosts_are_refused(reader: Any) -> None:
     assert reader.get("/api/stats", headers={"host": "evil.example"}).status_code == 400
     assert reader.get("/api/stats", headers={"host": "localhost:8080"}).status_code == 200
     assert reader.get("/api/stats", headers={"host": "[::1]:8080"}).status_code == 200
+    for host in ("[::1]evil.com", "[::1]:80.evil.com", "evil.com@127.0.0.1", "127.0.0.1:x", "", "127.0.0.1, evil.com"):
+        assert reader.get("/api/stats", headers={"host": host}).status_code == 400, host
+    twice = [("host", "127.0.0.1"), ("host", "evil.com")]
+    assert reader.get("/api/stats", headers=twice).status_code == 400
+
+
+def test_writing_is_a_right_of_the_router(own_index: Path) -> None:
+    """A new route that writes needs the writer token at any address; put among the readers it fails."""
+    with open_client(own_index, token="reader", writer_token="writer") as client:
+        service = client.app.state.service
+
+        async def empty() -> dict[str, str]:
+            await service.write(service.engine.delete, "computing-01")
+            return {}
+
+        writer, forgotten = routes.writing(service), routes.reading(service)
+        writer.add_api_route("/empty", empty, methods=["POST", "GET"])
+        forgotten.add_api_route("/forgotten", empty, methods=["POST"])
+        client.app.include_router(writer)
+        client.app.include_router(forgotten)
+        for method in ("GET", "POST"):
+            assert client.request(method, "/api/empty").status_code == 401
+            assert client.request(method, "/api/empty", headers={"authorization": "Bearer reader"}).status_code == 403
+        assert client.post("/api/forgotten", headers=WRITER).status_code == 500
+        assert client.get("/api/documents/computing-01", headers=WRITER).status_code == 200
+        assert client.post("/api/empty", headers=WRITER).status_code == 200
+        assert client.get("/api/documents/computing-01", headers=WRITER).status_code == 404
+        assert client.get("/some/new/page").status_code == 401
 
 
 def test_read_only_without_a_writer_token(reader: Any) -> None:

@@ -33,6 +33,10 @@ def serve(
     max_batch: int = typer.Option(64, "--max-batch", min=1, help="Most texts of a search, documents of an add."),
     max_k: int = typer.Option(1000, "--max-k", min=1, help="Most hits of a search."),
     max_seconds: float = typer.Option(30.0, "--max-seconds", min=0.1, help="Most seconds of a request."),
+    max_head_seconds: float = typer.Option(
+        5.0, "--max-head-seconds", min=0.1, help="Seconds after which a connection without a whole request is closed."
+    ),
+    max_connections: int = typer.Option(1024, "--max-connections", min=1, help="Most open connections."),
     quiet: bool = typer.Option(False, "--quiet", help="Log errors only, not every request."),
 ) -> None:
     """Serve an index over HTTP, with a page at /.
@@ -44,7 +48,15 @@ def serve(
     from wordferry.web.server import run
     from wordferry.web.settings import Limits, Settings
 
-    limits = Limits(body_bytes=max_body, text_length=max_text, batch=max_batch, k=max_k, seconds=max_seconds)
+    limits = Limits(
+        body_bytes=max_body,
+        text_length=max_text,
+        batch=max_batch,
+        k=max_k,
+        seconds=max_seconds,
+        head_seconds=max_head_seconds,
+        connections=max_connections,
+    )
     settings = Settings(host, port, token or None, writer_token or None, limits)
     with Index.open(index) as opened:
         if sys.stderr.isatty():  # else stderr is a log, a JSON object a line

@@ -16,7 +16,7 @@ from wordferry import __version__
 from wordferry.errors import LockedError, NotFound, StorageError, WordferryError
 from wordferry.web import routes
 from wordferry.web.batching import Overloaded
-from wordferry.web.guard import Guard
+from wordferry.web.guard import Guard, Refused
 from wordferry.web.service import Service
 from wordferry.web.settings import Settings
 
@@ -64,6 +64,10 @@ def _answer_errors(app: FastAPI) -> None:
     async def http(request: Request, error: StarletteHTTPException) -> Response:
         return failed(error.status_code, str(error.detail), dict(error.headers or {}))
 
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Response:
+        return failed(error.status, error.text, error.headers)
+
     @app.exception_handler(Overloaded)
     async def overloaded(request: Request, error: Overloaded) -> Response:
         return failed(503, "Too many searches are waiting. Ask again in a moment.", {"retry-after": "1"})
@@ -84,6 +88,6 @@ def describe_validation(error: RequestValidationError) -> str:
         place = ".".join(str(step) for step in problem["loc"] if step not in {"body", "query", "path"})
         if problem["type"] == "json_invalid":
             place, problem = "body", {"msg": "not valid JSON (UTF-8, no NaN, not too deep)"}
-        parts.append(f"{place or 'body'}: {problem['msg']}")
+        parts.append(f"{place or 'body'}: {problem['msg'].removeprefix('Value error, ')}")
     more = len(error.errors()) - len(parts)
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -20,6 +21,13 @@ Send = Callable[[Message], Awaitable[None]]
 
 access_log = logging.getLogger("wordferry.access")
 
+_GONE = 499
+"""Written to the log, never sent: the client went away."""
+_OPEN = frozenset({"/", "/healthz"})
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:@/\[\]]+)(:\d{1,5})?")
+_SMALL_BODY = 64 << 10
+_ROOM = 16
+"""So many bodies of the largest size may be held at once."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
 _HEADERS = [
     (
@@ -45,11 +53,21 @@ class Refused(Exception):
         self.status, self.text, self.headers = status, text, headers or {}
 
 
+class Gone(Exception):
+    """The client went away before its answer."""
+
+
 class Guard:
-    """An ASGI layer that checks host, token, size and time, adds the security headers, counts and logs."""
+    """An ASGI layer that checks host, token, size and time, adds the security headers, counts and logs.
+
+    A request's work ends with the request: when its time is over, when its client goes away and when the service
+    stops, the task that answers it is cancelled, and with it what that task waits for.
+    """
 
     def __init__(self, app: Any, settings: Settings, metrics: Metrics) -> None:
         self._app, self._settings, self._metrics = app, settings, metrics
+        self._held = 0
+        """Bytes of large bodies that are being read or answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,70 +77,112 @@ class Guard:
         answer = _Answer(send)
         error: Exception | None = None
         try:
+            self._check_room(scope)
             self._check_host(scope)
             self._check_token(scope)
             async with asyncio.timeout(self._settings.limits.seconds):
-                body = await self._body(scope, receive)
-                await self._app(scope, _replay(body, receive), answer.send)
+                await self._let_in(scope, receive, answer)
         except Refused as refusal:
             await answer.refuse(refusal)
+        except Gone:
+            answer.status = answer.status or _GONE
         except TimeoutError:
             seconds = self._settings.limits.seconds
             text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."
             await answer.refuse(Refused(503, text, {"retry-after": "5"}))
         except asyncio.CancelledError:
             await answer.refuse(Refused(503, "The service is shutting down.", {"retry-after": "5"}))
-            raise
         except Exception as problem:
             error = problem
             await answer.refuse(Refused(500, "Something went wrong here, and was written to the service's log."))
         finally:
             self._record(scope, answer.status, time.perf_counter() - start, error)
 
+    async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        """Read the body and answer, unless the client goes away first."""
+        body, held = await self._body(scope, receive)
+        gone = asyncio.create_task(_disconnected(receive))
+        work = asyncio.create_task(self._app(scope, _replay(body, gone), answer.send))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and not answer.ended:
+                raise Gone
+            await work
+        finally:
+            self._held -= held
+            gone.cancel()
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    def _check_room(self, scope: Scope) -> None:
+        """A connection above the limit is told so; health it may ask for."""
+        if scope.get("state", {}).get("surplus") and scope["path"] != "/healthz":
+            text = "Too many connections are open. Close some, or ask again later."
+            raise Refused(503, text, {"retry-after": "5", "connection": "close"})
+
     def _check_host(self, scope: Scope) -> None:
         """Without a token only this machine's own names are answered, else a web page elsewhere could rebind to us."""
         if self._settings.token is not None:
             return
-        host = _header(scope, b"host").rpartition("@")[2]
-        name = host[: host.rfind("]") + 1] if host.startswith("[") else host.partition(":")[0]
-        if not is_loopback(name.lower()):
-            raise Refused(400, f"This service answers on this machine only, but was called as {name!r}. Set a token.")
+        hosts = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if found is None or not is_loopback(found["name"].lower()):
+            shown = ", ".join(hosts)[:200]
+            raise Refused(400, f"This service answers on this machine only, but was called as {shown!r}. Set a token.")
 
     def _check_token(self, scope: Scope) -> None:
-        path, method = scope["path"], scope["method"]
-        if not path.startswith("/api/") and path not in {"/metrics", "/openapi.json"}:
+        """Everything needs the reader's right, but for the page's own files and health."""
+        path = scope["path"]
+        if path in _OPEN or path.startswith("/static/"):
             return
-        scheme, _, offered = _header(scope, b"authorization").partition(" ")
-        token = offered.strip() if scheme.lower() == "bearer" and offered.strip() else None
-        if not self._settings.may_read(token):
+        if not self._settings.may_read(bearer(scope)):
             text = "A token is needed: send the header 'Authorization: Bearer <token>'."
+            if bearer(scope) is not None:
+                text = "This token is not the right one: it is neither the reader's nor the writer's."
             raise Refused(401, text, {"www-authenticate": "Bearer"})
-        if path.startswith("/api/documents") and method in {"POST", "DELETE"} and not self._settings.may_write(token):
-            if self._settings.writer_token is None:
-                raise Refused(403, "This service is read-only: it was started without a writer token.")
-            if token is None:
-                text = "Writing needs the writer token: send the header 'Authorization: Bearer <token>'."
-                raise Refused(401, text, {"www-authenticate": "Bearer"})
-            raise Refused(403, "Writing needs the writer token, and this is not it.")
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """The whole body, refused as soon as it is known to be too large."""
-        most = self._settings.limits.body_bytes
-        too_large = Refused(413, f"The body may have {most} bytes at most.", {"connection": "close"})
+    async def _body(self, scope: Scope, receive: Receive) -> tuple[bytes, int]:
+        """The whole body and what it takes of the room for bodies; refused as soon as it is known to be too large.
+
+        What still comes of a refused body is read and thrown away by the connection, so that the answer arrives.
+        """
+        limits = self._settings.limits
+        ending = {"connection": "close"} if _header(scope, b"expect") else None
+        too_large = Refused(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
         length = _header(scope, b"content-length")
-        if length.isdigit() and int(length) > most:
+        if length.isdigit() and int(length) > limits.body_bytes:
             raise too_large
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Refused(400, "The connection ended before the body did.")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > most:
-                raise too_large
-            more = message.get("more_body", False)
-        return b"".join(parts)
+        parts: list[bytes] = []
+        size, held = 0, 0
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > limits.body_bytes:
+                        raise too_large
+                    held = self._hold(held, size)
+                    if not message.get("more_body", False):
+                        return b"".join(parts), held
+        except TimeoutError:
+            self._held -= held
+            text = f"The body did not come within {limits.body_seconds:g} s."
+            raise Refused(408, text, {"connection": "close"}) from None
+        except BaseException:
+            self._held -= held
+            raise
+
+    def _hold(self, held: int, size: int) -> int:
+        """Take room for a growing body; small ones need none, large ones share what there is."""
+        if size <= _SMALL_BODY:
+            return held
+        if self._held + size - held > _ROOM * self._settings.limits.body_bytes:
+            raise Refused(503, "Too many large requests are under way. Ask again in a moment.", {"retry-after": "2"})
+        self._held += size - held
+        return size
 
     def _record(self, scope: Scope, status: int, seconds: float, error: Exception | None) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -149,6 +209,7 @@ class _Answer:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status = 0
+        self.ended = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -158,6 +219,8 @@ class _Answer:
             message["headers"] = headers + [pair for pair in _HEADERS if pair[0] not in names]
             if b"cache-control" not in names:
                 message["headers"].append((b"cache-control", b"no-store"))
+        elif not message.get("more_body", False):
+            self.ended = True
         await self._send(message)
 
     async def refuse(self, refusal: Refused) -> None:
@@ -171,16 +234,42 @@ class _Answer:
         await self.send({"type": "http.response.body", "body": body})
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """A receive that hands out the body that was already read, then whatever comes next (a disconnect)."""
+async def _disconnected(receive: Receive) -> None:
+    """Returns when the client has gone, or has its whole answer."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _replay(body: bytes, gone: asyncio.Task[None]) -> Receive:
+    """A receive that hands out the body that was already read, then the end of the connection."""
     rest = [body]
 
     async def again() -> Message:
         if rest:
             return {"type": "http.request", "body": rest.pop(), "more_body": False}
-        return await receive()
+        await asyncio.shield(gone)
+        return {"type": "http.disconnect"}
 
     return again
+
+
+def bearer(scope: Scope) -> str | None:
+    """The token that a request offers."""
+    scheme, _, offered = _header(scope, b"authorization").partition(" ")
+    return offered.strip() if scheme.lower() == "bearer" and offered.strip() else None
+
+
+def check_writer(settings: Settings, scope: Scope) -> None:
+    """Let only those write who have the writer token."""
+    token = bearer(scope)
+    if settings.may_write(token):
+        return
+    if settings.writer_token is None:
+        raise Refused(403, "This service is read-only: it was started without a writer token.")
+    if token is None:
+        text = "Writing needs the writer token: send the header 'Authorization: Bearer <token>'."
+        raise Refused(401, text, {"www-authenticate": "Bearer"})
+    raise Refused(403, "Writing needs the writer token, and this is not it.")
 
 
 def _header(scope: Scope, name: bytes) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from wordferry.compare.measures import DISTANCES
 from wordferry.web.settings import Limits
@@ -15,6 +16,8 @@ PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
 """Distances of two texts alone; tf-idf needs a collection."""
 
 
+_LONGEST_KEY = 256
+_LONGEST_VALUE = 4_096
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
@@ -157,16 +160,64 @@ class Health(BaseModel):
     status: Literal["ok"]
 
 
+def _filter_check(limits: Limits) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Bounds of a filter: its shape, the length of its keys and texts, and how many conditions it has."""
+
+    def scalar(key: str, value: Any) -> int:
+        if isinstance(value, str) and len(value) > _LONGEST_VALUE:
+            raise ValueError(f"{key}: a text to compare with may have {_LONGEST_VALUE} characters at most")
+        if isinstance(value, dict | list):
+            raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {_kind(value)}")
+        return 1
+
+    def terms(key: str, wanted: Any) -> int:
+        if len(key) > _LONGEST_KEY:
+            raise ValueError(f"the key {key[:20]!r}... has {len(key)} characters; at most {_LONGEST_KEY} are allowed")
+        if not isinstance(wanted, dict):
+            return scalar(key, wanted)
+        values = [one for value in wanted.values() for one in (value if isinstance(value, list) else [value])]
+        return sum(scalar(key, value) for value in values)
+
+    def check(filter: dict[str, Any]) -> dict[str, Any]:
+        total = sum(terms(key, wanted) for key, wanted in filter.items())
+        if total > limits.filter_terms:
+            raise ValueError(f"{total} conditions; at most {limits.filter_terms} are allowed")
+        return filter
+
+    return check
+
+
+def _filter_schema() -> WithJsonSchema:
+    """What a filter looks like: keys with values, or with operators and their values."""
+    scalar = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_of_types("number", "boolean", "null")]}
+    values = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
+    rules = {"type": "object", "additionalProperties": values}
+    wanted = {"anyOf": [scalar, rules]}
+    return WithJsonSchema(
+        {"type": "object", "propertyNames": {"maxLength": _LONGEST_KEY}, "additionalProperties": wanted}
+    )
+
+
+def _of_types(*names: str) -> list[dict[str, str]]:
+    return [{"type": name} for name in names]
+
+
+def _kind(value: Any) -> str:
+    return "a list" if isinstance(value, list) else "an object"
+
+
 def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests; their bounds are the service's limits, so that the OpenAPI page states them."""
     text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
     identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
     key: Any = Annotated[str, Field(min_length=1, max_length=256, pattern=_KEY)]
     whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-    values = {"anyOf": [{"type": kind} for kind in ("string", "number", "boolean", "null")]}
+    values = {"anyOf": _of_types("string", "number", "boolean", "null")}
     names = {"minLength": 1, "maxLength": 256, "pattern": _KEY}
     described = WithJsonSchema({"type": "object", "propertyNames": names, "additionalProperties": values})
-    metadata: Any = Annotated[dict[key, str | whole | float | bool | None], described]
+    values_of: Any = dict[key, str | whole | float | bool | None]
+    metadata: Any = Annotated[values_of, described, Field(max_length=limits.metadata_keys)]
+    filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
     searched: Any = Literal[tuple(DISTANCES)]
     paired: Any = Literal[PAIRED]
     explained: Any = Literal[EXPLAINED]
@@ -192,7 +243,7 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
             texts=(Annotated[list[text], batch], ...),
             k=(Annotated[int, Field(ge=1, le=limits.k), _WHOLE], 10),
             distance=(searched | None, None),
-            filter=(dict[str, Any] | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
+            filter=(filter | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
         ),
         "distance": model(
             "DistanceRequest",

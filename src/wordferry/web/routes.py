@@ -15,8 +15,9 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 
 from wordferry.web import models
+from wordferry.web.guard import check_writer
 from wordferry.web.metrics import resident_bytes
-from wordferry.web.service import Service
+from wordferry.web.service import Service, writer_admitted
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MEANINGS = {
@@ -55,6 +56,23 @@ class _JsonRoute(APIRoute):
             return await handler(_JsonRequest(request.scope, request.receive))
 
         return handle
+
+
+def _writing_route(service: Service) -> type[APIRoute]:
+    """The routes of the router that writes: whoever comes to one has shown the writer token first."""
+
+    class WritingRoute(_JsonRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handler = super().get_route_handler()
+
+            async def handle(request: Request) -> Response:
+                check_writer(service.settings, request.scope)
+                with writer_admitted():
+                    return await handler(request)
+
+            return handle
+
+    return WritingRoute
 
 
 def reading(service: Service) -> APIRouter:
@@ -114,7 +132,7 @@ def reading(service: Service) -> APIRouter:
 def writing(service: Service) -> APIRouter:
     AddRequest = models.request_models(service.settings.limits)["add"]
     bearer = Depends(HTTPBearer(auto_error=False, description="The writer token.", scheme_name="Writer"))
-    router = APIRouter(prefix="/api", route_class=_JsonRoute, dependencies=[bearer], tags=["write"])
+    router = APIRouter(prefix="/api", route_class=_writing_route(service), dependencies=[bearer], tags=["write"])
     engine = service.engine
 
     @router.post(

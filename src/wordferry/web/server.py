@@ -6,12 +6,15 @@ import json
 import logging
 import math
 import sys
+from dataclasses import replace
 from typing import Any
 
 from wordferry.base.runtime import optional_import
-from wordferry.web.settings import Settings
+from wordferry.web.settings import Limits, Settings
 
-_CONNECTIONS = 512
+_FILES = 256
+"""Files that the process may need beside its connections."""
+_BACKLOG = 256
 
 
 class _JsonLines(logging.Formatter):
@@ -32,6 +35,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
     optional_import("fastapi", "serve")
     optional_import("orjson", "serve")
     from wordferry.web.app import create_app
+    from wordferry.web.connections import protocol_class
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
@@ -40,15 +44,33 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
+    limits = _with_files(settings.limits)
     config = uvicorn.Config(
         create_app(index, settings),
+        http=protocol_class(limits),
+        ws="none",
         host=settings.host,
         port=settings.port,
         access_log=False,
         log_config=None,
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
+        backlog=_BACKLOG,
         timeout_graceful_shutdown=math.ceil(settings.limits.seconds) + 1,
         lifespan="on",
     )
     uvicorn.Server(config).run()
+
+
+def _with_files(limits: Limits) -> Limits:
+    """Ask the system for a file a connection (the usual 1,024 are too few); the limits that it allows."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return limits
+    wanted = limits.connections + _FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return limits
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return replace(limits, connections=max(1, most - _FILES))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from wordferry.web.batching import Batcher
@@ -15,6 +17,17 @@ from wordferry.web.settings import Settings
 Result = TypeVar("Result")
 _PANEL = 16
 """Searches that one call answers at most: so many share one pass over the documents, and more would only wait."""
+_admitted: ContextVar[bool] = ContextVar("wordferry_writer", default=False)
+
+
+@contextmanager
+def writer_admitted() -> Iterator[None]:
+    """Within it, a request has shown that it may write."""
+    token = _admitted.set(True)
+    try:
+        yield
+    finally:
+        _admitted.reset(token)
 
 
 class Service:
@@ -50,7 +63,12 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     async def write(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a writing call; one at a time. It ends even when its request does not wait for it."""
+        """Run a writing call; one at a time. It ends even when its request does not wait for it.
+
+        Only a route of the writing router gets here: one put elsewhere by mistake fails instead of being open.
+        """
+        if not _admitted.get():
+            raise RuntimeError("a route that writes must be on the writing router")
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments))
 
     async def search(self, request: Any) -> list[dict[str, Any]]:

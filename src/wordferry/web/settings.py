@@ -21,8 +21,20 @@ class Limits:
     """Texts of one search, documents of one add."""
     k: int = 1_000
     seconds: float = 30.0
+    head_seconds: float = 5.0
+    """How long a connection may take to bring the head of a request."""
+    body_seconds: float = 10.0
+    """How long a request's body may take to come."""
     waiting: int = 1_000
     """Searches that may wait for their turn; more are refused with 503."""
+    connections: int = 1_024
+    """Open connections. Where there are more, the one that has been idle longest is closed."""
+    client_connections: int = 512
+    """Open connections of one address, by the same rule."""
+    filter_terms: int = 1_000
+    """Conditions of a filter, each value of an ``in`` counted."""
+    metadata_keys: int = 256
+    """Keys of a document's metadata."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
