@@ -16,8 +16,10 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 class ActPairs : public Pairs {
  public:
-  ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual)
-      : excess_(x, y, false), all_(x, y, true), costs_(costs), transfers_(transfers), residual_(residual) {}
+  ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
+           Watch& watch)
+      : excess_(x, y, false), all_(x, y, true), costs_(costs), transfers_(transfers), residual_(residual),
+        pace_(watch) {}
 
   void begin(std::int64_t query, std::int64_t) override { query_ = query; }
 
@@ -34,7 +36,7 @@ class ActPairs : public Pairs {
     return std::max(there, back) / from.total;
   }
 
-  double solve(std::int64_t other, const Stopped&) override { return bound(other); }
+  double solve(std::int64_t other) override { return bound(other); }
 
  private:
   // A row of costs for each word that may send, padded with infinity.
@@ -56,6 +58,7 @@ class ActPairs : public Pairs {
     there_.reset(xs, ys);
     back_.reset(ys, xs);
     for (std::size_t i = 0; i < xs; ++i) {
+      pace_.spend(static_cast<std::int64_t>(ys));
       const float* from = costs_.row(to.x_words[i]);
       float* row = there_.row(i);
       for (std::size_t j = 0; j < ys; ++j) row[j] = from[columns_[j]];
@@ -65,6 +68,7 @@ class ActPairs : public Pairs {
       to.x_words[i] < to.y_words[j] ? ++i : ++j;
     }
     for (std::size_t j = 0; j < ys; ++j) {
+      pace_.spend(static_cast<std::int64_t>(xs));
       float* row = back_.row(j);
       for (std::size_t i = 0; i < xs; ++i) row[i] = there_.row(i)[j];
     }
@@ -81,6 +85,7 @@ class ActPairs : public Pairs {
       float* row = costs.row(place);
       Mass mass = masses[i];
       for (int step = 0; mass > 0; ++step) {
+        pace_.spend(costs.width);
         const Least nearest = row_least(row, zero_.data(), costs.width);
         if (nearest.index < 0) throw Unsolved{query_, other_};  // no finite distance is left
         const Mass moved = step < transfers_ ? std::min(mass, room[at(nearest.index)]) : mass;
@@ -96,6 +101,7 @@ class ActPairs : public Pairs {
   DenseCosts costs_;
   int transfers_;
   bool residual_;
+  Pace pace_;
   Costs there_, back_;
   std::vector<std::int32_t> columns_;
   std::vector<float> zero_;
@@ -104,8 +110,9 @@ class ActPairs : public Pairs {
 
 }  // namespace
 
-std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual) {
-  return std::make_unique<ActPairs>(x, y, costs, transfers, residual);
+std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
+                                 Watch& watch) {
+  return std::make_unique<ActPairs>(x, y, costs, transfers, residual, watch);
 }
 
 }  // namespace wordferry

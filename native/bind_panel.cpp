@@ -26,23 +26,23 @@ void sums(const CsrView& panel, const CsrView& pass, const CsrView& graph, float
   const PanelJob job{panel.get(), pass.get(),  graph.get(),     rest,       static_cast<PanelKind>(kind),
                      out.data(),  row_stride(out), transposed, combine, lower, pass.columns()};
   run_reporting(progress, panel.rows() * pass.rows(),
-                [&](std::atomic<std::int64_t>& done, const Poll& poll) { panel_sums(job, threads, done, poll); });
+                [&](std::atomic<std::int64_t>& done, Watch& watch) { panel_sums(job, threads, done, watch); });
 }
 
 void symmetric(const Matrix& values, bool from_lower, int threads) {
   require(values.shape(0) == values.shape(1), "the matrix must be square");
   const std::int64_t stride = row_stride(values);
-  run_native([&](const Poll& poll) {
-    make_symmetric(values.data(), static_cast<std::int64_t>(values.shape(0)), stride, from_lower, threads, poll);
+  run_native([&](Watch& watch) {
+    make_symmetric(values.data(), static_cast<std::int64_t>(values.shape(0)), stride, from_lower, threads, watch);
   });
 }
 
 void larger_transposed(const Matrix& out, const Matrix& other, int threads) {
   require(out.shape(0) == other.shape(1) && out.shape(1) == other.shape(0), "the matrices must be transposes");
   const std::int64_t stride = row_stride(out), other_stride = row_stride(other);
-  run_native([&](const Poll& poll) {
+  run_native([&](Watch& watch) {
     transposed_max(out.data(), stride, other.data(), other_stride, static_cast<std::int64_t>(out.shape(0)),
-                   static_cast<std::int64_t>(out.shape(1)), threads, poll);
+                   static_cast<std::int64_t>(out.shape(1)), threads, watch);
   });
 }
 
@@ -56,9 +56,9 @@ void distances(const Matrix& products, const In<float, 2>& a, const In<float>& a
   require(a.shape(0) == a_squares.shape(0) && b.shape(0) == b_squares.shape(0), "one square a vector");
   require(products.shape(0) == a.shape(0) && products.shape(1) == b.shape(0), "products has another shape");
   const std::int64_t stride = row_stride(products);
-  run_native([&](const Poll& poll) {
+  run_native([&](Watch& watch) {
     products_to_distances(products.data(), stride, vectors_of(a), a_squares.data(), vectors_of(b), b_squares.data(),
-                          threads, poll);
+                          threads, watch);
   });
 }
 
@@ -71,8 +71,8 @@ void minima(const CsrView& documents, const In<float, 2>& costs, const Out<float
   require(nearest.shape(2) == 16 && static_cast<std::int64_t>(nearest.shape(0)) * 16 >= documents.rows(),
           "nearest needs sixteen lanes and a panel for all documents");
   require(is_aligned(costs.data()) && is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
-  run_native([&](const Poll& poll) {
-    document_minima(documents.get(), costs.data(), width, nearest.data(), columns, column0, threads, poll);
+  run_native([&](Watch& watch) {
+    document_minima(documents.get(), costs.data(), width, nearest.data(), columns, column0, threads, watch);
   });
 }
 
@@ -105,9 +105,9 @@ void accumulated(const CsrView& pass, const In<std::int64_t>& pass_from, const I
   const AccumulateJob job{pass.get(),       pass_from.data(), pass_to.data(), panel.get(), panel_from.data(),
                           panel_to.data(),  nearest.data(),   columns,        first_word,  omr,
                           add,              out.data(),       row_stride(out)};
-  run_native([&](const Poll& poll) {
+  run_native([&](Watch& watch) {
     std::atomic<std::int64_t> done{0};
-    accumulate(job, threads, done, poll);
+    accumulate(job, threads, done, watch);
   });
 }
 
@@ -124,8 +124,8 @@ void related(const CsrView& x, const CsrView& y, const CsrView& graph, float c_m
           "words must agree");
   require(!scan || overlap != 2, "a scan cannot serve residual");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
-  run_reporting(progress, x.rows() * y.rows(), [&](std::atomic<std::int64_t>& done, const Poll& poll) {
-    (scan ? related_scan : related_pairs)(job, graph.get(), c_max, threads, done, poll);
+  run_reporting(progress, x.rows() * y.rows(), [&](std::atomic<std::int64_t>& done, Watch& watch) {
+    (scan ? related_scan : related_pairs)(job, graph.get(), c_max, threads, done, watch);
   });
 }
 
@@ -138,15 +138,15 @@ void dense(const CsrView& x, const CsrView& y, const In<float, 2>& costs, const 
   require(static_cast<std::int64_t>(costs.shape(0)) >= y.columns(), "costs needs a row for each word of y");
   require(is_aligned(costs.data()), "arrays must be aligned to 64 bytes");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
-  run_native([&](const Poll& poll) {
+  run_native([&](Watch& watch) {
     std::atomic<std::int64_t> done{0};
-    dense_pairs(job, costs.data(), width, own.data(), threads, done, poll);
+    dense_pairs(job, costs.data(), width, own.data(), threads, done, watch);
   });
 }
 
 void refined(const CsrView& x, const CsrView& y, float limit, const Matrix& out, int threads) {
   const PairsJob job = pairs_job(x, y, 0, 0, out);
-  run_native([&](const Poll& poll) { refine_cosine(job, limit, threads, poll); });
+  run_native([&](Watch& watch) { refine_cosine(job, limit, threads, watch); });
 }
 
 Heaps heaps_of(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indices) {
@@ -168,14 +168,14 @@ void offered(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indice
     mask = held.data();
   }
   const std::int64_t stride = row_stride(values);
-  run_native([&](const Poll& poll) {
-    offer(heaps, values.data(), stride, static_cast<std::int64_t>(values.shape(1)), first, mask, threads, poll);
+  run_native([&](Watch& watch) {
+    offer(heaps, values.data(), stride, static_cast<std::int64_t>(values.shape(1)), first, mask, threads, watch);
   });
 }
 
 void finished(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indices, int threads) {
   const Heaps heaps = heaps_of(distances_, indices);
-  run_native([&](const Poll& poll) { finish(heaps, threads, poll); });
+  run_native([&](Watch& watch) { finish(heaps, threads, watch); });
 }
 
 }  // namespace

@@ -40,17 +40,17 @@ void rank(const Vectors& vectors, const In<float>& norms, const Out<std::int32_t
           const Out<std::int32_t>& counts, const Out<float>& limits, const Out<std::uint8_t>& locks, const Ids& words,
           int threads, const Out<std::int32_t, 2>& own, const Out<double, 2>& distances) {
   const auto r = static_cast<std::int64_t>(own.shape(1));
-  run_native([&](const Poll& poll) {
+  run_native([&](Watch& watch) {
     rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, locks, r), words.data(),
-                    static_cast<std::int64_t>(words.shape(0)), threads, own.data(), distances.data(), poll);
+                    static_cast<std::int64_t>(words.shape(0)), threads, own.data(), distances.data(), watch);
   });
 }
 
 void distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, const Ids& columns, int threads,
                         const Out<double>& out) {
-  run_native([&](const Poll& poll) {
+  run_native([&](Watch& watch) {
     pair_distances(a.data(), b.data(), static_cast<std::int64_t>(a.shape(1)), rows.data(), columns.data(),
-                   static_cast<std::int64_t>(rows.shape(0)), threads, out.data(), poll);
+                   static_cast<std::int64_t>(rows.shape(0)), threads, out.data(), watch);
   });
 }
 
@@ -79,18 +79,20 @@ void bind_related(nb::module_& m) {
   m.def(
       "related_union_indptr",
       [](const In<std::int32_t, 2>& own, const Out<std::int64_t>& indptr) {
-        const nb::gil_scoped_release release;
-        union_indptr(own.data(), static_cast<std::int64_t>(own.shape(0)), static_cast<std::int64_t>(own.shape(1)),
-                     indptr.data());
+        run_native([&](Watch& watch) {
+          union_indptr(own.data(), static_cast<std::int64_t>(own.shape(0)), static_cast<std::int64_t>(own.shape(1)),
+                       indptr.data(), watch);
+        });
       },
       nb::arg("own").noconvert(), nb::arg("indptr").noconvert());
   m.def(
       "related_union_rows",
       [](const In<std::int32_t, 2>& own, const In<float, 2>& distances, const In<std::int64_t>& indptr,
          const Out<std::int32_t>& indices, const Out<float>& data) {
-        const nb::gil_scoped_release release;
-        union_rows(own.data(), distances.data(), static_cast<std::int64_t>(own.shape(0)),
-                   static_cast<std::int64_t>(own.shape(1)), indptr.data(), indices.data(), data.data());
+        run_native([&](Watch& watch) {
+          union_rows(own.data(), distances.data(), static_cast<std::int64_t>(own.shape(0)),
+                     static_cast<std::int64_t>(own.shape(1)), indptr.data(), indices.data(), data.data(), watch);
+        });
       },
       nb::arg("own").noconvert(), nb::arg("distances").noconvert(), nb::arg("indptr").noconvert(),
       nb::arg("indices").noconvert(), nb::arg("data").noconvert());

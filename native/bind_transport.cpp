@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,16 +29,16 @@ struct PairCall {
   int transfers = 0;
 
   MakePairs maker() const {
-    return [call = *this]() -> std::unique_ptr<Pairs> {
+    return [call = *this](Watch& watch) -> std::unique_ptr<Pairs> {
       switch (call.kind) {
         case 1:
         case 2:
-          return hub_pairs(call.x, call.y, call.hub, call.kind == 2);
+          return hub_pairs(call.x, call.y, call.hub, call.kind == 2, watch);
         case 3:
         case 4:
-          return act_pairs(call.x, call.y, call.dense, call.transfers, call.kind == 4);
+          return act_pairs(call.x, call.y, call.dense, call.transfers, call.kind == 4, watch);
         default:
-          return dense_pairs(call.x, call.y, call.dense);
+          return dense_pairs(call.x, call.y, call.dense, watch);
       }
     };
   }
@@ -81,8 +82,7 @@ class Documents {
 template <class Work>
 nb::tuple report(Work&& work) {
   Unsolved where{-1, -1};
-  run_native([&](const Poll& poll) {
-    Watch watch(poll);
+  run_native([&](Watch& watch) {
     try {
       work(watch);
     } catch (const Unsolved& unsolved) {
@@ -94,17 +94,22 @@ nb::tuple report(Work&& work) {
 
 nb::tuple solve_one(Longs supply, Longs demand, In<double, 2> costs, Out<double> source_duals, Out<double> sink_duals,
                     Out<std::int32_t> plan_source, Out<std::int32_t> plan_sink, Out<std::int64_t> plan_mass) {
-  Solver solver;
+  std::optional<Solver> held;
   Proof proof = Proof::failed;
   const auto m = static_cast<int>(supply.shape(0)), n = static_cast<int>(demand.shape(0));
-  run_native([&](const Poll& poll) {
-    Watch watch(poll);
+  run_native([&](Watch& watch) {
+    Solver& solver = held.emplace(watch);
     solver.prepare(m, n, Precision::fine);
     std::copy_n(supply.data(), m, solver.supply());
     std::copy_n(demand.data(), n, solver.demand());
-    for (int i = 0; i < m; ++i) std::copy_n(costs.data() + static_cast<std::ptrdiff_t>(i) * n, n, solver.fine_row(i));
-    proof = solver.solve(watch.asked());
+    Pace pace(watch);
+    for (int i = 0; i < m; ++i) {
+      pace.spend(n);
+      std::copy_n(costs.data() + static_cast<std::ptrdiff_t>(i) * n, n, solver.fine_row(i));
+    }
+    proof = solver.solve();
   });
+  const Solver& solver = *held;
   if (proof == Proof::failed) return nb::make_tuple(0, 0.0, std::int64_t{0}, std::int64_t{0});
   std::copy_n(solver.source_duals(), m, source_duals.data());
   std::copy_n(solver.sink_duals(), n, sink_duals.data());
@@ -119,20 +124,21 @@ nb::tuple solve_one(Longs supply, Longs demand, In<double, 2> costs, Out<double>
 
 void solve_many(In<std::int64_t, 2> supply, In<std::int64_t, 2> demand, In<double, 3> costs, Out<double> total,
                 Out<std::int64_t> pivots, Out<std::int32_t> proof, int threads) {
-  run_native([&](const Poll& poll) {
-    Watch watch(poll);
-    std::vector<Solver> solvers(static_cast<std::size_t>(std::max(threads, 1)));
+  run_native([&](Watch& watch) {
+    std::vector<Solver> solvers;
+    for (int worker = 0; worker < std::max(threads, 1); ++worker) solvers.emplace_back(watch);
     const auto m = static_cast<int>(supply.shape(1)), n = static_cast<int>(demand.shape(1));
-    watch.run(static_cast<std::int64_t>(supply.shape(0)), threads, [&](std::int64_t k, int worker) {
+    const auto body = [&](std::int64_t k, int worker) {
       Solver& solver = solvers[static_cast<std::size_t>(worker)];
       solver.prepare(m, n, Precision::fine);
       std::copy_n(supply.data() + k * m, m, solver.supply());
       std::copy_n(demand.data() + k * n, n, solver.demand());
       for (int i = 0; i < m; ++i) std::copy_n(costs.data() + (k * m + i) * n, n, solver.fine_row(i));
-      proof.data()[k] = static_cast<std::int32_t>(solver.solve(watch.asked()));
+      proof.data()[k] = static_cast<std::int32_t>(solver.solve());
       total.data()[k] = solver.total();
       pivots.data()[k] = solver.pivots();
-    });
+    };
+    for_blocks(static_cast<std::int64_t>(supply.shape(0)), threads, body, watch);
   });
 }
 
@@ -152,11 +158,9 @@ std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::s
 double solve_pair(In<float, 2> vectors, Longs x_words, Longs x_counts, Longs y_words, Longs y_counts) {
   auto x = counted(x_words, x_counts, vectors.shape(0)), y = counted(y_words, y_counts, vectors.shape(0));
   double value = std::numeric_limits<double>::quiet_NaN();
-  run_native([&](const Poll& poll) {
-    Watch watch(poll);
+  run_native([&](Watch& watch) {
     try {
-      value = single_pair(vectors.data(), static_cast<int>(vectors.shape(1)), std::move(x), std::move(y),
-                          watch.asked());
+      value = single_pair(vectors.data(), static_cast<int>(vectors.shape(1)), std::move(x), std::move(y), watch);
     } catch (const Unsolved&) {
     }
   });
@@ -165,15 +169,16 @@ double solve_pair(In<float, 2> vectors, Longs x_words, Longs x_counts, Longs y_w
 
 void distances_of_words(In<float, 2> query, In<float, 2> vectors, Out<float, 2> out, int threads) {
   constexpr std::int64_t words_a_block = 512;
-  run_native([&](const Poll& poll) {
-    Watch watch(poll);
+  run_native([&](Watch& watch) {
     const auto words = static_cast<std::int64_t>(vectors.shape(0));
     const auto dimensions = static_cast<int>(vectors.shape(1)), queries = static_cast<int>(query.shape(0));
-    watch.run((words + words_a_block - 1) / words_a_block, threads, [&](std::int64_t block, int) {
+    const auto body = [&](std::int64_t block, int) {
+      Pace pace(watch);
       const std::int64_t first = block * words_a_block, count = std::min(words_a_block, words - first);
       word_distances(query.data(), queries, vectors.data() + first * dimensions, count, dimensions, out.data() + first,
-                     words);
-    });
+                     words, pace);
+    };
+    for_blocks((words + words_a_block - 1) / words_a_block, threads, body, watch);
   });
 }
 

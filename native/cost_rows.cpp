@@ -212,11 +212,12 @@ WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions
 }  // namespace
 
 WF_CLONES void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words,
-                              int dimensions, float* out, std::ptrdiff_t stride) {
+                              int dimensions, float* out, std::ptrdiff_t stride, Pace& pace) {
   constexpr int most = 2 * kLanes;
   std::vector<float> panel(static_cast<std::size_t>(dimensions) * most);
   for (std::ptrdiff_t low = 0; low < words; low += most) {
     const int count = static_cast<int>(words - low < most ? words - low : most), width = padded(count);
+    pace.spend(std::int64_t{queries} * dimensions * (most / kLanes));
     fill_panel(vectors + low * dimensions, count, dimensions, width, panel.data());
     if (width == most) {
       panel_rows<2>(query, queries, panel.data(), dimensions, out + low, stride, count);

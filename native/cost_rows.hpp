@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "watch.hpp"
+
 namespace wordferry {
 
 // Rows of costs are padded to a multiple of it with infinity.
@@ -45,6 +47,6 @@ void lower_columns(float* out, const float* row, float shift, int width);
 // Euclidean distances of `queries` vectors to `words` vectors, one row of `out` (stride `words`) a query. The sum
 // of a pair always runs in the same order, so a distance depends on nothing but its two vectors.
 void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words, int dimensions,
-                    float* out, std::ptrdiff_t stride);
+                    float* out, std::ptrdiff_t stride, Pace& pace);
 
 }  // namespace wordferry

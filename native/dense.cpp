@@ -98,13 +98,16 @@ void build_table(const AccumulateJob& job, std::int64_t panel, std::int64_t coun
 }  // namespace
 
 void products_to_distances(float* products, std::int64_t stride, const VectorRows& a, const float* a_squares,
-                           const VectorRows& b, const float* b_squares, int threads, const Poll& poll) {
+                           const VectorRows& b, const float* b_squares, int threads, Watch& watch) {
   const auto body = [&](std::int64_t block, int) {
+    Pace pace(watch);
     for (std::int64_t i = block * block_rows; i < std::min((block + 1) * block_rows, a.rows); ++i) {
+      watch.check();
       float* row = products + i * stride;
       if (squared_row(row, b.rows, a_squares[i], b_squares)) {
         for (std::int64_t j = 0; j < b.rows; ++j) {
           if (row[j] < lost_share * (a_squares[i] + b_squares[j])) {
+            pace.spend(a.dimensions);
             row[j] = squared_difference(a.values + i * a.dimensions, b.values + j * b.dimensions, a.dimensions);
           }
         }
@@ -112,16 +115,17 @@ void products_to_distances(float* products, std::int64_t stride, const VectorRow
       root_row(row, b.rows);
     }
   };
-  for_blocks((a.rows + block_rows - 1) / block_rows, threads, body, poll);
+  for_blocks((a.rows + block_rows - 1) / block_rows, threads, body, watch);
 }
 
 void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
-                     std::int64_t columns, std::int64_t column0, int threads, const Poll& poll) {
+                     std::int64_t columns, std::int64_t column0, int threads, Watch& watch) {
   const std::int64_t panels = (documents.rows + lanes - 1) / lanes;
   const auto body = [&](std::int64_t panel, int) {
     LaneArray minima(static_cast<std::size_t>(width));  // 16 documents x width
     const float* values = minima.values();
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      watch.check();
       const std::int64_t document = std::min(panel * lanes + lane, documents.rows - 1);
       const std::int64_t first = documents.indptr[document];
       const std::int64_t count = panel * lanes + lane < documents.rows ? documents.indptr[document + 1] - first : 0;
@@ -132,10 +136,10 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
       for (std::int64_t lane = 0; lane < lanes; ++lane) target[c * lanes + lane] = values[lane * width + c];
     }
   };
-  for_blocks(panels, threads, body, poll);
+  for_blocks(panels, threads, body, watch);
 }
 
-void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, const Poll& poll) {
+void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
   constexpr std::int64_t chunk = 256;
   const std::int64_t panels = (job.panel.rows + lanes - 1) / lanes;
   const auto body = [&](std::int64_t panel, int) {
@@ -144,6 +148,7 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
     LaneArray sums(static_cast<std::size_t>(chunk));
     build_table(job, panel, count, table);
     for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
+      watch.check();
       const std::int64_t end = std::min(begin + chunk, job.pass.rows);
       pass_block(job, table.data(), begin, end, sums.data());
       for (std::int64_t row = begin; row < end; ++row) {
@@ -157,7 +162,7 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
     }
     done += count * job.pass.rows;
   };
-  for_blocks(panels, threads, body, poll);
+  for_blocks(panels, threads, body, watch);
 }
 
 }  // namespace wordferry

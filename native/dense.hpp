@@ -22,12 +22,12 @@ struct VectorRows {
 // row stride. Distances that are small beside the lengths are computed again from the differences, because the
 // product has lost them to rounding.
 void products_to_distances(float* products, std::int64_t stride, const VectorRows& a, const float* a_squares,
-                           const VectorRows& b, const float* b_squares, int threads, const Poll& poll);
+                           const VectorRows& b, const float* b_squares, int threads, Watch& watch);
 
 // nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c], for `width` columns, a
 // multiple of 16. `nearest` has `columns` columns a panel; lanes without a document or words get far_away.
 void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
-                     std::int64_t columns, std::int64_t column0, int threads, const Poll& poll);
+                     std::int64_t columns, std::int64_t column0, int threads, Watch& watch);
 
 struct AccumulateJob {
   CsrF pass;                      // the documents whose words move; word ids count columns of `nearest`
@@ -46,6 +46,6 @@ struct AccumulateJob {
 };
 
 // out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w].
-void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, const Poll& poll);
+void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
 
 }  // namespace wordferry

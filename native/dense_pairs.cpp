@@ -28,7 +28,8 @@ bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int
 
 class DensePairs : public Pairs {
  public:
-  DensePairs(const Bags& x, const Bags& y, const DenseCosts& costs) : x_(x), rest_(x, y, false), costs_(costs) {}
+  DensePairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch)
+      : x_(x), rest_(x, y, false), costs_(costs), pace_(watch), solver_(watch) {}
 
   void begin(std::int64_t query, std::int64_t expected) override {
     if (query == query_) return;
@@ -57,11 +58,11 @@ class DensePairs : public Pairs {
     return solver_.dual_bound() / rest_.left().total;
   }
 
-  double solve(std::int64_t other, const Stopped& stopped) override {
+  double solve(std::int64_t other) override {
     double value = 0;
     if (ready_ != other && !gather(other, value)) return value;
     ready_ = -1;
-    if (solver_.solve(stopped) == Proof::failed) throw Unsolved{query_, other};
+    if (solver_.solve() == Proof::failed) throw Unsolved{query_, other};
     return solver_.total() / rest_.left().total;
   }
 
@@ -87,6 +88,7 @@ class DensePairs : public Pairs {
   void gather_rows(const Left& left, int xs, int ys) {
     const std::int32_t* targets = columns_.data();
     for (int i = 0; i < xs; ++i) {
+      pace_.spend(ys);
       const float* from = costs_.row(left.x_words[at(i)]);
       if (left.swap) {
         for (int j = 0; j < ys; ++j) solver_.rough_row(j)[i] = from[targets[j]];
@@ -104,6 +106,7 @@ class DensePairs : public Pairs {
     const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(columns_[at(j)]) * stride_; };
     int j = 0;
     for (; !left.swap && j + kLanes <= ys; j += kLanes) {
+      pace_.spend(std::int64_t{xs} * kLanes);
       const float* from[kLanes];
       for (int k = 0; k < kLanes; ++k) from[k] = column(j + k);
       for (int i = 0; i < xs; ++i) {
@@ -112,6 +115,7 @@ class DensePairs : public Pairs {
       }
     }
     for (; j < ys; ++j) {
+      pace_.spend(xs);
       const float* from = column(j);
       if (left.swap) {
         float* to = solver_.rough_row(j);
@@ -125,6 +129,7 @@ class DensePairs : public Pairs {
   Bags x_;
   Rest rest_;
   DenseCosts costs_;
+  Pace pace_;
   Solver solver_;
   std::vector<float> table_;
   std::vector<std::int32_t> columns_;  // of the words left of y
@@ -177,8 +182,8 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   return !left.x_words.empty();
 }
 
-std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const DenseCosts& costs) {
-  return std::make_unique<DensePairs>(x, y, costs);
+std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch) {
+  return std::make_unique<DensePairs>(x, y, costs, watch);
 }
 
 }  // namespace wordferry

@@ -38,26 +38,27 @@ struct Unsolved {
   std::int64_t x, y;
 };
 
-// Values for one query at a time: begin(row of x, how many rows of y will be asked for), then any of the others.
+// Values for one query at a time, on one thread; long ones ask the watch that they are made with: begin(row of x, how many rows of y will be asked for), then any of the others.
 class Pairs {
  public:
   virtual ~Pairs() = default;
   virtual void begin(std::int64_t query, std::int64_t expected) = 0;
   // The optimum, as a share of the mass: the distance.
-  virtual double solve(std::int64_t other, const Stopped& stopped) = 0;
+  virtual double solve(std::int64_t other) = 0;
   // A lower bound, cheaper than solve(); a solve() of the same row right after it reuses its work.
   virtual double bound(std::int64_t other) = 0;
 };
 
 // wmd; common mass stays, which is optimal for a metric.
-std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const DenseCosts& costs);
+std::unique_ptr<Pairs> dense_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch);
 
 // rel-wmd in the form of equations (8)-(11); `keep` moves common mass like any other, else it stays first.
-std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep);
+std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch);
 
 // act: common mass stays, then `transfers` nearest other words within their masses, the rest at the next distance;
 // the larger of the two directions. With `residual`, only what is left of a word can receive.
-std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual);
+std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
+                                 Watch& watch);
 
 // What is left of two bags without their common mass (or all of both), in whole masses of equal sum.
 struct Left {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "pool.hpp"
 #include "tree.hpp"
 #include "wide.hpp"
 
@@ -13,27 +12,29 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t pivots_between_polls = 64;
+constexpr int units_a_conversion = 8;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 template <int Limbs>
 class ExactSimplex {
  public:
-  ExactSimplex(const Solver& problem, Tree& tree, int unit)
-      : m_(problem.sources()), n_(problem.sinks()), unit_(unit), tree_(tree) {
+  ExactSimplex(const Solver& problem, Tree& tree, int unit, Pace& pace)
+      : m_(problem.sources()), n_(problem.sinks()), unit_(unit), tree_(tree), pace_(pace) {
     cost_.reserve(at(m_) * at(n_));
     for (int i = 0; i < m_; ++i) {
+      pace_.spend(std::int64_t{n_} * (Limbs + units_a_conversion));
       for (int j = 0; j < n_; ++j) cost_.emplace_back(problem.cost(i, j), unit);
     }
     potential_.resize(at(m_ + n_));
     set_potentials(1, m_ + n_);
   }
 
-  std::int64_t run(const Stopped& stopped) {
+  std::int64_t run() {
     std::int64_t pivots = 0;
     while (price()) {
-      if (++pivots % pivots_between_polls == 0 && stopped()) throw Interrupted();
+      ++pivots;
+      pace_.spend(std::int64_t{m_ + n_} * Limbs);
       const Tree::Moved moved = tree_.pivot(source_, sink_);
       set_potentials(moved.begin, moved.begin + moved.count);
     }
@@ -59,6 +60,7 @@ class ExactSimplex {
   // The best arc of the next row that has a gaining one; when no row has, optimality is proved.
   bool price() {
     for (int step = 0; step < m_; ++step) {
+      pace_.spend(std::int64_t{n_} * Limbs);
       const int i = next_row_;
       next_row_ = next_row_ + 1 == m_ ? 0 : next_row_ + 1;
       Wide<Limbs> best;
@@ -78,14 +80,15 @@ class ExactSimplex {
 
   int m_, n_, unit_;
   Tree& tree_;
+  Pace& pace_;
   std::vector<Wide<Limbs>> cost_, potential_;
   int next_row_ = 0, source_ = 0, sink_ = 0;
 };
 
 template <int Limbs>
-std::int64_t solve(const Solver& problem, Tree& tree, int unit, std::vector<double>& dual, const Stopped& stopped) {
-  ExactSimplex<Limbs> exact(problem, tree, unit);
-  const std::int64_t pivots = exact.run(stopped);
+std::int64_t solve(const Solver& problem, Tree& tree, int unit, std::vector<double>& dual, Pace& pace) {
+  ExactSimplex<Limbs> exact(problem, tree, unit, pace);
+  const std::int64_t pivots = exact.run();
   for (int node = 0; node < tree.nodes(); ++node) dual[at(node)] = exact.dual(node);
   return pivots;
 }
@@ -95,9 +98,10 @@ struct Bits {
   int low = 1100, high = -1100;
 };
 
-Bits bits_of(const Solver& problem) {
+Bits bits_of(const Solver& problem, Pace& pace) {
   Bits bits;
   for (int i = 0; i < problem.sources(); ++i) {
+    pace.spend(std::int64_t{problem.sinks()} * units_a_conversion);
     for (int j = 0; j < problem.sinks(); ++j) {
       if (problem.cost(i, j) == 0) continue;
       int exponent = 0;
@@ -112,13 +116,13 @@ Bits bits_of(const Solver& problem) {
 
 }  // namespace
 
-std::int64_t exact_simplex(const Solver& problem, Tree& tree, std::vector<double>& dual, const Stopped& stopped) {
-  const Bits range = bits_of(problem);
+std::int64_t exact_simplex(const Solver& problem, Tree& tree, std::vector<double>& dual, Pace& pace) {
+  const Bits range = bits_of(problem, pace);
   // A potential is a sum of at most m + n costs, a reduced cost of twice that and one more; then the sign.
   const int bits = range.high - range.low + static_cast<int>(std::bit_width(static_cast<unsigned>(tree.nodes()))) + 4;
-  if (bits <= 128) return solve<2>(problem, tree, range.low, dual, stopped);
-  if (bits <= 256) return solve<4>(problem, tree, range.low, dual, stopped);
-  return solve<36>(problem, tree, range.low, dual, stopped);
+  if (bits <= 128) return solve<2>(problem, tree, range.low, dual, pace);
+  if (bits <= 256) return solve<4>(problem, tree, range.low, dual, pace);
+  return solve<36>(problem, tree, range.low, dual, pace);
 }
 
 }  // namespace wordferry

@@ -10,6 +10,6 @@ namespace wordferry {
 
 // Goes on from `tree`, a strongly feasible basis of `problem`, to the true optimum; fills the duals (sources, then
 // sinks), rounded once. Returns the pivots it took.
-std::int64_t exact_simplex(const Solver& problem, Tree& tree, std::vector<double>& dual, const Stopped& stopped);
+std::int64_t exact_simplex(const Solver& problem, Tree& tree, std::vector<double>& dual, Pace& pace);
 
 }  // namespace wordferry

@@ -18,8 +18,8 @@ struct Link {
 
 class HubPairs : public Pairs {
  public:
-  HubPairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep)
-      : x_(x), rest_(x, y, keep), costs_(costs), keep_(keep) {
+  HubPairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch)
+      : x_(x), rest_(x, y, keep), costs_(costs), keep_(keep), pace_(watch), solver_(watch) {
     first_.assign(static_cast<std::size_t>(costs.words), -1);
     place_.assign(static_cast<std::size_t>(costs.words), -1);
   }
@@ -43,7 +43,7 @@ class HubPairs : public Pairs {
 
   double bound(std::int64_t) override { return 0; }
 
-  double solve(std::int64_t other, const Stopped& stopped) override {
+  double solve(std::int64_t other) override {
     double value = 0;
     if (!rest_.find(query_, other, value)) return value;
     find_links();
@@ -56,7 +56,7 @@ class HubPairs : public Pairs {
     for (std::size_t begin = 0; begin < links_.size();) {
       std::size_t end = begin;
       while (end < links_.size() && links_[end].group == links_[begin].group) ++end;
-      total += solve_group(begin, end, through_hub, other, stopped);
+      total += solve_group(begin, end, through_hub, other);
       begin = end;
     }
     return (total + costs_.c_max * static_cast<double>(through_hub)) / left.total;
@@ -114,19 +114,19 @@ class HubPairs : public Pairs {
   }
 
   // The cost of what goes along links[begin .. end); that mass is taken off `through_hub`.
-  double solve_group(std::size_t begin, std::size_t end, Mass& through_hub, std::int64_t other,
-                     const Stopped& stopped) {
+  double solve_group(std::size_t begin, std::size_t end, Mass& through_hub, std::int64_t other) {
     const Left& left = rest_.left();
     const auto& supply = left.swap ? left.y_mass : left.x_mass;
     const auto& demand = left.swap ? left.x_mass : left.y_mass;
     sources_.clear();
     sinks_.clear();
     for (std::size_t k = begin; k < end; ++k) {
+      pace_.spend(static_cast<std::int64_t>(sinks_.size()));
       if (sources_.empty() || sources_.back() != links_[k].source) sources_.push_back(links_[k].source);
       if (std::find(sinks_.begin(), sinks_.end(), links_[k].sink) == sinks_.end()) sinks_.push_back(links_[k].sink);
     }
     if (sources_.size() == 1 || sinks_.size() == 1) return solve_star(begin, end, supply, demand, through_hub);
-    return solve_dense(begin, end, supply, demand, through_hub, other, stopped);
+    return solve_dense(begin, end, supply, demand, through_hub, other);
   }
 
   // One word on one side: it is served by its cheapest links first.
@@ -148,12 +148,13 @@ class HubPairs : public Pairs {
 
   // The group and the hub, which takes what no link takes: as a last sink at c_max and a last source at 0.
   double solve_dense(std::size_t begin, std::size_t end, const std::vector<Mass>& supply,
-                     const std::vector<Mass>& demand, Mass& through_hub, std::int64_t other, const Stopped& stopped) {
+                     const std::vector<Mass>& demand, Mass& through_hub, std::int64_t other) {
     const auto m = static_cast<int>(sources_.size()), n = static_cast<int>(sinks_.size());
     std::sort(sinks_.begin(), sinks_.end());
     solver_.prepare(m + 1, n + 1, Precision::fine);
     Mass offered = 0, wanted = 0;
     for (int i = 0; i < m; ++i) {
+      pace_.spend(n);
       offered += solver_.supply()[i] = supply[at(sources_[at(i)])];
       std::fill(solver_.fine_row(i), solver_.fine_row(i) + n + 1, costs_.c_max);
     }
@@ -167,7 +168,7 @@ class HubPairs : public Pairs {
       const auto j = std::lower_bound(sinks_.begin(), sinks_.end(), links_[k].sink) - sinks_.begin();
       solver_.fine_row(i)[j] = links_[k].cost;
     }
-    if (solver_.solve(stopped) == Proof::failed) throw Unsolved{query_, other};
+    if (solver_.solve() == Proof::failed) throw Unsolved{query_, other};
     through_hub -= offered;
     return solver_.total();
   }
@@ -176,6 +177,7 @@ class HubPairs : public Pairs {
   Rest rest_;
   HubCosts costs_;
   bool keep_;
+  Pace pace_;
   std::vector<std::int32_t> first_, place_, touched_;
   std::vector<Entry> entries_;
   std::vector<Link> links_;
@@ -186,8 +188,8 @@ class HubPairs : public Pairs {
 
 }  // namespace
 
-std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep) {
-  return std::make_unique<HubPairs>(x, y, costs, keep);
+std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch) {
+  return std::make_unique<HubPairs>(x, y, costs, keep, watch);
 }
 
 }  // namespace wordferry

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t lanes = static_cast<std::int64_t>(lane_count);
 constexpr std::int64_t block_documents = 16;
+constexpr std::int64_t units_a_word = 32;  // of work, for a word and the words related to it
 
 struct Word {
   float excess;  // the mass that must move
@@ -51,8 +52,8 @@ bool take_common(const PairsJob& job, std::int64_t begin, std::int64_t end, cons
 
 class RelatedWalk {
  public:
-  RelatedWalk(const PairsJob& job, const CsrF& graph, float c_max)
-      : job_(job), graph_(graph), c_max_(c_max), place_(static_cast<std::size_t>(graph.rows), -1) {}
+  RelatedWalk(const PairsJob& job, const CsrF& graph, float c_max, Watch& watch)
+      : job_(job), graph_(graph), c_max_(c_max), pace_(watch), place_(static_cast<std::size_t>(graph.rows), -1) {}
 
   void row(std::int64_t i) {
     const std::int64_t first = job_.x.indptr[i], count = job_.x.indptr[i + 1] - first;
@@ -66,6 +67,7 @@ class RelatedWalk {
 
   float value(std::int64_t first, std::int64_t count, std::int64_t j) {
     const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
+    pace_.spend(count + units_a_word * (end - begin));
     x_.clear();
     y_.clear();
     for (std::int64_t k = first; k < first + count; ++k) x_.push_back({job_.x.data[k], c_max_});
@@ -91,6 +93,7 @@ class RelatedWalk {
   const PairsJob& job_;
   const CsrF& graph_;
   float c_max_;
+  Pace pace_;
   std::vector<std::int32_t> place_;  // the position of a word in x's document, or -1
   std::vector<Word> x_, y_;
 };
@@ -114,8 +117,8 @@ float fold_row(const Lanes* row, const Lanes* penalty, Lanes* best, std::int64_t
 
 class DenseRow {
  public:
-  DenseRow(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* place)
-      : job_(job), costs_(costs), vectors_(width / lanes), place_(place),
+  DenseRow(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* place, Watch& watch)
+      : job_(job), pace_(watch), costs_(costs), vectors_(width / lanes), place_(place),
         best_(static_cast<std::size_t>(vectors_)), penalty_(static_cast<std::size_t>(vectors_)) {}
 
   float value(std::int64_t j) {
@@ -130,6 +133,7 @@ class DenseRow {
     for (std::size_t i = 0; i < x_.size(); ++i) penalty[i] = residual && x_[i].excess <= 0.0f ? far_away : 0.0f;
     for (std::int64_t v = 0; v < vectors_; ++v) fill_lanes(best_.data()[v], far_away);
     for (std::int64_t k = begin; k < end; ++k) {
+      pace_.spend(vectors_);
       Word& b = y_[static_cast<std::size_t>(k - begin)];
       const Lanes* row = reinterpret_cast<const Lanes*>(costs_) + job_.y.indices[k] * vectors_;
       b.best = fold_row(row, penalty_.data(), best_.data(), vectors_, !residual || b.excess > 0.0f);
@@ -141,6 +145,7 @@ class DenseRow {
 
  private:
   const PairsJob& job_;
+  Pace pace_;
   const float* costs_;
   std::int64_t vectors_;
   const std::int32_t* place_;
@@ -164,17 +169,17 @@ double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std
 }  // namespace
 
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
-                   const Poll& poll) {
-  std::vector<RelatedWalk> walks(static_cast<std::size_t>(std::max(threads, 1)), RelatedWalk(job, graph, c_max));
+                   Watch& watch) {
+  std::vector<RelatedWalk> walks(static_cast<std::size_t>(std::max(threads, 1)), RelatedWalk(job, graph, c_max, watch));
   const auto body = [&](std::int64_t row, int worker) {
     walks[static_cast<std::size_t>(worker)].row(row);
     done += job.y.rows;
   };
-  for_blocks(job.x.rows, threads, body, poll);
+  for_blocks(job.x.rows, threads, body, watch);
 }
 
 void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* own, int threads,
-                 std::atomic<std::int64_t>& done, const Poll& poll) {
+                 std::atomic<std::int64_t>& done, Watch& watch) {
   std::int32_t words = 0;
   for (std::int64_t k = job.y.indptr[0]; k < job.y.indptr[job.y.rows]; ++k) words = std::max(words, job.y.indices[k]);
   std::vector<std::int32_t> place(static_cast<std::size_t>(words) + 1, -1);
@@ -182,23 +187,27 @@ void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, co
     if (own[i] >= 0 && own[i] <= words) place[static_cast<std::size_t>(own[i])] = static_cast<std::int32_t>(i);
   }
   std::vector<DenseRow> rows(static_cast<std::size_t>(std::max(threads, 1)),
-                             DenseRow(job, costs, width, place.data()));
+                             DenseRow(job, costs, width, place.data(), watch));
   const auto body = [&](std::int64_t block, int worker) {
     const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
     for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[static_cast<std::size_t>(worker)].value(j);
     done += end - begin;
   };
-  for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, poll);
+  for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, watch);
 }
 
-void refine_cosine(const PairsJob& job, float limit, int threads, const Poll& poll) {
+void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch) {
   const auto body = [&](std::int64_t i, int) {
+    Pace pace(watch);
     for (std::int64_t j = 0; j < job.y.rows; ++j) {
       float& value = job.out[i * job.stride + j];
-      if (value < limit) value = static_cast<float>(half_squared_difference(job.x, i, job.y, j));
+      pace.spend(1);
+      if (!(value < limit)) continue;
+      pace.spend(job.x.indptr[i + 1] - job.x.indptr[i] + job.y.indptr[j + 1] - job.y.indptr[j]);
+      value = static_cast<float>(half_squared_difference(job.x, i, job.y, j));
     }
   };
-  for_blocks(job.x.rows, threads, body, poll);
+  for_blocks(job.x.rows, threads, body, watch);
 }
 
 }  // namespace wordferry

@@ -25,16 +25,20 @@ struct Ranked {
   std::vector<std::int32_t> related;  // the ranks of the words related to it that have one,
   std::vector<float> costs;           // and their costs
 
-  explicit Ranked(const PanelJob& job) {
-    rank_words(job);
+  Ranked(const PanelJob& job, Watch& watch) {
+    rank_words(job, watch);
     const std::int64_t stored = job.pass.indptr[job.pass.rows];
     passed.resize(static_cast<std::size_t>(stored));
-    for (std::int64_t k = job.pass.indptr[0]; k < stored; ++k) {
-      passed[static_cast<std::size_t>(k)] = rank[static_cast<std::size_t>(job.pass.indices[k])];
-    }
+    in_pieces(job.pass.indptr[0], stored, watch, [&](std::int64_t low, std::int64_t high) {
+      for (std::int64_t k = low; k < high; ++k) {
+        passed[static_cast<std::size_t>(k)] = rank[static_cast<std::size_t>(job.pass.indices[k])];
+      }
+    });
     indptr.assign(static_cast<std::size_t>(job.words) + 1, 0);
     if (job.kind == PanelKind::product) return;
+    Pace pace(watch);
     for (std::int64_t word = 0; word < job.graph.rows; ++word) {
+      pace.spend(8 + job.graph.indptr[word + 1] - job.graph.indptr[word]);
       for (std::int64_t k = job.graph.indptr[word]; k < job.graph.indptr[word + 1]; ++k) {
         const std::int32_t other = rank[static_cast<std::size_t>(job.graph.indices[k])];
         if (other == count) continue;
@@ -46,11 +50,11 @@ struct Ranked {
   }
 
  private:
-  void rank_words(const PanelJob& job) {
+  void rank_words(const PanelJob& job, Watch& watch) {
     std::vector<std::int64_t> frequency(static_cast<std::size_t>(job.words), 0);
-    for (std::int64_t k = job.pass.indptr[0]; k < job.pass.indptr[job.pass.rows]; ++k) {
-      ++frequency[static_cast<std::size_t>(job.pass.indices[k])];
-    }
+    in_pieces(job.pass.indptr[0], job.pass.indptr[job.pass.rows], watch, [&](std::int64_t low, std::int64_t high) {
+      for (std::int64_t k = low; k < high; ++k) ++frequency[static_cast<std::size_t>(job.pass.indices[k])];
+    });
     std::vector<std::int32_t> words;
     for (std::int32_t word = 0; word < job.words; ++word) {
       if (frequency[static_cast<std::size_t>(word)] > 0) words.push_back(word);
@@ -197,14 +201,14 @@ void store(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int6
 
 }  // namespace
 
-void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, const Poll& poll) {
+void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
   const std::int64_t panels = (job.panel.rows + lanes - 1) / lanes;
   if (panels == 0 || job.pass.rows == 0) return;
   // With few panels, the pass is cut into pieces so that every thread has work; a panel is then built once a piece.
   const std::int64_t most = std::max<std::int64_t>(1, 4 * threads / panels);
   const std::int64_t pieces = std::clamp<std::int64_t>(job.pass.rows / piece_rows, 1, most);
   const std::int64_t piece = (job.pass.rows + pieces - 1) / pieces;
-  const Ranked ranked(job);
+  const Ranked ranked(job, watch);
   const CsrF pass{job.pass.indptr, ranked.passed.data(), job.pass.data, job.pass.rows};
   std::vector<PanelTable> tables(static_cast<std::size_t>(std::max(threads, 1)), PanelTable(job, ranked));
   const auto body = [&](std::int64_t block, int worker) {
@@ -218,6 +222,7 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
     table.build(first, count);
     LaneArray sums(static_cast<std::size_t>(chunk_rows));
     for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
+      watch.check();
       const std::int64_t end = std::min(begin + chunk_rows, high);
       expect_store(job, begin, end, first, count);
       pass_over(pass, begin, end, table.slots(), table.table(), sums.data());
@@ -225,14 +230,15 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
     }
     done += count * (high - start);
   };
-  for_blocks(panels * pieces, threads, body, poll);
+  for_blocks(panels * pieces, threads, body, watch);
 }
 
 void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads,
-                    const Poll& poll) {
+                    Watch& watch) {
   const auto body = [&](std::int64_t block, int) {
     const std::int64_t begin = block * tile, end = std::min(begin + tile, size);
     for (std::int64_t left = 0; left <= begin; left += tile) {
+      watch.check();
       for (std::int64_t i = begin; i < end; ++i) {
         for (std::int64_t j = left; j < std::min(left + tile, i); ++j) {
           const float low = values[i * stride + j], high = values[j * stride + i];
@@ -241,14 +247,15 @@ void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool 
       }
     }
   };
-  for_blocks((size + tile - 1) / tile, threads, body, poll);
+  for_blocks((size + tile - 1) / tile, threads, body, watch);
 }
 
 void transposed_max(float* out, std::int64_t stride, const float* other, std::int64_t other_stride, std::int64_t rows,
-                    std::int64_t columns, int threads, const Poll& poll) {
+                    std::int64_t columns, int threads, Watch& watch) {
   const auto body = [&](std::int64_t block, int) {
     const std::int64_t begin = block * tile, end = std::min(begin + tile, rows);
     for (std::int64_t left = 0; left < columns; left += tile) {
+      watch.check();
       for (std::int64_t i = begin; i < end; ++i) {
         for (std::int64_t j = left; j < std::min(left + tile, columns); ++j) {
           out[i * stride + j] = std::max(out[i * stride + j], other[j * other_stride + i]);
@@ -256,7 +263,7 @@ void transposed_max(float* out, std::int64_t stride, const float* other, std::in
       }
     }
   };
-  for_blocks((rows + tile - 1) / tile, threads, body, poll);
+  for_blocks((rows + tile - 1) / tile, threads, body, watch);
 }
 
 }  // namespace wordferry

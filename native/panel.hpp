@@ -31,14 +31,14 @@ struct PanelJob {
 };
 
 // One term of equation (5) or (12) for all pairs, or the matrix of products. `done` counts finished pairs.
-void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, const Poll& poll);
+void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
 
 // Makes a square matrix symmetric: values[i][j] = values[j][i] = the larger of the two, or the lower one.
 void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads,
-                    const Poll& poll);
+                    Watch& watch);
 
 // out[i][j] = max(out[i][j], other[j][i]).
 void transposed_max(float* out, std::int64_t stride, const float* other, std::int64_t other_stride, std::int64_t rows,
-                    std::int64_t columns, int threads, const Poll& poll);
+                    std::int64_t columns, int threads, Watch& watch);
 
 }  // namespace wordferry

@@ -83,6 +83,7 @@ inline bool price(Pivoting& state, Candidate& entering, double& reduced) {
   for (int left = state.m; left > 0 && state.listed < block;) {
     const int rows = std::min(left, kRowsAtOnce);
     left -= rows;
+    state.pace->spend(static_cast<std::int64_t>(rows) * state.width);
     int found[kRowsAtOnce], count = 0;
     typename Precision::Value least[kRowsAtOnce];
     for (int k = 0; k < rows; ++k) {
@@ -127,6 +128,7 @@ inline std::int64_t pivot_on(Pivoting& state, std::int64_t limit) {
   double reduced = 0;
   std::int64_t pivots = 0;
   while (pivots < limit && price<Precision>(state, entering, reduced)) {
+    state.pace->spend(state.listed);
     shift(state, state.tree->pivot(entering.source, entering.sink), reduced);
     ++pivots;
   }

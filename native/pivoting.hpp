@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "tree.hpp"
+#include "watch.hpp"
 
 namespace wordferry {
 
@@ -31,6 +32,7 @@ struct Pivoting {
   Tree* tree;
   Candidate* candidates;  // room for m
   int listed;             // how many there are
+  Pace* pace;
 
   double cost(int i, int j) const {
     const std::ptrdiff_t cell = static_cast<std::ptrdiff_t>(i) * width + j;

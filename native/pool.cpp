@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -13,27 +12,19 @@ namespace wordferry {
 
 namespace {
 
-constexpr auto poll_every = std::chrono::milliseconds(50);
-
-void run_alone(std::int64_t blocks, const std::function<void(std::int64_t, int)>& body, const Poll& poll) {
-  auto last = std::chrono::steady_clock::now();
+void run_alone(std::int64_t blocks, const std::function<void(std::int64_t, int)>& body, Watch& watch) {
   for (std::int64_t block = 0; block < blocks; ++block) {
+    watch.check();
     body(block, 0);
-    const auto now = std::chrono::steady_clock::now();
-    if (poll && now - last > poll_every) {
-      if (poll()) throw Interrupted();
-      last = now;
-    }
   }
 }
 
 }  // namespace
 
-void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::int64_t, int)>& body,
-                const Poll& poll) {
+void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::int64_t, int)>& body, Watch& watch) {
   const auto workers = static_cast<int>(std::min<std::int64_t>(std::max(threads, 1), blocks));
   if (workers <= 1) {
-    run_alone(blocks, body, poll);
+    run_alone(blocks, body, watch);
     return;
   }
   std::atomic<std::int64_t> next{0};
@@ -48,6 +39,7 @@ void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::
       while (!stop.load(std::memory_order_relaxed)) {
         const std::int64_t block = next.fetch_add(1);
         if (block >= blocks) break;
+        watch.check();
         body(block, worker);
       }
     } catch (...) {
@@ -73,9 +65,9 @@ void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::
     std::unique_lock lock(mutex);
     while (running > 0) {
       finished.wait_for(lock, poll_every);
-      if (running > 0 && poll && !interrupted) {
+      if (running > 0 && !interrupted) {
         lock.unlock();
-        interrupted = poll();
+        interrupted = watch.poll();
         lock.lock();
         if (interrupted) stop = true;
       }

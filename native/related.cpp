@@ -326,7 +326,7 @@ void select_from_gathered_tile(const Tile& tile, const Points& points, const Can
 }
 
 void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
-                     int threads, std::int32_t* own, double* distances, const Poll& poll) {
+                     int threads, std::int32_t* own, double* distances, Watch& watch) {
   const std::int64_t blocks = (count + word_block - 1) / word_block;
   const auto body = [&](std::int64_t block, int) {
     Selector selector(points, candidates);
@@ -344,18 +344,18 @@ void rank_candidates(const Points& points, const Candidates& candidates, const s
       }
     }
   };
-  for_blocks(blocks, threads, body, poll);
+  for_blocks(blocks, threads, body, watch);
 }
 
 void pair_distances(const float* a, const float* b, std::int64_t dimensions, const std::int32_t* rows,
-                    const std::int32_t* columns, std::int64_t pairs, int threads, double* out, const Poll& poll) {
+                    const std::int32_t* columns, std::int64_t pairs, int threads, double* out, Watch& watch) {
   constexpr std::int64_t block_pairs = 4096;
   const auto body = [&](std::int64_t block, int) {
     for (std::int64_t k = block * block_pairs; k < std::min(pairs, (block + 1) * block_pairs); ++k) {
       out[k] = std::sqrt(exact_square(a + rows[k] * dimensions, b + columns[k] * dimensions, dimensions));
     }
   };
-  for_blocks((pairs + block_pairs - 1) / block_pairs, threads, body, poll);
+  for_blocks((pairs + block_pairs - 1) / block_pairs, threads, body, watch);
 }
 
 }  // namespace wordferry

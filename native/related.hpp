@@ -53,15 +53,15 @@ void select_from_gathered_tile(const Tile& tile, const Points& points, const Can
 // Orders the candidates of some words by (true distance, id); fills own and distances, count x r, with -1 and infinity
 // where a word has fewer than r candidates.
 void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
-                     int threads, std::int32_t* own, double* distances, const Poll& poll);
+                     int threads, std::int32_t* own, double* distances, Watch& watch);
 
 // True distances of pairs of rows of two matrices.
 void pair_distances(const float* a, const float* b, std::int64_t dimensions, const std::int32_t* rows,
-                    const std::int32_t* columns, std::int64_t pairs, int threads, double* out, const Poll& poll);
+                    const std::int32_t* columns, std::int64_t pairs, int threads, double* out, Watch& watch);
 
 // The union graph of own lists (n x r): indptr first (n + 1), then the sorted rows. Unused places hold -1.
-void union_indptr(const std::int32_t* own, std::int64_t n, std::int64_t r, std::int64_t* indptr);
+void union_indptr(const std::int32_t* own, std::int64_t n, std::int64_t r, std::int64_t* indptr, Watch& watch);
 void union_rows(const std::int32_t* own, const float* distances, std::int64_t n, std::int64_t r,
-                const std::int64_t* indptr, std::int32_t* indices, float* data);
+                const std::int64_t* indptr, std::int32_t* indices, float* data, Watch& watch);
 
 }  // namespace wordferry

@@ -7,7 +7,7 @@
 
 namespace wordferry {
 
-// Calls `work(done, poll)` without the GIL. `progress` is None or a Python callable (done, total).
+// Calls `work(done, watch)` without the GIL. `progress` is None or a Python callable (done, total).
 template <class Work>
 void run_reporting(const nb::object& progress, std::int64_t total, Work&& work) {
   std::atomic<std::int64_t> done{0};
@@ -23,12 +23,7 @@ void run_reporting(const nb::object& progress, std::int64_t total, Work&& work) 
       return true;
     }
   };
-  try {
-    const nb::gil_scoped_release release;
-    work(done, poll);
-  } catch (const Interrupted&) {
-    throw nb::python_error();
-  }
+  run_native([&](Watch& watch) { work(done, watch); }, poll);
 }
 
 // A matrix whose rows are contiguous, possibly a part of a larger one.

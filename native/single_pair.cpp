@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "buffer.hpp"
 #include "cost_rows.hpp"
 #include "document_pairs.hpp"
 
@@ -41,7 +42,7 @@ bool by_word(const CountedWord& a, const CountedWord& b) { return a.word < b.wor
 }  // namespace
 
 double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
-                   const Stopped& stopped) {
+                   Watch& watch) {
   std::sort(x.begin(), x.end(), by_word);
   std::sort(y.begin(), y.end(), by_word);
   std::vector<std::int64_t> all;
@@ -53,13 +54,15 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
   const Side first = side(x, all, vectors, static_cast<std::size_t>(dimensions));
   const Side second = side(y, all, vectors, static_cast<std::size_t>(dimensions));
   const auto columns = static_cast<std::ptrdiff_t>(y.size());
-  std::vector<float> costs(x.size() * y.size());
+  Buffer<float> costs;
+  costs.reserve(x.size() * y.size());
+  Pace pace(watch);
   word_distances(first.vectors.data(), static_cast<int>(x.size()), second.vectors.data(), columns, dimensions,
-                 costs.data(), columns);
+                 costs.data(), columns, pace);
   const auto pairs =
-      dense_pairs(first.bags(), second.bags(), {costs.data(), first.place_of.data(), second.place_of.data(), columns});
+      dense_pairs(first.bags(), second.bags(), {costs.data(), first.place_of.data(), second.place_of.data(), columns}, watch);
   pairs->begin(0, 1);
-  return pairs->solve(0, stopped);
+  return pairs->solve(0);
 }
 
 }  // namespace wordferry

@@ -16,6 +16,6 @@ struct CountedWord {
 
 // `vectors` has a row of `dimensions` for each word. Throws Unsolved where a distance of words is not finite.
 double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
-                   const Stopped& stopped);
+                   Watch& watch);
 
 }  // namespace wordferry

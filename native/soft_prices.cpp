@@ -1,5 +1,6 @@
 #include "soft_prices.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -29,10 +30,15 @@ inline float exp_minus(float x) {
   return value;
 }
 
+// Rows are worked on so many at a time that a problem of some size can be stopped in between; a multiple of four,
+// because four rows are scaled at once.
+constexpr int kCellsAtOnce = 1 << 20;
+int rows_at_once(int width) { return 4 * (1 + kCellsAtOnce / 4 / width); }
+
 // kernel_ij = exp(-(c_ij - price_j - least_i) / softness); next to 0 where it is padded, which no mass goes to.
-WF_CLONES void fill_kernel(const SoftProblem& problem, const float* price, const float* least, float steepness,
-                           float* kernel) {
-  for (int i = 0; i < problem.m; ++i) {
+WF_CLONES void fill_kernel(const SoftProblem& problem, int begin, int end, const float* price, const float* least,
+                           float steepness, float* kernel) {
+  for (int i = begin; i < end; ++i) {
     const float* costs = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
     float* row = kernel + static_cast<std::ptrdiff_t>(i) * problem.width;
     const float own = least[i];
@@ -74,25 +80,24 @@ WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* su
 #endif
 }
 
-// One round: f from g, then g_j = b_j / sum_i K_ij f_i, in one pass over the kernel.
-WF_CLONES WF_FLATTEN void scale_once(const float* kernel, int m, int width, const float* supply, const float* demand,
-                                     float* scaling, float* sums) {
-  for (int j = 0; j < width; ++j) sums[j] = 0;
-  int i = 0;
-  for (; i + 4 <= m; i += 4) {
+// f from g, and what the rows from `begin` to `end` add to sum_i K_ij f_i, in one pass over the kernel.
+WF_CLONES WF_FLATTEN void scale_some(const float* kernel, int begin, int end, int width, const float* supply,
+                                     const float* scaling, float* sums) {
+  int i = begin;
+  for (; i + 4 <= end; i += 4) {
     scale_rows<4>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
   }
-  for (; i < m; ++i) scale_rows<1>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
-  for (int j = 0; j < width; ++j) scaling[j] = demand[j] / (sums[j] + kTiny);
+  for (; i < end; ++i) scale_rows<1>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
 }
 
 }  // namespace
 
 // The mean of c_ij - price_j - least_i over a few cells.
-float SoftPrices::typical_gap(const SoftProblem& problem, const float* price) {
+float SoftPrices::typical_gap(const SoftProblem& problem, const float* price, Pace& pace) {
   float sum = 0;
   for (int i = 0; i < problem.m; ++i) {
     const float* row = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
+    pace.spend(problem.width);
     least_[at(i)] = row_minimum(row, price, problem.width);
     const int j = static_cast<int>(std::int64_t{7} * i % problem.n);
     sum += row[j] - price[j] - least_[at(i)];
@@ -100,12 +105,12 @@ float SoftPrices::typical_gap(const SoftProblem& problem, const float* price) {
   return sum / static_cast<float>(problem.m);
 }
 
-void SoftPrices::adjust(const SoftProblem& problem, float* price) {
+void SoftPrices::adjust(const SoftProblem& problem, float* price, Pace& pace) {
   const int m = problem.m, n = problem.n, width = problem.width;
   least_.resize(at(m));
-  const float softness = kSoftness * typical_gap(problem, price);
+  const float softness = kSoftness * typical_gap(problem, price, pace);
   if (!(softness > kTiny && softness < 1 / kTiny)) return;
-  kernel_.resize(at(m) * at(width));
+  kernel_.reserve(at(m) * at(width));
   supply_.resize(at(m));
   demand_.assign(at(width), 0);
   scaling_.assign(at(width), 0);
@@ -117,9 +122,20 @@ void SoftPrices::adjust(const SoftProblem& problem, float* price) {
     demand_[at(j)] = static_cast<float>(static_cast<double>(problem.demand[j]) / total);
     scaling_[at(j)] = 1;
   }
-  fill_kernel(problem, price, least_.data(), 1 / softness, kernel_.data());
+  const int rows = rows_at_once(width);
+  for (int begin = 0; begin < m; begin += rows) {
+    const int end = std::min(m, begin + rows);
+    pace.spend(std::int64_t{end - begin} * width);
+    fill_kernel(problem, begin, end, price, least_.data(), 1 / softness, kernel_.data());
+  }
   for (int round = 0; round < kRounds; ++round) {
-    scale_once(kernel_.data(), m, width, supply_.data(), demand_.data(), scaling_.data(), sums_.data());
+    std::fill(sums_.begin(), sums_.end(), 0.0f);
+    for (int begin = 0; begin < m; begin += rows) {
+      const int end = std::min(m, begin + rows);
+      pace.spend(std::int64_t{end - begin} * width);
+      scale_some(kernel_.data(), begin, end, width, supply_.data(), scaling_.data(), sums_.data());
+    }
+    for (int j = 0; j < width; ++j) scaling_[at(j)] = demand_[at(j)] / (sums_[at(j)] + kTiny);
   }
   for (int j = 0; j < n; ++j) {
     const float change = softness * std::log(scaling_[at(j)]);

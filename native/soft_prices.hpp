@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "buffer.hpp"
+#include "watch.hpp"
+
 namespace wordferry {
 
 // What the rounds need of a problem: costs in rows of `width`, padded with infinity, and masses.
@@ -18,12 +21,13 @@ struct SoftProblem {
 class SoftPrices {
  public:
   // `price` holds the least cost of each column; what is added makes columns that are in demand dearer.
-  void adjust(const SoftProblem& problem, float* price);
+  void adjust(const SoftProblem& problem, float* price, Pace& pace);
 
  private:
-  float typical_gap(const SoftProblem& problem, const float* price);
+  float typical_gap(const SoftProblem& problem, const float* price, Pace& pace);
 
-  std::vector<float> kernel_, supply_, demand_, scaling_, sums_, least_;
+  Buffer<float> kernel_;
+  std::vector<float> supply_, demand_, scaling_, sums_, least_;
 };
 
 }  // namespace wordferry

@@ -21,7 +21,7 @@ constexpr double unit_roundoff = 0x1p-53;
 constexpr double proof_tolerance = 1e-9;  // of the optimum itself
 constexpr double enter_tolerance = 0x1p-46;  // of the largest cost: smaller gains are rounding, not gains
 constexpr double rough_tolerance = 0x1p-20;  // the same in float32
-constexpr std::int64_t pivots_between_polls = 4096;
+constexpr std::int64_t pivots_at_once = 4096;
 constexpr std::int64_t pivots_a_node = 200;
 constexpr std::int64_t few_pivots = 32;
 
@@ -52,8 +52,8 @@ void Solver::prepare(int m, int n, Precision costs) {
   precision_ = costs;
   scale_ = 1;
   const auto cells = at(m) * at(width_);
-  if (rough_.size() < cells) rough_.resize(cells);
-  if (costs == Precision::fine && fine_.size() < cells) fine_.resize(cells);
+  rough_.reserve(cells);
+  if (costs == Precision::fine) fine_.reserve(cells);
   for (int i = 0; i < m && width_ > n; ++i) {
     if (costs == Precision::fine) std::fill(fine_row(i) + n, fine_row(i) + width_, infinity);
     std::fill(rough_row(i) + n, rough_row(i) + width_, rough_infinity);
@@ -77,6 +77,7 @@ void Solver::round_costs() {
   const bool moderate = largest_ == 0 || (largest_ > 1 / rough_largest && largest_ < rough_largest);
   scale_ = moderate ? 1 : std::exp2(-std::clamp(std::ilogb(largest_), -1000, 1000));
   for (int i = 0; i < m_; ++i) {
+    pace_.spend(width_);
     const double* from = fine_row(i);
     float* to = rough_row(i);
     for (int j = 0; j < n_; ++j) to[j] = static_cast<float>(from[j] * scale_);
@@ -90,9 +91,12 @@ void Solver::start() {
   left_.assign(supply_.begin(), supply_.end());
   right_.assign(demand_.begin(), demand_.end());
   prices_.assign(at(width_), rough_infinity);
-  for (int i = 0; i < m_; ++i) lower_columns(prices_.data(), rough_row(i), 0, width_);
+  for (int i = 0; i < m_; ++i) {
+    pace_.spend(width_);
+    lower_columns(prices_.data(), rough_row(i), 0, width_);
+  }
   std::fill(prices_.begin() + n_, prices_.end(), 0.0f);
-  soft_prices_.adjust({m_, n_, width_, rough_.data(), supply_.data(), demand_.data()}, prices_.data());
+  soft_prices_.adjust({m_, n_, width_, rough_.data(), supply_.data(), demand_.data()}, prices_.data(), pace_);
   open_.assign(prices_.begin(), prices_.end());
   wanted_.resize(at(m_));
   tree_.reset(m_, n_);
@@ -116,6 +120,7 @@ bool Solver::serve_by_regret() {
   wishes_.clear();
   for (int i = 0; i < m_; ++i) {
     if (left_[at(i)] == 0) continue;
+    pace_.spend(width_);
     const TwoLeast best = row_two_least(rough_row(i), open_.data(), width_);
     wanted_[at(i)] = best.index;
     const auto regret = std::bit_cast<std::uint32_t>(best.second - best.value);  // grows with the number
@@ -145,6 +150,7 @@ void Solver::join_components() {
   take(m_);
   for (int i = 0; i < m_; ++i) {
     if (reached_[at(i)]) continue;
+    pace_.spend(width_);
     const int j = row_least(rough_row(i), least_.data(), width_).index;
     take(i);
     tree_.add_arc(i, j, 0);
@@ -152,7 +158,7 @@ void Solver::join_components() {
 }
 
 // Pivots until no arc gains. False when rounding keeps it from ending: exact arithmetic then goes on from here.
-bool Solver::improve(const Stopped& stopped) {
+bool Solver::improve() {
   candidates_.resize(at(m_));
   minima_.resize(at(m_));
   Pivoting state{.m = m_,
@@ -168,15 +174,15 @@ bool Solver::improve(const Stopped& stopped) {
                  .next_row = 0,
                  .tree = &tree_,
                  .candidates = candidates_.data(),
-                 .listed = 0};
+                 .listed = 0,
+                 .pace = &pace_};
   const std::int64_t limit = pivots_a_node * (m_ + n_) + 1000;
   for (bool rough = true; true;) {
     set_potentials(state);
-    const std::int64_t done = (rough ? pivot_roughly : pivot_until_optimal)(state, pivots_between_polls);
+    const std::int64_t done = (rough ? pivot_roughly : pivot_until_optimal)(state, pivots_at_once);
     if ((pivots_ += done) > limit) return false;
     if (!rough && done < few_pivots) return true;  // too few for rounding to have piled up in the potentials
-    rough = rough && done == pivots_between_polls;
-    if (stopped()) throw Interrupted();
+    rough = rough && done == pivots_at_once;
   }
 }
 
@@ -222,18 +228,18 @@ Proof Solver::solve_single() {
   return Proof::exact;
 }
 
-Proof Solver::solve(const Stopped& stopped) {
+Proof Solver::solve() {
   pivots_ = 0;
   if (!scan_costs()) return Proof::failed;
   if (m_ == 1 || n_ == 1) return solve_single();
   if (precision_ == Precision::fine) round_costs();
   start();
-  if (improve(stopped)) {
+  if (improve()) {
     collect_plan();
     sum_plan();
     if (proved()) return Proof::bounded;
   }
-  pivots_ += exact_simplex(*this, tree_, dual_, stopped);
+  pivots_ += exact_simplex(*this, tree_, dual_, pace_);
   collect_plan();
   sum_plan();
   return Proof::exact;
@@ -245,13 +251,17 @@ double Solver::dual_bound() {
   least_.assign(at(width_), rough_infinity);
   double sources_first = 0, sinks_first = 0;
   for (int i = 0; i < m_; ++i) {  // u_i = min_j c_ij, then v_j = min_i (c_ij - u_i)
+    pace_.spend(2 * width_);
     const float dual = row_minimum(rough_row(i), open_.data(), width_);
     lower_columns(least_.data(), rough_row(i), dual, width_);
     sources_first += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
   }
   for (int j = 0; j < n_; ++j) sources_first += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
   least_.assign(at(width_), rough_infinity);
-  for (int i = 0; i < m_; ++i) lower_columns(least_.data(), rough_row(i), 0, width_);  // and the other way round
+  for (int i = 0; i < m_; ++i) {  // and the other way round
+    pace_.spend(2 * width_);
+    lower_columns(least_.data(), rough_row(i), 0, width_);
+  }
   std::fill(least_.begin() + n_, least_.end(), 0.0f);
   for (int j = 0; j < n_; ++j) sinks_first += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
   for (int i = 0; i < m_; ++i) {

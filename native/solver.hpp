@@ -8,18 +8,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "buffer.hpp"
 #include "cost_rows.hpp"
 #include "pivoting.hpp"
 #include "soft_prices.hpp"
 #include "tree.hpp"
+#include "watch.hpp"
 
 namespace wordferry {
-
-// Asked now and then inside a long solve; true means give up (the solve then throws Interrupted).
-using Stopped = std::function<bool()>;
 
 enum class Precision { rough, fine };  // float32, float64
 
@@ -36,6 +34,9 @@ class Solver {
     Mass mass;
   };
 
+  // Every step that grows with the size of the problem asks the watch, and throws Interrupted when it says stop.
+  explicit Solver(Watch& watch) : pace_(watch) {}
+
   // Makes room for m x n; then fill fine_row(i) or rough_row(i), supply() and demand() (positive, of equal sums) and
   // solve().
   void prepare(int m, int n, Precision costs);
@@ -46,7 +47,7 @@ class Solver {
   Mass* supply() { return supply_.data(); }
   Mass* demand() { return demand_.data(); }
 
-  Proof solve(const Stopped& stopped);
+  Proof solve();
 
   // A lower bound on the optimum of float32 costs, none negative, from one dual ascent either way; cheaper than a solve
   // by an order of magnitude.
@@ -56,8 +57,7 @@ class Solver {
   int sinks() const { return n_; }
   double cost(int i, int j) const {
     const std::ptrdiff_t cell = static_cast<std::ptrdiff_t>(i) * width_ + j;
-    return precision_ == Precision::fine ? fine_[static_cast<std::size_t>(cell)]
-                                         : static_cast<double>(rough_[static_cast<std::size_t>(cell)]);
+    return precision_ == Precision::fine ? fine_.data()[cell] : static_cast<double>(rough_.data()[cell]);
   }
   const Mass* supply() const { return supply_.data(); }
   const Mass* demand() const { return demand_.data(); }
@@ -76,15 +76,16 @@ class Solver {
   bool serve_by_regret();
   void join_components();
   Proof solve_single();
-  bool improve(const Stopped& stopped);
+  bool improve();
   void collect_plan();
   void sum_plan();
   bool proved() const;
 
+  Pace pace_;
   int m_ = 0, n_ = 0, width_ = 0;
   Precision precision_ = Precision::fine;
-  std::vector<double> fine_;  // rows of width_, padded with infinity
-  std::vector<float> rough_;  // the same times scale_
+  Buffer<double> fine_;  // rows of width_, padded with infinity
+  Buffer<float> rough_;  // the same times scale_
   double largest_ = 0, smallest_ = 0;
   double scale_ = 1;
   std::vector<Mass> supply_, demand_, left_, right_;

@@ -137,16 +137,17 @@ class Query {
 }  // namespace
 
 void offer(const Heaps& heaps, const float* values, std::int64_t stride, std::int64_t columns, std::int64_t first,
-           const std::uint8_t* allowed, int threads, const Poll& poll) {
+           const std::uint8_t* allowed, int threads, Watch& watch) {
   const auto body = [&](std::int64_t block, int) {
     for (std::int64_t row = block * rows_a_block; row < std::min((block + 1) * rows_a_block, heaps.rows); ++row) {
+      watch.check();
       offer_row(heaps, row, values + row * stride, columns, first, allowed);
     }
   };
-  for_blocks((heaps.rows + rows_a_block - 1) / rows_a_block, threads, body, poll);
+  for_blocks((heaps.rows + rows_a_block - 1) / rows_a_block, threads, body, watch);
 }
 
-void finish(const Heaps& heaps, int threads, const Poll& poll) {
+void finish(const Heaps& heaps, int threads, Watch& watch) {
   const auto body = [&](std::int64_t row, int) {
     float* distances = heaps.distances + row * heaps.k;
     std::int64_t* indices = heaps.indices + row * heaps.k;
@@ -158,11 +159,11 @@ void finish(const Heaps& heaps, int threads, const Poll& poll) {
       indices[i] = places[i].second == no_index ? -1 : places[i].second;
     }
   };
-  for_blocks(heaps.rows, threads, body, poll);
+  for_blocks(heaps.rows, threads, body, watch);
 }
 
 void related_scan(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
-                  const Poll& poll) {
+                  Watch& watch) {
   constexpr std::int64_t block_documents = 1024;
   for (std::int64_t row = 0; row < job.x.rows; ++row) {
     const Query query(job, graph, c_max, row);
@@ -172,7 +173,7 @@ void related_scan(const PairsJob& job, const CsrF& graph, float c_max, int threa
       for (std::int64_t j = begin; j < end; ++j) job.out[row * job.stride + j] = query.value(j, best, excess);
       done += end - begin;
     };
-    for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, poll);
+    for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, watch);
   }
 }
 

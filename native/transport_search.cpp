@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "pool.hpp"
+
 namespace wordferry {
 
 namespace {
@@ -16,15 +18,17 @@ constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, 
 // One evaluator a worker, made when the worker first has something to do.
 class Workers {
  public:
-  Workers(const MakePairs& make, int threads) : make_(make), pairs_(static_cast<std::size_t>(std::max(threads, 1))) {}
+  Workers(const MakePairs& make, int threads, Watch& watch)
+      : make_(make), watch_(watch), pairs_(static_cast<std::size_t>(std::max(threads, 1))) {}
   Pairs& operator[](int worker) {
     auto& pairs = pairs_[static_cast<std::size_t>(worker)];
-    if (!pairs) pairs = make_();
+    if (!pairs) pairs = make_(watch_);
     return *pairs;
   }
 
  private:
   const MakePairs& make_;
+  Watch& watch_;
   std::vector<std::unique_ptr<Pairs>> pairs_;
 };
 
@@ -98,7 +102,7 @@ void search_one(Pairs& pairs, std::int64_t query, const Ranked& candidates, cons
     const Hit next = queue.first();
     const double first_bound = next.value - candidates.slack;
     if (!(first_bound < nearest.limit()) && !(next.value == infinity && !nearest.full())) break;
-    if (watch.stopped()) throw Interrupted();
+    watch.check();
     ++counts[2];
     double bound = pairs.bound(next.row);
     bound = std::max(first_bound, bound - bound_slack * std::fabs(bound));
@@ -113,7 +117,7 @@ void search_one(Pairs& pairs, std::int64_t query, const Ranked& candidates, cons
       continue;
     }
     ++counts[0];
-    nearest.offer({static_cast<float>(pairs.solve(next.row, watch.asked())), next.row});
+    nearest.offer({static_cast<float>(pairs.solve(next.row)), next.row});
   }
   const std::vector<Hit>& hits = nearest.sorted();
   for (std::int64_t place = 0; place < candidates.k; ++place) {
@@ -131,9 +135,9 @@ void search_one(Pairs& pairs, std::int64_t query, const Ranked& candidates, cons
 
 void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others, bool symmetric, std::int64_t offset,
                float* out, int threads, Watch& watch) {
-  Workers workers(make, threads);
+  Workers workers(make, threads, watch);
   const std::int64_t pieces = (others + others_a_block - 1) / others_a_block;
-  watch.run(queries * pieces, threads, [&](std::int64_t block, int worker) {
+  for_blocks(queries * pieces, threads, [&](std::int64_t block, int worker) {
     Pairs& pairs = workers[worker];
     const std::int64_t query = block / pieces, first = block % pieces * others_a_block;
     const std::int64_t last = std::min(others, first + others_a_block);
@@ -141,18 +145,18 @@ void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others,
     if (begin >= last) return;
     pairs.begin(query, others);
     for (std::int64_t other = begin; other < last; ++other) {
-      if (watch.stopped()) throw Interrupted();
-      out[query * others + other] = static_cast<float>(pairs.solve(other, watch.asked()));
+      watch.check();
+      out[query * others + other] = static_cast<float>(pairs.solve(other));
     }
-  });
+  }, watch);
 }
 
 void search(const MakePairs& make, std::int64_t queries, const Ranked& candidates, const Hits& found, int threads,
             Watch& watch) {
-  Workers workers(make, threads);
-  watch.run(queries, threads, [&](std::int64_t query, int worker) {
+  Workers workers(make, threads, watch);
+  for_blocks(queries, threads, [&](std::int64_t query, int worker) {
     search_one(workers[worker], query, candidates, found, watch);
-  });
+  }, watch);
 }
 
 }  // namespace wordferry

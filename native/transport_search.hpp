@@ -10,7 +10,7 @@
 
 namespace wordferry {
 
-using MakePairs = std::function<std::unique_ptr<Pairs>()>;
+using MakePairs = std::function<std::unique_ptr<Pairs>(Watch&)>;
 
 // out[i, j] = the value of rows i of x and j of y. With `symmetric`, x is y from its row `offset` on, and values of
 // rows j < i + offset are left to the caller to mirror.

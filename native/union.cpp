@@ -8,6 +8,8 @@ namespace wordferry {
 
 namespace {
 
+constexpr std::int64_t units_an_entry = 32;
+
 struct Entry {
   std::int32_t id;
   float distance;
@@ -21,9 +23,11 @@ bool lists(const std::int32_t* own, std::int64_t r, std::int64_t word, std::int3
 
 }  // namespace
 
-void union_indptr(const std::int32_t* own, std::int64_t n, std::int64_t r, std::int64_t* indptr) {
+void union_indptr(const std::int32_t* own, std::int64_t n, std::int64_t r, std::int64_t* indptr, Watch& watch) {
+  Pace pace(watch);
   std::fill(indptr, indptr + n + 1, 0);
   for (std::int64_t i = 0; i < n; ++i) {
+    pace.spend(r * r);
     for (std::int64_t k = 0; k < r; ++k) {
       const std::int32_t j = own[i * r + k];
       if (j < 0) continue;
@@ -35,9 +39,11 @@ void union_indptr(const std::int32_t* own, std::int64_t n, std::int64_t r, std::
 }
 
 void union_rows(const std::int32_t* own, const float* distances, std::int64_t n, std::int64_t r,
-                const std::int64_t* indptr, std::int32_t* indices, float* data) {
+                const std::int64_t* indptr, std::int32_t* indices, float* data, Watch& watch) {
+  Pace pace(watch);
   std::vector<std::int64_t> next(indptr, indptr + n);
   for (std::int64_t i = 0; i < n; ++i) {
+    pace.spend(r * r);
     for (std::int64_t k = 0; k < r; ++k) {
       const std::int32_t j = own[i * r + k];
       if (j < 0) continue;
@@ -51,6 +57,7 @@ void union_rows(const std::int32_t* own, const float* distances, std::int64_t n,
   std::vector<Entry> row;
   for (std::int64_t i = 0; i < n; ++i) {
     row.clear();
+    pace.spend(units_an_entry * (indptr[i + 1] - indptr[i]));
     for (std::int64_t k = indptr[i]; k < indptr[i + 1]; ++k) row.push_back({indices[k], data[k]});
     std::sort(row.begin(), row.end());
     for (std::size_t k = 0; k < row.size(); ++k) {

@@ -1,54 +1,97 @@
-// Interrupts inside a block: bodies ask `stopped()` between problems and within long ones, so that Ctrl-C is heard
-// within a fraction of a second even when one block runs for minutes.
+// When to stop: Ctrl-C, or a token that another thread has set. Whatever can run for long asks its call's Watch, so
+// that either is heard within a fraction of a second however large a block is.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <thread>
-
-#include "pool.hpp"
+#include <utility>
 
 namespace wordferry {
 
+// Thrown where work stops because it was told to.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// Asked on the calling thread about every 50 ms; true means stop.
+using Poll = std::function<bool()>;
+
+constexpr auto poll_every = std::chrono::milliseconds(50);
+
+// One for each call, shared by its workers.
 class Watch {
  public:
-  explicit Watch(Poll poll)
-      : poll_(std::move(poll)), caller_(std::this_thread::get_id()), last_(std::chrono::steady_clock::now()) {
-    asked_ = [this] { return stopped(); };
-  }
+  explicit Watch(Poll poll = {}, const std::atomic<bool>* cancelled = nullptr)
+      : poll_(std::move(poll)), cancelled_(cancelled), caller_(std::this_thread::get_id()),
+        last_(std::chrono::steady_clock::now()) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  const std::function<bool()>& asked() const { return asked_; }
-
+  // Cheap enough for every microsecond of work, on any thread.
   bool stopped() {
-    if (stop_.load(std::memory_order_relaxed)) return true;
-    if (std::this_thread::get_id() != caller_) return false;  // the caller polls inside for_blocks
+    if (told()) return true;
+    if (std::this_thread::get_id() != caller_) return false;
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(50)) return false;
+    if (now - last_ < poll_every) return false;
     last_ = now;
     return poll();
   }
 
-  // for_blocks with this watch; a body that sees stopped() should throw Interrupted.
-  void run(std::int64_t blocks, int threads, const std::function<void(std::int64_t, int)>& body) {
-    for_blocks(blocks, threads, body, [this] { return poll(); });
+  void check() {
+    if (stopped()) throw Interrupted();
   }
 
- private:
+  // Asks at once; on the calling thread only.
   bool poll() {
+    if (told()) return true;
     if (!poll_ || !poll_()) return false;
     stop_.store(true, std::memory_order_relaxed);
     return true;
   }
 
+ private:
+  bool told() const {
+    return stop_.load(std::memory_order_relaxed) ||
+           (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed));
+  }
+
   Poll poll_;
-  std::function<bool()> asked_;
+  const std::atomic<bool>* cancelled_;
   std::thread::id caller_;
   std::chrono::steady_clock::time_point last_;
   std::atomic<bool> stop_{false};
 };
+
+// Asks a Watch once for every so many units of work (a unit takes about a nanosecond or less), for loops whose steps
+// are too short to ask every time. Each worker has its own.
+class Pace {
+ public:
+  explicit Pace(Watch& watch) : watch_(&watch) {}
+  void spend(std::int64_t units) {
+    left_ -= units;
+    if (left_ < 0) look();
+  }
+
+ private:
+  static constexpr std::int64_t units_between_looks = 1 << 20;
+  void look();
+
+  Watch* watch_;
+  std::int64_t left_ = units_between_looks;
+};
+
+// Calls part(low, high) for pieces of begin .. end, and asks the watch before each.
+template <class Part>
+void in_pieces(std::int64_t begin, std::int64_t end, Watch& watch, Part&& part) {
+  constexpr std::int64_t piece = 1 << 20;
+  for (std::int64_t low = begin; low < end; low += piece) {
+    watch.check();
+    part(low, end - low < piece ? end : low + piece);
+  }
+}
 
 }  // namespace wordferry

@@ -42,6 +42,10 @@ class SolverError(WordferryError, ArithmeticError):
     """A transport problem could not be solved to a proved optimum."""
 
 
+class Cancelled(WordferryError, RuntimeError):
+    """The work was stopped before it was done, because another thread said so or its request had ended."""
+
+
 class LockedError(WordferryError, OSError):
     """Somebody else is writing; the text names the holder."""
 

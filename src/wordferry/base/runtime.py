@@ -11,6 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
 
+from wordferry.base.cancel import check_cancelled
 from wordferry.errors import InputError, MissingDependency
 
 logger = logging.getLogger("wordferry")
@@ -79,7 +80,7 @@ def no_progress(done: int, total: int, /) -> Any:
 
 
 class Report:
-    """A part of a long job that tells the caller's progress where the whole job stands."""
+    """A part of a long job that tells the caller's progress where the whole job stands, and stops it when cancelled."""
 
     def __init__(self, progress: Progress | None, total: int, low: float = 0.0, high: float = 1.0) -> None:
         self.progress, self.total, self.low, self.high = progress, total, low, high
@@ -90,6 +91,7 @@ class Report:
         return Report(self.progress, self.total, self.low + low * width, self.low + high * width)
 
     def __call__(self, done: float, total: float = 1.0, /) -> None:
+        check_cancelled()
         if self.progress is not None:
             share = self.low + (self.high - self.low) * (done / total if total else 1.0)
             self.progress(min(self.total, round(share * self.total)), self.total)

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
+from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress, blas_threads
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates, Points
@@ -156,18 +157,21 @@ class _Tiles:
 def run_tiles(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, progress: Progress) -> float:
     """Run every job on ``threads`` threads, BLAS held to one thread each, and add up what they return, in order.
 
-    The calling thread only waits, so that Ctrl-C is noticed at once; jobs that run are finished, no other is begun.
+    The calling thread only waits, so that Ctrl-C and a Cancel are noticed at once; jobs that run are finished, no
+    other is begun.
     """
     queue = _Queue(jobs, work)
     with blas_threads(1):
         if threads == 1 or len(jobs) == 1:
             while queue.serve_one():
+                check_cancelled()
                 progress(queue.finished, len(jobs))
             return float(queue.results.sum())
         try:
             for _ in range(min(threads, len(jobs))):
                 threading.Thread(target=queue.serve).start()
             while not queue.over.wait(0.05):
+                check_cancelled()
                 progress(queue.finished, len(jobs))
         finally:
             queue.close()
