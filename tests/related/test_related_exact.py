@@ -104,8 +104,8 @@ def test_wildly_different_lengths():
     check(Embeddings(words(300), matrix, normalize=False), 5)
 
 
-@pytest.mark.parametrize("scale", [1e-25, 1e25])
-def test_lengths_at_the_ends_of_float32(scale):
+@pytest.mark.parametrize("scale", [1e-17, 1e17])
+def test_lengths_at_the_ends_of_what_is_allowed(scale):
     matrix = np.random.default_rng(7).standard_normal((120, 6)) * scale
     related = check(Embeddings(words(120), matrix, normalize=False), 5)
     assert related.c_max > 0
@@ -186,8 +186,8 @@ def test_extend_equals_building(old, new, r):
 
 
 def test_extend_in_many_steps():
-    """Distances of 1e25 (scaled inside) and 1: word after word, some of which change no old list."""
-    for scale in (1.0, 1e25):
+    """Distances of 1e17 (scaled inside) and 1: word after word, some of which change no old list."""
+    for scale in (1.0, 1e17):
         rng = np.random.default_rng(12)
         everything = Embeddings(words(60), rng.integers(-4, 5, size=(60, 2)) * scale, normalize=False)
         related = RelatedWords.build(everything.restrict(np.arange(20)), 3, "exact")
@@ -230,7 +230,7 @@ def test_rows_of_outside_words(n, r):
         np.testing.assert_allclose(rows.data[span], distance[sorted(expected)], rtol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e25])
+@pytest.mark.parametrize("scale", [1.0, 1e17])
 def test_many_outside_words_are_treated_as_few(scale):
     rng = np.random.default_rng(11)
     matrix = rng.integers(-3, 4, size=(2500, 4)) * scale  # many ties, and queries that are words

@@ -145,8 +145,9 @@ def test_threads_and_callers_do_not_change_the_answer(corpus):
 
 @pytest.mark.parametrize("distance", ["wmd", "act"])
 def test_vectors_too_long_for_distances(distance):
-    """Squared distances overflow float32: an error, not an answer."""
-    embeddings = wordferry.Embeddings(["a", "b", "c", "d"], np.eye(4) * 1e30, normalize=False)
+    """Such vectors are refused where they enter; were they not, they would give an error and not an answer."""
+    matrix = (np.eye(4) * 1e30).astype(np.float32)
+    embeddings = wordferry.Embeddings._trusted(wordferry.Vocabulary(["a", "b", "c", "d"]), matrix, False)
     with pytest.raises(SolverError, match="NaN or infinite"):
         wordferry.pairwise([["a", "b"]], [["c", "d"]], distance, embeddings=embeddings)
     if distance == "wmd":

@@ -27,6 +27,9 @@ from wordferry.errors import FormatError, InputError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+_KEYS = {"format", "kind", "wordferry", "config", "files"}
+VERIFIED_BYTES = 1 << 30
+"""Folders of up to this size are compared with their checksums whenever they are opened (a second or so at most)."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def write_folder(
             "config": dict(config),
             "files": files,
         }
+        manifest["sha256"] = _digest(manifest)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
         for file in temporary.iterdir():
             fsync_path(file)
@@ -133,13 +137,16 @@ def exchange(a: Path, b: Path) -> bool:
     return renameat2 is not None and renameat2(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0
 
 
-def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, verify: bool = False) -> Folder:
-    """Open a folder of the given kind; ``verify=True`` compares every checksum first."""
+def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, verify: bool | None = None) -> Folder:
+    """Open a folder of the given kind.
+
+    ``verify=True`` compares every file with its checksum first, ``None`` does so for folders of up to a gigabyte.
+    """
     manifest = read_manifest(path)
     folder = Path(path)
     if manifest["kind"] != kind:
         raise FormatError(f"{folder} holds {manifest['kind']!r}, not {kind!r}.")
-    if verify:
+    if verifies(folder, verify):
         verify_folder(folder)
     arrays: dict[str, npt.NDArray[Any]] = {}
     words: dict[str, list[str]] = {}
@@ -152,6 +159,16 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, v
     return Folder(kind, manifest["config"], arrays, words)
 
 
+def verifies(path: str | os.PathLike[str], verify: bool | None) -> bool:
+    """Whether what a folder holds is to be checked: as asked, or, not being asked, when it is of moderate size."""
+    if verify is not None:
+        return verify
+    try:
+        return sum(file.stat().st_size for file in Path(path).iterdir()) <= VERIFIED_BYTES
+    except FileNotFoundError:
+        return True
+
+
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of a folder, checked for being one that this version can read."""
     file = Path(path) / MANIFEST
@@ -159,19 +176,44 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise FormatError(f"{path} is not a wordferry folder: it has no {MANIFEST}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise FormatError(f"{file} is damaged: {error}.") from None
     if not isinstance(manifest, dict) or not {"format", "kind", "config", "files"} <= manifest.keys():
         raise FormatError(f"{file} is not a wordferry manifest: format, kind, config or files is missing.")
-    outside = [name for name in manifest["files"] if Path(name).name != name]
-    if outside:
-        raise FormatError(f"{file} is damaged: {outside[0]!r} is no file of the folder.")
-    if not isinstance(manifest["format"], int) or manifest["format"] > FORMAT:
+    number = manifest["format"]
+    if not isinstance(number, int) or isinstance(number, bool) or number > FORMAT:
         raise FormatError(
-            f"{path} is in format {manifest['format']}, written by wordferry {manifest.get('wordferry')}; this version "
+            f"{path} is in format {number}, written by wordferry {manifest.get('wordferry')}; this version "
             f"reads formats up to {FORMAT}. Upgrade with: pip install -U wordferry"
         )
+    if "sha256" in manifest and manifest.pop("sha256") != _digest(manifest):
+        raise FormatError(f"{file} is damaged: it differs from the checksum in it. Restore it or rebuild.")
+    if unknown := manifest.keys() - _KEYS:
+        raise FormatError(f"{file} is damaged: {min(unknown)!r} is nothing that a manifest holds.")
+    if not isinstance(manifest["config"], dict) or not isinstance(manifest["files"], dict):
+        raise FormatError(f"{file} is damaged: config and files must be objects.")
+    for name, facts in manifest["files"].items():
+        _check_entry(file, name, facts)
     return manifest
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    """The checksum of everything else in a manifest."""
+    text = json.dumps(manifest, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_entry(file: Path, name: str, facts: Any) -> None:
+    """What a manifest says of one file: a name in the folder, a checksum, and the size of what it holds."""
+    if Path(name).name != name:
+        raise FormatError(f"{file} is damaged: {name!r} is no file of the folder.")
+    shaped = isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
+    if shaped and name.endswith(".npy"):
+        shaped = isinstance(facts.get("shape"), list) and isinstance(facts.get("dtype"), str)
+    elif shaped:
+        shaped = isinstance(facts.get("lines"), int)
+    if not shaped:
+        raise FormatError(f"{file} is damaged: what it says of {name!r} is incomplete.")
 
 
 def verify_folder(path: str | os.PathLike[str]) -> None:

@@ -78,8 +78,7 @@ class Graphs:
         place = self._folder / record["name"]
         try:
             check_manifest(place, record["manifest"])
-            storage.verify_folder(place)
-            related = RelatedWords.load(place)
+            related = RelatedWords.load(place, verify=True)
         except MissingFolder:
             raise
         except FormatError as error:

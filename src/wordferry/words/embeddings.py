@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.errors import FormatError, InputError
 from wordferry.words.vocabulary import Vocabulary
 
 _BLOCK_ROWS = 2048
+SHORTEST, LONGEST = 1e-18, 8e18
+"""Between these lengths (or at 0) vectors are used as they are: squares of their differences are ordinary float32."""
+_SHORTEST_SCALED = 1e-30
+"""From this length on vectors can be scaled to length 1; below it float32 has lost their direction."""
+_UNIT_TOLERANCE = 1e-3
 
 
 class Embeddings:
@@ -118,21 +123,48 @@ class Embeddings:
         )
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Embeddings:
-        """Open a folder written by :meth:`save`; vectors are memory-mapped."""
+    def load(cls, path: str | os.PathLike[str], *, verify: bool | None = None) -> Embeddings:
+        """Open a folder written by :meth:`save`; vectors are memory-mapped.
+
+        Files are compared with their checksums and vectors with what can be computed with: always with
+        ``verify=True``, never with ``verify=False``, and by default when the folder has up to a gigabyte.
+        """
         folder = storage.read_folder(path, "embeddings", verify=verify)
         try:
-            words, matrix = folder.words["vocabulary"], folder.arrays["vectors"]
-            normalized, fingerprint = folder.config["normalized"], folder.config["fingerprint"]
+            words, matrix = Vocabulary(folder.words["vocabulary"]), folder.arrays["vectors"]
+            normalized, fingerprint = bool(folder.config["normalized"]), str(folder.config["fingerprint"])
         except KeyError as error:
             raise FormatError(f"{path} is no complete embeddings folder: {error.args[0]!r} is missing.") from None
+        except InputError as error:
+            raise FormatError(f"{path} is damaged: {error}") from None
         if matrix.shape[:1] != (len(words),) or matrix.ndim != 2 or matrix.dtype != np.float32:
             raise FormatError(
                 f"{path}: expected {len(words)} float32 vectors, found {matrix.dtype} of shape {matrix.shape}."
             )
-        self = cls._trusted(Vocabulary(words), matrix, bool(normalized))
-        self.__dict__["fingerprint"] = str(fingerprint)
+        if storage.verifies(path, verify):
+            _check_stored(matrix, words, normalized, path)
+        self = cls._trusted(words, matrix, normalized)
+        self.__dict__["fingerprint"] = fingerprint
         return self
+
+
+def _check_stored(matrix: Float32Array, vocabulary: Vocabulary, normalized: bool, path: str | os.PathLike[str]) -> None:
+    """The checks that vectors pass where they enter, and that those said to be of length 1 are."""
+    try:
+        for start in range(0, len(matrix), _BLOCK_ROWS):
+            lengths = _lengths(matrix[start : start + _BLOCK_ROWS], start, vocabulary)
+            _check_lengths(lengths, start, vocabulary, scaled=False)
+            if normalized:
+                _check_unit(lengths, start, vocabulary)
+    except InputError as error:
+        raise FormatError(f"{path} is damaged: {error}") from None
+
+
+def _check_unit(lengths: Float64Array, start: int, vocabulary: Vocabulary) -> None:
+    away = np.flatnonzero(np.abs(lengths - 1) > _UNIT_TOLERANCE)
+    if len(away):
+        row = start + int(away[0])
+        raise InputError(f"The vector of {vocabulary[row]!r} (row {row}) has length {lengths[away[0]]:g} instead of 1.")
 
 
 def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> Float32Array:
@@ -143,21 +175,44 @@ def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> F
         raise InputError("Vectors must have at least one dimension, got 0.")
     for start in range(0, len(matrix), _BLOCK_ROWS):
         block = matrix[start : start + _BLOCK_ROWS]
-        finite = np.isfinite(block).all(axis=1)
-        if not finite.all():
-            row = start + int(np.flatnonzero(~finite)[0])
-            raise InputError(
-                f"The vector of {vocabulary[row]!r} (row {row}) holds NaN or infinite numbers (as float32)."
-            )
-        if not normalize:
-            continue
-        norms = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
-        if not norms.all():
-            row = start + int(np.flatnonzero(norms == 0)[0])
-            raise InputError(
-                f"The vector of {vocabulary[row]!r} (row {row}) is zero and cannot be scaled to length 1. "
-                "Leave the word out, or pass normalize=False."
-            )
-        np.divide(block, norms[:, None], out=block, casting="same_kind")
+        lengths = _lengths(block, start, vocabulary)
+        _check_lengths(lengths, start, vocabulary, scaled=normalize)
+        if normalize:
+            np.divide(block, lengths[:, None], out=block, casting="same_kind")
     matrix.flags.writeable = False
     return matrix
+
+
+def _lengths(block: Float32Array, start: int, vocabulary: Vocabulary) -> Float64Array:
+    """The length of each vector; NaN and infinity are refused by word."""
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        row = start + int(np.flatnonzero(~finite)[0])
+        raise InputError(f"The vector of {vocabulary[row]!r} (row {row}) holds NaN or infinite numbers (as float32).")
+    lengths: Float64Array = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+    return lengths
+
+
+def _check_lengths(lengths: Float64Array, start: int, vocabulary: Vocabulary, *, scaled: bool) -> None:
+    """Refuse, by word, vectors of a length that cannot be computed with."""
+    if scaled:
+        bad = np.flatnonzero(lengths < _SHORTEST_SCALED)
+    else:
+        bad = np.flatnonzero((lengths > LONGEST) | ((lengths < SHORTEST) & (lengths > 0)))
+    if not len(bad):
+        return
+    row, length = start + int(bad[0]), float(lengths[bad[0]])
+    name = f"The vector of {vocabulary[row]!r} (row {row})"
+    if length == 0:
+        raise InputError(
+            f"{name} is zero and cannot be scaled to length 1. Leave the word out, or pass normalize=False."
+        )
+    if scaled:
+        raise InputError(
+            f"{name} has a length of {length:.1e}, too small for float32 to keep its direction (at least "
+            f"{_SHORTEST_SCALED:.0e}). Multiply the vectors by a large number, or leave the word out."
+        )
+    raise InputError(
+        f"{name} has a length of {length:.1e}; distances can be computed from {SHORTEST:.0e} to {LONGEST:.0e}. Pass "
+        "normalize=True, or scale the vectors yourself."
+    )

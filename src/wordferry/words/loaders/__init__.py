@@ -82,7 +82,14 @@ def _load(
             with ByteReader(path) as reader:
                 read = read_binary if kind == "word2vec-binary" else read_text
                 found, matrix = read(reader, selection, tell)
-    return Embeddings.adopt(Vocabulary(found), matrix, normalize=normalize)
+    try:
+        return Embeddings.adopt(Vocabulary(found), matrix, normalize=normalize)
+    except InputError as error:
+        raise type(error)(f"{_named(source)}: {error}") from None
+
+
+def _named(source: Any) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else f"These {type(source).__name__}"
 
 
 def _format_of(path: Path, format: str | None) -> str:
@@ -137,7 +144,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     kind = _format_of(file, None)
     if kind == "folder":
         manifest = read_manifest(file)
-        embeddings = Embeddings.load(file)
+        embeddings = Embeddings.load(file, verify=False)
         return {
             "path": str(file),
             "format": kind,

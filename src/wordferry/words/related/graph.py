@@ -27,6 +27,7 @@ from wordferry.words.related.build import (
 )
 from wordferry.words.related.exact import OwnLists
 from wordferry.words.related.outside import outside_rows
+from wordferry.words.related.stored import stored_lists
 from wordferry.words.vocabulary import Vocabulary
 
 DEFAULT_R = 16
@@ -207,20 +208,20 @@ class RelatedWords:
         storage.write_folder(path, "related", config, arrays, {"vocabulary": self.vocabulary}, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> RelatedWords:
-        """Open a folder written by :meth:`save`; arrays are memory-mapped."""
+    def load(cls, path: str | os.PathLike[str], *, verify: bool | None = None) -> RelatedWords:
+        """Open a folder written by :meth:`save`; arrays are memory-mapped.
+
+        Ids and distances are always checked for their ranges. Files are compared with their checksums too: always with
+        ``verify=True``, never with ``verify=False``, and by default when the folder has up to a gigabyte.
+        """
         folder = storage.read_folder(path, "related", verify=verify)
         try:
-            record = RelatedRecord(**folder.config["record"])
-            arrays = folder.arrays
-            lists = OwnLists(arrays["own"], arrays["own_distances"], arrays["rank_sums"], float(folder.config["total"]))
             vocabulary = Vocabulary(folder.words["vocabulary"])
+            record, lists, graph = stored_lists(folder, len(vocabulary))
             self = cls(vocabulary, lists, record, str(folder.config["embeddings"]))
-            self._graph = _csr(arrays["graph_indptr"], arrays["graph_indices"], arrays["graph_data"])
-        except (KeyError, TypeError) as error:
+            self._graph = _csr(*graph)
+        except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{path} is no complete folder of related words: {error}. Build it anew.") from None
-        if len(lists.own) != len(vocabulary):
-            raise FormatError(f"{path} has {len(vocabulary)} words but lists of {len(lists.own)}. Build it anew.")
         return self
 
     def cost_lookup(self) -> dict[int, dict[int, float]]:
