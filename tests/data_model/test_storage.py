@@ -50,7 +50,7 @@ def test_an_existing_folder_is_replaced_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_replacing_where_names_cannot_be_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_exchange", lambda a, b: False)
+    monkeypatch.setattr(storage, "exchange", lambda a, b: False)
     write(tmp_path / "f")
     storage.write_folder(tmp_path / "f", "test", {}, {}, overwrite=True)
     assert storage.read_folder(tmp_path / "f", "test").arrays == {}
