@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from wordferry.base.cancel import check_cancelled
+from wordferry.base.checks import whole_number
 from wordferry.errors import InputError, MissingDependency
 
 logger = logging.getLogger("wordferry")
@@ -34,11 +35,7 @@ def thread_count(threads: int | None = None) -> int:
             threads = int(text)
         except ValueError:
             raise InputError(f"WORDFERRY_THREADS must be a whole number of threads, got {text!r}.") from None
-    if isinstance(threads, bool) or (not isinstance(threads, int) and not hasattr(threads, "__index__")):
-        raise InputError(f"threads must be a whole number, got {threads!r}.")
-    if threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}. Leave it out to use every core.")
-    return int(threads)
+    return whole_number(threads, "threads", advice="Leave it out to use every core.")
 
 
 def usable_cores() -> int:

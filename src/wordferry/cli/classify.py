@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, note
+from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 
 def register(app: Any) -> None:
@@ -31,7 +32,7 @@ def classify(
     r: str = typer.Option("16", "--r", "-r", help="Related words per word, or cv to choose it by cross-validation."),
     weights: str = typer.Option("counts", help="counts or tfidf (idf of the training documents)."),
     vocabulary: str = typer.Option("train", help="Seek related words among those of train, or of all documents."),
-    embeddings: Path | None = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those shipped)."),
+    embeddings: Path | None = EMBEDDINGS_OPTION,
     text: str = typer.Option("text", help="The field that holds the text."),
     label: str = typer.Option("label", help="The field that holds the class."),
     threads: int | None = THREADS_OPTION,
@@ -41,7 +42,6 @@ def classify(
 
     Example: wordferry classify train.jsonl test.jsonl --distance rel-rwmd --r cv
     """
-    from wordferry.cli.evaluating import load_vectors
     from wordferry.errors import InputError
     from wordferry.neighbors import WordMoverClassifier
 

@@ -17,7 +17,6 @@ FREQUENT = 10_000
 
 FIRST = typer.Argument(..., help="A text, or @FILE to read one.")
 SECOND = typer.Argument(..., help="The text to compare it with, or @FILE.")
-EMBEDDINGS = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those that come with wordferry).")
 RELATED = typer.Option(None, "--related", help="Related words saved by `wordferry related build`.")
 OVERLAP = typer.Option(None, "--overlap", help="What happens to words in both texts: keep, omr or residual.")
 
@@ -32,13 +31,6 @@ def read_text(argument: str) -> str:
     if not path.is_file():
         raise NotFound(f"There is no file {path}. A text that begins with @ is taken for a file.")
     return path.read_text(encoding="utf-8", errors="replace")
-
-
-def load_vectors(path: Path | None) -> Embeddings:
-    """The vectors to use."""
-    import wordferry
-
-    return wordferry.default_embeddings() if path is None else wordferry.load_embeddings(path)
 
 
 def related_for(embeddings: Embeddings, path: Path | None, texts: list[str]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import complete_distance
+from wordferry.cli.vectors import load_vectors
 
 DISTANCES_OPTION = typer.Option(
     ["wmd", "rel-rwmd"],
@@ -16,17 +17,7 @@ DISTANCES_OPTION = typer.Option(
     autocompletion=complete_distance,
     help="A distance to judge; may be given several times.",
 )
-EMBEDDINGS_OPTION = typer.Option(None, "--embeddings", "-e", help="Word vectors (default: those shipped).")
 R_OPTION = typer.Option(16, "--r", "-r", min=1, help="Related words per word, for the distances that have them.")
-
-
-def load_vectors(path: Path | None) -> Any:
-    """The word vectors of a file, or None for the default ones."""
-    if path is None:
-        return None
-    from wordferry.words.loaders import load_embeddings
-
-    return load_embeddings(path)
 
 
 def settings(distances: list[str], embeddings: Path | None, r: int, threads: int | None) -> list[Any]:

@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit_json, examples, note, wants_json
-from wordferry.cli.comparing import EMBEDDINGS, FIRST, OVERLAP, RELATED, SECOND, load_vectors, read_text, related_for
+from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, read_text, related_for
+from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 
 def register(app: Any) -> None:
@@ -25,7 +26,7 @@ def explain(
     a: str = FIRST,
     b: str = SECOND,
     distance: str = typer.Option("wmd", "--distance", "-d", autocompletion=complete_distance, help="Which distance."),
-    embeddings: Path | None = EMBEDDINGS,
+    embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = RELATED,
     overlap: str | None = OVERLAP,
     limit: int | None = typer.Option(None, "--limit", "-n", min=1, help="Show only the dearest rows of the table."),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
+from wordferry.cli.vectors import EMBEDDINGS_OPTION
 
 if TYPE_CHECKING:
     from wordferry.index import Index
@@ -61,9 +62,7 @@ class _Source:
 def create(
     path: Path = INDEX,
     documents: str | None = typer.Argument(None, help=DOCUMENTS),
-    embeddings: Path | None = typer.Option(
-        None, "--embeddings", "-e", help="Word vectors (default: those of the package)."
-    ),
+    embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = typer.Option(None, "--related", help="Related words to start from (a folder)."),
     r: int = typer.Option(16, "--r", "-r", min=1, help="Related words of each word."),
     distance: str = typer.Option(

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import THREADS_OPTION, examples, note
+from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 commands = typer.Typer(no_args_is_help=True, help="Draw what the method rests on.")
 
@@ -26,24 +27,15 @@ def group() -> None:
 def distances(
     word: list[str] = typer.Option(..., "--word", "-w", help="A word to measure from (repeat for up to five)."),
     output: Path = typer.Option(..., "--output", "-o", help="The file to write: .png, .svg or .pdf."),
-    embeddings: Path | None = typer.Option(None, "--embeddings", "-e", help="Vectors (default: those shipped)."),
+    embeddings: Path | None = EMBEDDINGS_OPTION,
     limit: int | None = typer.Option(None, "--limit", min=2, help="Only the first so many words."),
     pairs: int = typer.Option(1_000_000, "--pairs", min=1, help="Pairs in the histogram; all, where there are fewer."),
     seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of pairs."),
     threads: int | None = THREADS_OPTION,
 ) -> None:
     """Draw the sorted distances from a word, and the histogram of the distances of all pairs of words."""
-    import numpy as np
-
-    from wordferry.texts.datasets import default_embeddings
-    from wordferry.words.loaders import load_embeddings
     from wordferry.words.plots import distance_figure, save_figure
 
-    if embeddings is not None:
-        vectors = load_embeddings(embeddings, limit=limit)
-    else:
-        vectors = default_embeddings()
-        if limit is not None and limit < len(vectors):
-            vectors = vectors.restrict(np.arange(limit))
+    vectors = load_vectors(embeddings, limit)
     save_figure(distance_figure(vectors, word, pairs=pairs, seed=seed, threads=threads), output)
     note(f"wrote {output}")

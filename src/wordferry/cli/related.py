@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, examples, note, progress_bar, wants_json
+from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 if TYPE_CHECKING:
     from wordferry.words.related.graph import RelatedWords
 
 commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep them, and look at them.")
 
-EMBEDDINGS = typer.Option(None, "--embeddings", "-e", help="Vectors: a folder or file (default: those shipped).")
 LIMIT = typer.Option(None, "--limit", min=1, help="Only the first so many words (usually the most frequent).")
 R = typer.Option(16, "--r", "-r", help="Related words per word.")
 BAR = 24
@@ -29,7 +29,7 @@ def register(app: Any) -> None:
 @commands.command(epilog=examples("wordferry related build glove-related --embeddings glove -r 16"))
 def build(
     target: Path = typer.Argument(..., help="The folder to write."),
-    embeddings: Path | None = EMBEDDINGS,
+    embeddings: Path | None = EMBEDDINGS_OPTION,
     limit: int | None = LIMIT,
     r: int = R,
     method: str = typer.Option("auto", "--method", help="auto, exact or clusters."),
@@ -47,7 +47,7 @@ def build(
 
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
-    vectors = _vectors(embeddings, limit)
+    vectors = load_vectors(embeddings, limit)
     with progress_bar(f"related words of {len(vectors)} words") as progress:
         related = RelatedWords.build(
             vectors,
@@ -85,7 +85,7 @@ def info(
 def show(
     word: str = typer.Argument(..., help="The word to look up."),
     related: Path | None = typer.Option(None, "--related", help="A folder of related words (default: found now)."),
-    embeddings: Path | None = EMBEDDINGS,
+    embeddings: Path | None = EMBEDDINGS_OPTION,
     limit: int | None = LIMIT,
     r: int = R,
     threads: int | None = THREADS_OPTION,
@@ -100,7 +100,7 @@ def show(
     if related is not None:
         found = RelatedWords.load(related)
     else:
-        vectors = _vectors(embeddings, limit)
+        vectors = load_vectors(embeddings, limit)
         vectors.vocabulary.id(word)  # an unknown word fails before the work begins
         with progress_bar(f"related words of {len(vectors)} words") as progress:
             found = RelatedWords.build(vectors, r, threads=threads, progress=progress)
@@ -120,18 +120,6 @@ def show(
         note(f"every pair of the {len(found)} words is related (r={found.r}): there is no c_max")
     else:
         note(f"c_max {found.c_max:.4f}: the distance of every other word (r={found.r}, {found.record.method})")
-
-
-def _vectors(path: Path | None, limit: int | None) -> Any:
-    import numpy as np
-
-    from wordferry.texts.datasets import default_embeddings
-    from wordferry.words.loaders import load_embeddings
-
-    if path is not None:
-        return load_embeddings(path, limit=limit)
-    vectors = default_embeddings()
-    return vectors if limit is None else vectors.restrict(np.arange(min(limit, len(vectors))))
 
 
 def _facts(related: RelatedWords) -> dict[str, Any]:

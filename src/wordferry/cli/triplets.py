@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit
-from wordferry.cli.evaluating import DISTANCES_OPTION, EMBEDDINGS_OPTION, R_OPTION, settings
+from wordferry.cli.evaluating import DISTANCES_OPTION, R_OPTION, settings
+from wordferry.cli.vectors import EMBEDDINGS_OPTION
 
 
 def register(app: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.segments import check_manifest
+from wordferry.texts.datasets import given_or_default
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, default_tokenizer
 from wordferry.words.embeddings import Embeddings
 
@@ -81,15 +82,7 @@ def check_keep(keep: str, embeddings: Any) -> Path | None:
 
 def read_embeddings(given: Any) -> Embeddings:
     """Embeddings from what a caller passes: the object, a path, or None for the default ones."""
-    if given is None:
-        from wordferry.texts.datasets import default_embeddings
-
-        return default_embeddings()
-    if isinstance(given, Embeddings):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return _load(Path(given))
-    raise InputError(f"embeddings must be an Embeddings or a path, got {type(given).__name__}.")
+    return _load(Path(given)) if isinstance(given, str | os.PathLike) else given_or_default(given)
 
 
 def open_embeddings(folder: Path, config: Config) -> Embeddings:

@@ -15,6 +15,7 @@ from typing import Any
 
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.segments import MissingFolder, check_manifest, with_remedy, write_folder
@@ -103,10 +104,8 @@ def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWor
     """r, and the graph to start from, of what a caller passes: None, a number, or related words."""
     if related is None:
         return DEFAULT_R, None
-    if isinstance(related, int) and not isinstance(related, bool):
-        if related < 1:
-            raise InputError(f"related must be at least 1 related word a word, got {related}.")
-        return related, None
+    if hasattr(related, "__index__"):
+        return whole_number(related, "related", of="related words"), None
     if not isinstance(related, RelatedWords):
         raise InputError(f"related must be a RelatedWords, a number r, or None; got {type(related).__name__}.")
     if related.fingerprint == embeddings.fingerprint:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import optional_import
 from wordferry.compare.measures import find_distance
 from wordferry.compare.problem import words_of
@@ -21,6 +22,7 @@ from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.voting import PAPER_K, vote
 from wordferry.texts import bow
 from wordferry.texts.bow import TfIdf
+from wordferry.texts.datasets import given_or_default
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -112,11 +114,7 @@ class _WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def _vectors(self) -> Embeddings | None:
         """The embeddings to use: those given, the default ones for texts, none for a matrix that needs none."""
-        if self.embeddings is not None or self.reads_texts_ is False:
-            return self.embeddings
-        from wordferry.texts.datasets import default_embeddings
-
-        return default_embeddings()
+        return None if self.embeddings is None and not self.reads_texts_ else given_or_default(self.embeddings)
 
     def _read(self, X: Any, *, reset: bool) -> sp.csr_array:
         """Counts (or given weights) as canonical CSR; the first call after ``reset`` decides texts or matrix."""
@@ -178,9 +176,7 @@ class _WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def _r(self) -> int:
         """The r to build related words with, checked."""
-        if isinstance(self.r, bool) or not hasattr(self.r, "__index__") or int(self.r) < 1:
-            raise InputError(f"r must be a whole number of at least 1; got {self.r!r}.")
-        return int(self.r)
+        return whole_number(self.r, "r", of="related words")
 
     def _fit_related(self, r: int) -> None:
         self.r_ = self.related.r if self.related is not None else r

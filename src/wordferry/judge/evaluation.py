@@ -13,6 +13,7 @@ from wordferry.base.arrays import Float64Array
 from wordferry.compare.distances import pairwise
 from wordferry.compare.measures import find_distance
 from wordferry.texts import bow
+from wordferry.texts.datasets import given_or_default
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
@@ -45,11 +46,7 @@ class DistanceSetting:
 
     def vectors(self) -> Embeddings:
         """The embeddings, the default ones if none were given."""
-        if self.embeddings is not None:
-            return self.embeddings
-        from wordferry.texts.datasets import default_embeddings
-
-        return default_embeddings()
+        return given_or_default(self.embeddings)
 
     def encode(self, documents: Sequence[Any]) -> sp.csr_array:
         """Counts over the embeddings' words; documents without known words stay as empty rows."""

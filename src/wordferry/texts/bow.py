@@ -161,11 +161,11 @@ def encode(
     ``embeddings`` is an :class:`~wordferry.Embeddings` or a :class:`~wordferry.Vocabulary`; None means the default
     vectors. Use :func:`wordferry.texts.bow.bags` to see coverage and which documents were dropped.
     """
-    if embeddings is None:
-        from wordferry.texts.datasets import default_embeddings
+    if not isinstance(embeddings, Vocabulary):
+        from wordferry.texts.datasets import given_or_default
 
-        embeddings = default_embeddings()
-    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else embeddings.vocabulary
+        embeddings = given_or_default(embeddings).vocabulary
+    vocabulary = embeddings
     return bags(documents, vocabulary, tokenizer=tokenizer, on_empty=on_empty).matrix
 
 

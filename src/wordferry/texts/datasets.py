@@ -8,12 +8,13 @@ import zipfile
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from wordferry.base.arrays import Float32Array
 from wordferry.base.streams import npy_blocks
+from wordferry.errors import InputError
 from wordferry.texts.documents import Record, read_documents
 from wordferry.texts.published import (  # readers of sets that the user brings, under the name people look for them
     read_collection as read_collection,
@@ -88,6 +89,18 @@ def default_embeddings() -> Embeddings:
     text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
     matrix *= scale
     return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)
+
+
+def given_or_default(embeddings: Any) -> Embeddings:
+    """The word vectors to use: an :class:`Embeddings`, or the default ones for None."""
+    if embeddings is None:
+        return default_embeddings()
+    if not isinstance(embeddings, Embeddings):
+        raise InputError(
+            f"embeddings must be an Embeddings, or None for the default vectors; got {type(embeddings).__name__}. "
+            "Read files with wordferry.load_embeddings."
+        )
+    return embeddings
 
 
 def _read_rows(stream: IO[bytes], shape: tuple[int, ...]) -> Float32Array:

@@ -121,7 +121,9 @@ def read_documents(
         return _read_parquet(Path(source), fields)
     if kind == "text":
         return _read_text(source)
-    return _read_jsonl(source, fields) if kind == "jsonl" else _read_csv(source, fields, kind)
+    if kind == "jsonl":
+        return (fields.record(row, where) for where, row in json_rows(source))
+    return _read_csv(source, fields, kind)
 
 
 def _format_of(source: str | Path, format: str | None) -> str:
@@ -177,7 +179,8 @@ def _read_text(source: str | Path) -> Iterator[Record]:
             yield Record(text, metadata={"line": number})
 
 
-def _read_jsonl(source: str | Path, fields: _Fields) -> Iterator[Record]:
+def json_rows(source: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of JSON lines, gzipped or not, each with the words for where it stands; a broken line is named."""
     for number, line in _lines(source):
         if not line.strip():
             continue
@@ -186,11 +189,11 @@ def _read_jsonl(source: str | Path, fields: _Fields) -> Iterator[Record]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise FormatError(
-                f"{where}: expected one JSON object a line; {error.msg} at column {error.colno}."
+                f"{where}: expected one JSON object per line; {error.msg} at column {error.colno}."
             ) from None
         if not isinstance(row, dict):
             raise FormatError(f"{where}: expected a JSON object, got {type(row).__name__}.")
-        yield fields.record(row, where)
+        yield where, row
 
 
 def _read_csv(source: str | Path, fields: _Fields, kind: str) -> Iterator[Record]:

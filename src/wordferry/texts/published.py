@@ -8,8 +8,6 @@ divisions). A folder holds ``all.jsonl``, or ``train.jsonl`` and ``test.jsonl``.
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ import numpy as np
 
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.texts.collection import Collection, Split, split_of
-from wordferry.texts.documents import Record
+from wordferry.texts.documents import Record, json_rows
 
 
 @dataclass(frozen=True)
@@ -64,28 +62,6 @@ def published(name: str) -> Published:
     raise NotFound(f"The paper has no data set {name!r}; it has: {', '.join(PUBLISHED)}.")
 
 
-def json_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON-lines file, gzipped or not; a broken line is named."""
-    file = Path(path)
-    if not file.is_file():
-        raise NotFound(f"There is no file {file}.")
-    opener: Any = gzip.open if file.suffix == ".gz" else open
-    number = 0
-    try:
-        with opener(file, "rt", encoding="utf-8", newline="\n") as stream:
-            for number, line in enumerate(stream, start=1):
-                if not line.strip():
-                    continue
-                row = json.loads(line)
-                if not isinstance(row, dict):
-                    raise FormatError(f"{file}, line {number}: expected a JSON object, got {type(row).__name__}.")
-                yield row
-    except json.JSONDecodeError as error:
-        raise FormatError(f"{file}, line {number}: expected one JSON object a line; {error.msg}.") from None
-    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise FormatError(f"{file}: cannot be read after line {number} ({error}).") from None
-
-
 def read_collection(path: str | os.PathLike[str], *, name: str | None = None) -> Collection:
     """Read a labelled data set: a folder, a JSON-lines file, or one of Kusner's ``.mat`` files."""
     source = Path(path)
@@ -97,7 +73,7 @@ def read_collection(path: str | os.PathLike[str], *, name: str | None = None) ->
     if source.is_dir():
         rows = [*_folder_rows(source)]
     else:
-        rows = [(None, row) for row in json_rows(source)]
+        rows = [(None, row) for _, row in json_rows(source)]
     if not rows:
         raise FormatError(f"{source} holds no documents.")
     records = tuple(_record(row, split, f"{source}, document {i}") for i, (split, row) in enumerate(rows))
@@ -112,7 +88,7 @@ def _folder_rows(folder: Path) -> Iterator[tuple[str | None, dict[str, Any]]]:
             f"it holds {', '.join(sorted(p.name for p in folder.iterdir())[:8]) or 'nothing'}."
         )
     for stem, file in found.items():
-        for row in json_rows(file):
+        for _, row in json_rows(file):
             yield (None if stem == "all" else stem), row
 
 
@@ -216,8 +192,8 @@ def read_triplets(path: str | os.PathLike[str], *, name: str | None = None) -> T
     """Read JSON lines with ``a``, ``b`` and ``c``: each a text or a list of tokens."""
     documents: dict[Any, int] = {}
     triples: list[tuple[int, int, int]] = []
-    for number, row in enumerate(json_rows(path), start=1):
-        keys = [_document(row, side, f"{path}, triplet {number}") for side in "abc"]
+    for where, row in json_rows(Path(path)):
+        keys = [_document(row, side, where) for side in "abc"]
         a, b, c = (documents.setdefault(key, len(documents)) for key in keys)
         triples.append((a, b, c))
     return TripletSet(name or Path(path).parent.name, tuple(documents), tuple(triples))
@@ -270,10 +246,10 @@ class RatedPairs:
 
 def read_pairs(path: str | os.PathLike[str], documents: str | os.PathLike[str] | None = None) -> RatedPairs:
     """Read JSON lines with ``score`` and either ``a`` and ``b`` (texts) or ``i`` and ``j`` (rows of ``documents``)."""
-    texts = None if documents is None else [_document(row, "text", str(documents)) for row in json_rows(documents)]
+    listed = None if documents is None else json_rows(Path(documents))
+    texts = None if listed is None else [_document(row, "text", where) for where, row in listed]
     first, second, ratings = [], [], []
-    for number, row in enumerate(json_rows(path), start=1):
-        where = f"{path}, pair {number}"
+    for where, row in json_rows(Path(path)):
         if not isinstance(row.get("score"), int | float):
             raise FormatError(f"{where}: expected a number in 'score', found fields {', '.join(row)}.")
         if "i" in row and "j" in row:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import Float32Array
+from wordferry.base.checks import whole_number
 from wordferry.errors import FormatError, InputError
 
 _CHECK_ROWS = 1024
@@ -26,8 +27,8 @@ class Selection:
     @classmethod
     def of(cls, limit: int | None, words: Iterable[str] | None, on_duplicate: str) -> Selection:
         """Check the options of a caller."""
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            raise InputError(f"limit must be a whole number of words, at least 1; got {limit!r}.")
+        if limit is not None:
+            limit = whole_number(limit, "limit", of="words")
         if isinstance(words, str):
             raise InputError("words must be a list of words, got one string. Put it in a list: [word].")
         wanted = None if words is None else frozenset(words)

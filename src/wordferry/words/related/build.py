@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from wordferry.base.arrays import Float32Array
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, blas_threads, logger, no_progress, thread_count
 from wordferry.errors import InputError
 from wordferry.words.related.clusters import (
@@ -62,9 +62,7 @@ class Work:
     @classmethod
     def checked(cls, memory: int, threads: int | None, progress: Progress | None) -> Work:
         """From what a caller passed."""
-        if isinstance(memory, bool) or not hasattr(memory, "__index__") or memory < 1:
-            raise InputError(f"memory must be a whole number of bytes, at least 1, got {memory!r}.")
-        return cls(int(memory), thread_count(threads), progress or no_progress)
+        return cls(whole_number(memory, "memory", of="bytes"), thread_count(threads), progress or no_progress)
 
 
 def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> tuple[str, str]:
@@ -86,13 +84,11 @@ def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> t
 
 def checked_options(iterations: int, probes: int | None, seed: int) -> ClusterOptions:
     """The options of k-means, checked."""
-    numbers: list[tuple[str, Any, int]] = [("iterations", iterations, 1), ("seed", seed, 0)]
-    if probes is not None:
-        numbers.append(("probes", probes, 1))
-    for name, value, least in numbers:
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-            raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return ClusterOptions(int(iterations), None if probes is None else int(probes), int(seed))
+    return ClusterOptions(
+        whole_number(iterations, "iterations"),
+        None if probes is None else whole_number(probes, "probes"),
+        whole_number(seed, "seed", 0),
+    )
 
 
 def build_lists(

@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int32Array
+from wordferry.base.jobs import run_jobs
 from wordferry.base.runtime import Progress, logger
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates, Points
-from wordferry.words.related.exact import OwnLists, ranked_lists, run_tiles, scaled_points
+from wordferry.words.related.exact import OwnLists, ranked_lists, scaled_points
 
 TARGET_RECALL = 0.91
 """The automatic choice of probes is the smallest whose recall on a sample of words is at least this."""
@@ -151,7 +152,7 @@ def _assign(run: _Run, centroids: Float32Array, count: int) -> Int32Array:
         out[start : start + step] = native.nearest_centroids(products, half_norms, count)
         return 0.0
 
-    run_tiles(range(0, run.n, step), work, run.threads, lambda done, total: None)
+    run_jobs(range(0, run.n, step), work, run.threads, lambda done, total: None)
     return out
 
 
@@ -231,7 +232,7 @@ def _run_gathered(
         np.matmul(vectors[rows], vectors[columns].T, out=products)
         return native.select_tile(products, rows, columns, run.points, candidates, mirror=mirror, overlapping=True)
 
-    run_tiles(tiles, work, run.threads, progress)
+    run_jobs(tiles, work, run.threads, progress)
 
 
 def true_neighbours(points: Points, words: Int32Array, r: int, *, threads: int, memory: int) -> Int32Array:

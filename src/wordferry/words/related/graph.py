@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Int32Array
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.kernels import native
@@ -236,11 +237,7 @@ class RelatedWords:
 
 def checked_r(r: Any) -> int:
     """r as an int of at least 1."""
-    if isinstance(r, bool) or not hasattr(r, "__index__"):
-        raise InputError(f"r must be a whole number of related words, got {r!r}.")
-    if r < 1:
-        raise InputError(f"r must be at least 1, got {r}.")
-    return int(r)
+    return whole_number(r, "r", of="related words")
 
 
 def _csr(indptr: Any, indices: Any, data: Any, columns: int | None = None) -> sp.csr_array:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.jobs import run_jobs
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates
-from wordferry.words.related.exact import run_tiles, scaled_points
+from wordferry.words.related.exact import scaled_points
 
 FEW = 32
 """Up to this many query words are compared one by one; more, by tiles of one product."""
@@ -79,7 +80,7 @@ def _by_tiles(
         return 0.0
 
     tiles = [(first, start) for first in range(0, q, _QUERIES) for start in range(0, n, _WORDS)]
-    run_tiles(tiles, work, threads, lambda done, total: None)
+    run_jobs(tiles, work, threads, lambda done, total: None)
     own, _ = native.rank_candidates(points, candidates, ids[n:], threads)
     rows = np.concatenate([within[tile][0] for tile in tiles])
     columns = np.concatenate([within[tile][1] for tile in tiles])
