@@ -1,0 +1,361 @@
+#include "related/related.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "support/cpu.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr std::int64_t segment = 128;  // columns looked at before the row's limit is read again
+constexpr std::int64_t lanes = 16;
+constexpr std::int64_t word_block = 256;
+static_assert(std::endian::native == std::endian::little, "flags are read eight at a time, lowest byte first");
+
+// Pairs closer than this, relative to their norms, lose digits in |x|^2 + |y|^2 - 2xy: their distance in the sum is
+// computed from differences instead.
+constexpr float cancellation = 1.0F / 64;
+
+float round_up(double value) {
+  const auto rounded = static_cast<float>(value);
+  return static_cast<double>(rounded) < value ? std::nextafter(rounded, infinity) : rounded;
+}
+
+// Squared distances of one row segment, which of them deserve a closer look, and the sum of the distances.
+// Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum += sqrt(max(squares[k], 0)).
+WF_CLONES double scan_segment(const float* __restrict products, std::int64_t count, float norm, float limit,
+                              const float* __restrict norms, const float* __restrict limits, float error,
+                              float* __restrict squares, std::uint8_t* __restrict flags) {
+  float roots[segment];
+  for (std::int64_t k = 0; k < count; ++k) {
+    const float both = norm + norms[k];
+    const float square = both - 2.0F * products[k];
+    const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
+    const float close = cancellation * both;
+    squares[k] = square;
+    roots[k] = std::sqrt(square > 0.0F ? square : 0.0F);
+    flags[k] = square <= (reach > close ? reach : close);
+  }
+  for (std::int64_t k = count; k < segment; ++k) roots[k] = 0;
+  for (std::int64_t half = segment / 2; half >= lanes; half /= 2) {
+    for (std::int64_t k = 0; k < half; ++k) roots[k] += roots[k + half];
+  }
+  double sum = 0;
+  for (std::int64_t k = 0; k < lanes; ++k) sum += static_cast<double>(roots[k]);
+  return sum;
+}
+
+// The same without the sum and without regard to close pairs.
+WF_CLONES void flag_segment(const float* __restrict products, std::int64_t count, float norm, float limit,
+                            const float* __restrict norms, const float* __restrict limits, float error,
+                            float* __restrict squares, std::uint8_t* __restrict flags) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    const float both = norm + norms[k];
+    const float square = both - 2.0F * products[k];
+    const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
+    squares[k] = square;
+    flags[k] = square <= reach;
+  }
+}
+
+// The smallest upper bound of a squared distance in each of `groups` groups of columns (k modulo groups). The r-th
+// smallest of these is at least the r-th smallest of all, and close to it.
+WF_CLONES void group_minima(const float* __restrict products, std::int64_t count, float norm,
+                            const float* __restrict norms, float error, std::int64_t groups,
+                            float* __restrict minima) {
+  for (std::int64_t g = 0; g < groups; ++g) minima[g] = infinity;
+  for (std::int64_t start = 0; start < count; start += groups) {
+    const std::int64_t here = std::min(groups, count - start);
+    for (std::int64_t g = 0; g < here; ++g) {
+      const float both = norm + norms[start + g];
+      const float upper = both - 2.0F * products[start + g] + error * both;
+      minima[g] = upper < minima[g] ? upper : minima[g];
+    }
+  }
+}
+
+struct Ranked {
+  double square;
+  std::int32_t id;
+  float tile_square;
+  bool operator<(const Ranked& other) const {
+    return square < other.square || (square == other.square && id < other.id);
+  }
+};
+
+class Lock {
+ public:
+  explicit Lock(std::uint8_t& flag) : flag_(flag) {
+    while (__atomic_exchange_n(&flag_, std::uint8_t{1}, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+  }
+  ~Lock() { __atomic_store_n(&flag_, std::uint8_t{0}, __ATOMIC_RELEASE); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::uint8_t& flag_;
+};
+
+class Selector {
+ public:
+  Selector(const Points& points, const Candidates& candidates)
+      : points_(points), candidates_(candidates), error_(product_error(points.dimensions)) {
+    uppers_.reserve(static_cast<std::size_t>(candidates.capacity));
+    ranked_.reserve(static_cast<std::size_t>(candidates.capacity));
+  }
+
+  float error() const { return error_; }
+
+  float limit(std::int32_t word) const {
+    float value;
+    __atomic_load(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+    return value;
+  }
+
+  bool can_enter(std::int32_t word, std::int32_t other, float square) const {
+    return square <= limit(word) + error_ * (points_.norms[word] + points_.norms[other]);
+  }
+
+  // Enters `other` among the candidates of `word`; with `once`, not a second time.
+  void push(std::int32_t word, std::int32_t other, float square, bool once) {
+    const Lock lock(candidates_.locks[word]);
+    if (once && holds(word, other)) return;
+    if (candidates_.counts[word] == candidates_.capacity) {
+      compact(word);
+      if (!can_enter(word, other, square)) return;
+    }
+    const std::int64_t place = word * candidates_.capacity + candidates_.counts[word]++;
+    candidates_.ids[place] = other;
+    candidates_.squares[place] = square;
+  }
+
+  // Drops candidates that are certainly not among the r nearest. Where the tile values cannot tell, true distances do.
+  void compact(std::int32_t word) {
+    cull(word);
+    if (candidates_.counts[word] > (candidates_.r + candidates_.capacity) / 2) {
+      rank(word);
+      const auto kept = std::min<std::int64_t>(candidates_.r, static_cast<std::int64_t>(ranked_.size()));
+      const std::int64_t base = word * candidates_.capacity;
+      for (std::int64_t k = 0; k < kept; ++k) {
+        candidates_.ids[base + k] = ranked_[static_cast<std::size_t>(k)].id;
+        candidates_.squares[base + k] = ranked_[static_cast<std::size_t>(k)].tile_square;
+      }
+      candidates_.counts[word] = static_cast<std::int32_t>(kept);
+      if (kept == candidates_.r && kept > 0) {
+        const float last = round_up(ranked_[static_cast<std::size_t>(kept - 1)].square);
+        lower_limit(word, last);
+      }
+    }
+  }
+
+  // Sorts the candidates by (true distance, id) into ranked().
+  void rank(std::int32_t word) {
+    const float* vector = points_.vectors + word * points_.dimensions;
+    const std::int64_t base = word * candidates_.capacity;
+    const std::int64_t end = base + candidates_.counts[word];
+    ranked_.clear();
+    for (std::int64_t k = base; k < std::min(base + ahead, end); ++k) prefetch(candidates_.ids[k]);
+    for (std::int64_t k = base; k < end; ++k) {
+      if (k + ahead < end) prefetch(candidates_.ids[k + ahead]);
+      const std::int32_t id = candidates_.ids[k];
+      const double square = exact_square(vector, points_.vectors + id * points_.dimensions, points_.dimensions);
+      ranked_.push_back({square, id, candidates_.squares[k]});
+    }
+    std::sort(ranked_.begin(), ranked_.end());
+  }
+
+  const std::vector<Ranked>& ranked() const { return ranked_; }
+
+  void cull(std::int32_t word) {
+    const std::int64_t base = word * candidates_.capacity;
+    const std::int64_t count = candidates_.counts[word];
+    if (count < candidates_.r || count == 0 || candidates_.r == 0) return;
+    const float norm = points_.norms[word];
+    uppers_.clear();
+    for (std::int64_t k = base; k < base + count; ++k) {
+      uppers_.push_back(candidates_.squares[k] + error_ * (norm + points_.norms[candidates_.ids[k]]));
+    }
+    std::nth_element(uppers_.begin(), uppers_.begin() + (candidates_.r - 1), uppers_.end());
+    lower_limit(word, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
+    std::int64_t kept = base;
+    for (std::int64_t k = base; k < base + count; ++k) {
+      if (!can_enter(word, candidates_.ids[k], candidates_.squares[k])) continue;
+      candidates_.ids[kept] = candidates_.ids[k];
+      candidates_.squares[kept++] = candidates_.squares[k];
+    }
+    candidates_.counts[word] = static_cast<std::int32_t>(kept - base);
+  }
+
+  // A first limit for a word that has none, from the row of its first tile, which may hold the word itself.
+  void first_limit(std::int32_t word, const float* products, std::int64_t count, const float* norms) {
+    const std::int64_t needed = candidates_.r + 1;  // one more, because the word itself may be the smallest
+    if (count < needed) return;
+    const std::int64_t groups = std::min(4 * needed, count);
+    uppers_.resize(static_cast<std::size_t>(groups));
+    group_minima(products, count, points_.norms[word], norms, error_, groups, uppers_.data());
+    std::nth_element(uppers_.begin(), uppers_.begin() + (needed - 1), uppers_.end());
+    const Lock lock(candidates_.locks[word]);
+    lower_limit(word, uppers_[static_cast<std::size_t>(needed - 1)]);
+  }
+
+ private:
+  static constexpr std::int64_t ahead = 2;
+
+  void lower_limit(std::int32_t word, float value) {
+    if (value < limit(word)) __atomic_store(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+  }
+
+  bool holds(std::int32_t word, std::int32_t other) const {
+    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
+    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
+  }
+
+  void prefetch(std::int32_t word) const {
+    const char* from = reinterpret_cast<const char*>(points_.vectors + word * points_.dimensions);
+    const auto bytes = points_.dimensions * static_cast<std::int64_t>(sizeof(float));
+    for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(from + k);
+  }
+
+  const Points& points_;
+  const Candidates& candidates_;
+  float error_;
+  std::vector<float> uppers_;
+  std::vector<Ranked> ranked_;
+};
+
+// What a flagged pair is for: its exact share of the sum, and a place among the candidates of either word.
+template <bool Sum>
+double look_closer(std::int32_t row, std::int32_t column, float square, std::int64_t k, const Tile& tile,
+                   const Points& points, Selector& selector, float* limits) {
+  double correction = 0;
+  const float both = points.norms[row] + points.norms[column];
+  if constexpr (Sum) {
+    if (row == column || square <= cancellation * both) {
+      const auto d = points.dimensions;
+      const double exact = std::sqrt(exact_square(points.vectors + row * d, points.vectors + column * d, d));
+      correction = exact - static_cast<double>(std::sqrt(square > 0.0F ? square : 0.0F));
+    }
+  }
+  if (row == column) return correction;
+  if (selector.can_enter(row, column, square)) selector.push(row, column, square, !Sum);
+  if (tile.mirror && selector.can_enter(column, row, square)) {
+    selector.push(column, row, square, !Sum);
+    limits[k] = selector.limit(column);
+  }
+  return correction;
+}
+
+template <bool Sum>
+double scan_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+  Selector selector(points, candidates);
+  const auto columns = static_cast<std::size_t>(tile.columns);
+  std::vector<float> norms(columns), limits(columns, -infinity);
+  for (std::size_t k = 0; k < columns; ++k) {
+    norms[k] = points.norms[tile.column_ids[k]];
+    if (tile.mirror) limits[k] = selector.limit(tile.column_ids[k]);
+  }
+  float squares[segment];
+  alignas(8) std::uint8_t flags[segment] = {};
+  double total = 0;
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    const std::int32_t row = tile.row_ids[i];
+    if (selector.limit(row) == infinity) {
+      selector.first_limit(row, tile.products + i * tile.columns, tile.columns, norms.data());
+    }
+    double row_sum = 0;
+    for (std::int64_t start = 0; start < tile.columns; start += segment) {
+      const std::int64_t count = std::min(segment, tile.columns - start);
+      const float* products = tile.products + i * tile.columns + start;
+      const float norm = points.norms[row], limit = selector.limit(row);
+      if constexpr (Sum) {
+        row_sum += scan_segment(products, count, norm, limit, norms.data() + start, limits.data() + start,
+                                selector.error(), squares, flags);
+      } else {
+        flag_segment(products, count, norm, limit, norms.data() + start, limits.data() + start, selector.error(),
+                     squares, flags);
+      }
+      std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
+      for (std::int64_t word = 0; word < count; word += 8) {
+        std::uint64_t eight;  // one flag a byte, lowest byte first
+        __builtin_memcpy(&eight, flags + word, 8);
+        for (; eight != 0; eight &= eight - 1) {
+          const std::int64_t k = word + __builtin_ctzll(eight) / 8;
+          row_sum += look_closer<Sum>(row, tile.column_ids[start + k], squares[k], start + k, tile, points, selector,
+                                      limits.data());
+        }
+      }
+    }
+    total += row_sum;
+  }
+  return total;
+}
+
+}  // namespace
+
+float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
+
+// Not compiled in variants: the order of additions, and so the last bit that decides ties, is the same on every CPU.
+__attribute__((noinline)) double exact_square(const float* a, const float* b, std::int64_t dimensions) {
+  double sums[4] = {};
+  std::int64_t start = 0;
+  for (; start + 4 <= dimensions; start += 4) {
+    for (std::int64_t lane = 0; lane < 4; ++lane) {
+      const double difference = static_cast<double>(a[start + lane]) - static_cast<double>(b[start + lane]);
+      sums[lane] += difference * difference;
+    }
+  }
+  for (std::int64_t k = start; k < dimensions; ++k) {
+    const double difference = static_cast<double>(a[k]) - static_cast<double>(b[k]);
+    sums[k - start] += difference * difference;
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+double select_from_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+  return scan_tile<true>(tile, points, candidates);
+}
+
+void select_from_gathered_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+  scan_tile<false>(tile, points, candidates);
+}
+
+void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
+                     int threads, std::int32_t* own, double* distances, Watch& watch) {
+  const std::int64_t blocks = (count + word_block - 1) / word_block;
+  const auto body = [&](std::int64_t block, int) {
+    Selector selector(points, candidates);
+    const std::int64_t from = block * word_block, to = std::min(count, from + word_block);
+    for (std::int64_t i = from; i < to; ++i) {
+      selector.cull(words[i]);
+      selector.rank(words[i]);
+      const auto& ranked = selector.ranked();
+      for (std::int64_t k = 0; k < candidates.r; ++k) {
+        const std::int64_t place = i * candidates.r + k;
+        const bool known = k < static_cast<std::int64_t>(ranked.size());
+        own[place] = known ? ranked[static_cast<std::size_t>(k)].id : -1;
+        distances[place] = known ? std::sqrt(ranked[static_cast<std::size_t>(k)].square)
+                                 : std::numeric_limits<double>::infinity();
+      }
+    }
+  };
+  for_blocks(blocks, threads, body, watch);
+}
+
+void pair_distances(const float* a, const float* b, std::int64_t dimensions, const std::int32_t* rows,
+                    const std::int32_t* columns, std::int64_t pairs, int threads, double* out, Watch& watch) {
+  constexpr std::int64_t block_pairs = 4096;
+  const auto body = [&](std::int64_t block, int) {
+    for (std::int64_t k = block * block_pairs; k < std::min(pairs, (block + 1) * block_pairs); ++k) {
+      out[k] = std::sqrt(exact_square(a + rows[k] * dimensions, b + columns[k] * dimensions, dimensions));
+    }
+  };
+  for_blocks((pairs + block_pairs - 1) / block_pairs, threads, body, watch);
+}
+
+}  // namespace wordferry

@@ -1,0 +1,51 @@
+// Distances from matrix products, the minima over documents that RWMD takes of them, and their sums.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "support/csr.hpp"
+#include "support/pool.hpp"
+
+namespace wordferry {
+
+// A larger cost than any: for a word that must not move to itself. Finite, so that 0 * far_away is 0.
+constexpr float far_away = 1e30f;
+
+struct VectorRows {
+  const float* values;  // rows x dimensions
+  std::int64_t rows;
+  std::int64_t dimensions;
+};
+
+// Turns dot products into Euclidean distances in place: products[i][j] of row i of `a` and row j of `b`, with a
+// row stride. Distances that are small beside the lengths are computed again from the differences, because the
+// product has lost them to rounding.
+void products_to_distances(float* products, std::int64_t stride, const VectorRows& a, const float* a_squares,
+                           const VectorRows& b, const float* b_squares, int threads, Watch& watch);
+
+// nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c], for `width` columns, a
+// multiple of 16. `nearest` has `columns` columns a panel; lanes without a document or words get far_away.
+void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
+                     std::int64_t columns, std::int64_t column0, int threads, Watch& watch);
+
+struct AccumulateJob {
+  CsrF pass;                      // the documents whose words move; word ids count columns of `nearest`
+  const std::int64_t* pass_from;  // for each document of `pass`, the span of its entries in this block of words
+  const std::int64_t* pass_to;
+  CsrF panel;                     // the documents moved to: their masses over the same word ids
+  const std::int64_t* panel_from;
+  const std::int64_t* panel_to;
+  const float* nearest;           // [panel][columns][16]
+  std::int64_t columns;
+  std::int32_t first_word;        // the word of column 0
+  bool omr;                       // common mass stays; else everything moves
+  bool add;                       // add to `out`, or start it
+  float* out;                     // [pass][panel]
+  std::int64_t stride;
+};
+
+// out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w].
+void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
+
+}  // namespace wordferry

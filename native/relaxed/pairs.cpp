@@ -1,0 +1,213 @@
+#include "relaxed/pairs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "support/cpu.hpp"
+#include "relaxed/dense.hpp"
+#include "relaxed/slot.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::int64_t lanes = static_cast<std::int64_t>(lane_count);
+constexpr std::int64_t block_documents = 16;
+constexpr std::int64_t units_a_word = 32;  // of work, for a word and the words related to it
+
+struct Word {
+  float excess;  // the mass that must move
+  float best;    // the cost of the nearest word it may move to
+};
+
+float moved(const std::vector<Word>& words, std::size_t count) {
+  float sum = 0.0f;
+  for (std::size_t i = 0; i < count; ++i) sum += words[i].excess * words[i].best;
+  return sum;
+}
+
+float chosen(Side side, float left, float right) {
+  return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
+}
+
+// Takes away the common mass of both bags; `place` finds y's words in x. Returns whether both have something left.
+bool take_common(const PairsJob& job, std::int64_t begin, std::int64_t end, const std::int32_t* place,
+                 std::vector<Word>& x, std::vector<Word>& y) {
+  if (job.overlap == Overlap::keep) return true;
+  bool left = false, right = false;
+  for (std::int64_t k = begin; k < end; ++k) {
+    const std::int32_t at = place[job.y.indices[k]];
+    if (at < 0) continue;
+    Word& a = x[static_cast<std::size_t>(at)];
+    Word& b = y[static_cast<std::size_t>(k - begin)];
+    const float common = std::min(a.excess, b.excess);
+    a.excess -= common;
+    b.excess -= common;
+  }
+  for (const Word& word : x) left |= word.excess > 0.0f;
+  for (std::int64_t k = begin; k < end; ++k) right |= y[static_cast<std::size_t>(k - begin)].excess > 0.0f;
+  return left && right;
+}
+
+class RelatedWalk {
+ public:
+  RelatedWalk(const PairsJob& job, const CsrF& graph, float c_max, Watch& watch)
+      : job_(job), graph_(graph), c_max_(c_max), pace_(watch), place_(static_cast<std::size_t>(graph.rows), -1) {}
+
+  void row(std::int64_t i) {
+    const std::int64_t first = job_.x.indptr[i], count = job_.x.indptr[i + 1] - first;
+    for (std::int64_t k = 0; k < count; ++k) at(job_.x.indices[first + k]) = static_cast<std::int32_t>(k);
+    for (std::int64_t j = 0; j < job_.y.rows; ++j) job_.out[i * job_.stride + j] = value(first, count, j);
+    for (std::int64_t k = 0; k < count; ++k) at(job_.x.indices[first + k]) = -1;
+  }
+
+ private:
+  std::int32_t& at(std::int32_t word) { return place_[static_cast<std::size_t>(word)]; }
+
+  float value(std::int64_t first, std::int64_t count, std::int64_t j) {
+    const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
+    pace_.spend(count + units_a_word * (end - begin));
+    x_.clear();
+    y_.clear();
+    for (std::int64_t k = first; k < first + count; ++k) x_.push_back({job_.x.data[k], c_max_});
+    for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], c_max_});
+    if (!take_common(job_, begin, end, place_.data(), x_, y_)) return 0.0f;
+    for (std::int64_t k = begin; k < end; ++k) meet(job_.y.indices[k], y_[static_cast<std::size_t>(k - begin)]);
+    return chosen(job_.side, moved(x_, x_.size()), moved(y_, y_.size()));
+  }
+
+  // Lets a word of y and the words of x related to it know of each other.
+  void meet(std::int32_t word, Word& b) {
+    const std::int32_t same = at(word);
+    if (job_.overlap == Overlap::keep && same >= 0) b.best = x_[static_cast<std::size_t>(same)].best = 0.0f;
+    for (std::int64_t k = graph_.indptr[word]; k < graph_.indptr[word + 1]; ++k) {
+      const std::int32_t found = at(graph_.indices[k]);
+      if (found < 0) continue;
+      Word& a = x_[static_cast<std::size_t>(found)];
+      if (job_.overlap != Overlap::residual || b.excess > 0.0f) a.best = std::min(a.best, graph_.data[k]);
+      if (job_.overlap != Overlap::residual || a.excess > 0.0f) b.best = std::min(b.best, graph_.data[k]);
+    }
+  }
+
+  const PairsJob& job_;
+  const CsrF& graph_;
+  float c_max_;
+  Pace pace_;
+  std::vector<std::int32_t> place_;  // the position of a word in x's document, or -1
+  std::vector<Word> x_, y_;
+};
+
+// best[v] = min over the rows of costs, and the minimum of one row plus its penalty.
+WF_CLONES
+float fold_row(const Lanes* row, const Lanes* penalty, Lanes* best, std::int64_t vectors, bool serves) {
+  Lanes least;
+  fill_lanes(least, far_away);
+  if (serves) {
+    for (std::int64_t v = 0; v < vectors; ++v) keep_lower(best[v], row[v]);
+  }
+  for (std::int64_t v = 0; v < vectors; ++v) keep_lower(least, row[v] + penalty[v]);
+  float values[lane_count];
+  std::memcpy(values, &least, sizeof values);
+  for (std::size_t half = lane_count / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) values[i] = values[i + half] < values[i] ? values[i + half] : values[i];
+  }
+  return values[0];
+}
+
+class DenseRow {
+ public:
+  DenseRow(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* place, Watch& watch)
+      : job_(job), pace_(watch), costs_(costs), vectors_(width / lanes), place_(place),
+        best_(static_cast<std::size_t>(vectors_)), penalty_(static_cast<std::size_t>(vectors_)) {}
+
+  float value(std::int64_t j) {
+    const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
+    x_.clear();
+    y_.clear();
+    for (std::int64_t k = job_.x.indptr[0]; k < job_.x.indptr[1]; ++k) x_.push_back({job_.x.data[k], far_away});
+    for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], far_away});
+    if (!take_common(job_, begin, end, place_, x_, y_)) return 0.0f;
+    const bool residual = job_.overlap == Overlap::residual;
+    float* penalty = penalty_.values();
+    for (std::size_t i = 0; i < x_.size(); ++i) penalty[i] = residual && x_[i].excess <= 0.0f ? far_away : 0.0f;
+    for (std::int64_t v = 0; v < vectors_; ++v) fill_lanes(best_.data()[v], far_away);
+    for (std::int64_t k = begin; k < end; ++k) {
+      pace_.spend(vectors_);
+      Word& b = y_[static_cast<std::size_t>(k - begin)];
+      const Lanes* row = reinterpret_cast<const Lanes*>(costs_) + job_.y.indices[k] * vectors_;
+      b.best = fold_row(row, penalty_.data(), best_.data(), vectors_, !residual || b.excess > 0.0f);
+    }
+    const float* best = best_.values();
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i].best = best[i];
+    return chosen(job_.side, moved(x_, x_.size()), moved(y_, y_.size()));
+  }
+
+ private:
+  const PairsJob& job_;
+  Pace pace_;
+  const float* costs_;
+  std::int64_t vectors_;
+  const std::int32_t* place_;
+  LaneArray best_, penalty_;
+  std::vector<Word> x_, y_;
+};
+
+double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std::int64_t j) {
+  std::int64_t a = x.indptr[i], b = y.indptr[j];
+  const std::int64_t a_end = x.indptr[i + 1], b_end = y.indptr[j + 1];
+  double sum = 0.0;
+  while (a < a_end || b < b_end) {
+    const std::int32_t p = a < a_end ? x.indices[a] : INT32_MAX, q = b < b_end ? y.indices[b] : INT32_MAX;
+    const double left = p <= q ? static_cast<double>(x.data[a++]) : 0.0;
+    const double right = q <= p ? static_cast<double>(y.data[b++]) : 0.0;
+    sum += (left - right) * (left - right);
+  }
+  return 0.5 * sum;
+}
+
+}  // namespace
+
+void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
+                   Watch& watch) {
+  std::vector<RelatedWalk> walks(static_cast<std::size_t>(std::max(threads, 1)), RelatedWalk(job, graph, c_max, watch));
+  const auto body = [&](std::int64_t row, int worker) {
+    walks[static_cast<std::size_t>(worker)].row(row);
+    done += job.y.rows;
+  };
+  for_blocks(job.x.rows, threads, body, watch);
+}
+
+void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* own, int threads,
+                 std::atomic<std::int64_t>& done, Watch& watch) {
+  std::int32_t words = 0;
+  for (std::int64_t k = job.y.indptr[0]; k < job.y.indptr[job.y.rows]; ++k) words = std::max(words, job.y.indices[k]);
+  std::vector<std::int32_t> place(static_cast<std::size_t>(words) + 1, -1);
+  for (std::int64_t i = 0; i < job.x.indptr[1] - job.x.indptr[0]; ++i) {
+    if (own[i] >= 0 && own[i] <= words) place[static_cast<std::size_t>(own[i])] = static_cast<std::int32_t>(i);
+  }
+  std::vector<DenseRow> rows(static_cast<std::size_t>(std::max(threads, 1)),
+                             DenseRow(job, costs, width, place.data(), watch));
+  const auto body = [&](std::int64_t block, int worker) {
+    const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
+    for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[static_cast<std::size_t>(worker)].value(j);
+    done += end - begin;
+  };
+  for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, watch);
+}
+
+void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch) {
+  const auto body = [&](std::int64_t i, int) {
+    Pace pace(watch);
+    for (std::int64_t j = 0; j < job.y.rows; ++j) {
+      float& value = job.out[i * job.stride + j];
+      pace.spend(1);
+      if (!(value < limit)) continue;
+      pace.spend(job.x.indptr[i + 1] - job.x.indptr[i] + job.y.indptr[j + 1] - job.y.indptr[j]);
+      value = static_cast<float>(half_squared_difference(job.x, i, job.y, j));
+    }
+  };
+  for_blocks(job.x.rows, threads, body, watch);
+}
+
+}  // namespace wordferry

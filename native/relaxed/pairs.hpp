@@ -1,0 +1,38 @@
+// The standard algorithm of the relaxed distances: one pair of documents after the other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "support/csr.hpp"
+#include "support/pool.hpp"
+
+namespace wordferry {
+
+enum class Overlap : int { omr = 0, keep = 1, residual = 2 };
+enum class Side : int { both = 0, left = 1, right = 2 };
+
+struct PairsJob {
+  CsrF x;
+  CsrF y;
+  Overlap overlap;
+  Side side;
+  float* out;  // [x][y]
+  std::int64_t stride;
+};
+
+// Rel-RWMD: walks the related words of each word of y and looks them up in x. The cost of a pair depends on the
+// documents and r alone.
+void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
+                   Watch& watch);
+
+// RWMD of one document x against all of y: costs[w][i] of word w (y's numbering) and the i-th word of x, rows padded
+// with far_away to `width`, a multiple of 16. A word's cost to itself must be far_away, or 0 for `keep`.
+// `own[i]` is the number in y's numbering of the i-th word of x, or -1.
+void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* own, int threads,
+                 std::atomic<std::int64_t>& done, Watch& watch);
+
+// Computes the cosine distances below `limit` again, as |x - y|^2 / 2 of rows of length 1: exact 0 for equal rows.
+void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch);
+
+}  // namespace wordferry

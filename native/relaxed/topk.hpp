@@ -1,0 +1,27 @@
+// The k nearest of each row, kept while blocks of values come in.
+#pragma once
+
+#include <cstdint>
+
+#include "support/pool.hpp"
+
+namespace wordferry {
+
+// One heap a row, the worst on top: `count` rows of k (distance, index). An empty place is (inf, no_index).
+struct Heaps {
+  float* distances;
+  std::int64_t* indices;
+  std::int64_t rows;
+  std::int64_t k;
+};
+
+constexpr std::int64_t no_index = INT64_MAX;
+
+// Offers values[row][c] as the candidate `first + c`, where `allowed` (null: everywhere) is not 0.
+void offer(const Heaps& heaps, const float* values, std::int64_t stride, std::int64_t columns, std::int64_t first,
+           const std::uint8_t* allowed, int threads, Watch& watch);
+
+// Sorts each heap by (distance, index); empty places become (inf, -1) at the end.
+void finish(const Heaps& heaps, int threads, Watch& watch);
+
+}  // namespace wordferry

@@ -1,0 +1,60 @@
+// What every bind_*.cpp shares: array types, spans, and how a kernel is run.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+
+#include "support/csr.hpp"
+#include "support/pool.hpp"
+
+namespace wordferry {
+
+namespace nb = nanobind;
+
+// Contiguous host arrays, read-only (In) or written by the kernel (Out). No silent conversion: bind with .noconvert().
+template <class T, int Dims = 1>
+using In = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
+template <class T, int Dims = 1>
+using Out = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
+
+template <class Value>
+Csr<Value> csr(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, const In<Value>& data) {
+  return {indptr.data(), indices.data(), data.data(), static_cast<std::int64_t>(indptr.shape(0)) - 1};
+}
+
+// What Python's Cancel sets from another thread; the ContextVar `current_token` holds the one that is in force.
+struct Token {
+  std::atomic<bool> set{false};
+};
+
+// The token of the calling context, or None.
+nb::object current_token();
+
+// Sets wordferry.errors.Cancelled as the Python error.
+void set_cancelled_error();
+
+// True when a signal handler raised (Ctrl-C); the Python error is then set. Call without the GIL.
+inline bool python_poll() {
+  const nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Runs `work(watch)` without the GIL and turns Interrupted into the Python exception that caused it.
+template <class Work>
+void run_native(Work&& work, const Poll& poll = python_poll) {
+  const nb::object held = current_token();  // stays alive as long as the watch looks at it
+  const Token* token = held.is_none() ? nullptr : &nb::cast<const Token&>(held);
+  try {
+    const nb::gil_scoped_release release;
+    Watch watch(poll, token == nullptr ? nullptr : &token->set);
+    watch.check();
+    work(watch);
+  } catch (const Interrupted&) {
+    if (PyErr_Occurred() == nullptr) set_cancelled_error();
+    throw nb::python_error();
+  }
+}
+
+}  // namespace wordferry

@@ -1,0 +1,17 @@
+// Threads over blocks. Results never depend on the number of threads: a block's work is a function of its number alone,
+// and every block writes its own part of the output.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "support/watch.hpp"
+
+namespace wordferry {
+
+// Calls body(block, worker) for block = 0 .. blocks-1 on up to `threads` threads; worker < threads numbers the
+// thread, so that a body can keep a workspace per worker. The first exception of a body is rethrown here; when the
+// watch says stop, Interrupted is.
+void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::int64_t, int)>& body, Watch& watch);
+
+}  // namespace wordferry

@@ -1,0 +1,52 @@
+// Row minima and distances over plain arrays, written in fixed lanes so that the compiler keeps them in registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "support/watch.hpp"
+
+namespace wordferry {
+
+// Rows of costs are padded to a multiple of it with infinity.
+constexpr int kLanes = 16;
+
+inline int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+// In all of these `width` is a multiple of kLanes.
+
+// min over j of row[j] - shift[j]
+float row_minimum(const float* row, const float* shift, int width);
+
+// The range of an m x n matrix with rows of `width`, and whether all of it is finite.
+struct Range {
+  double low, high;
+  bool finite;
+};
+Range cost_range(const float* costs, int m, int n, int width);
+Range cost_range(const double* costs, int m, int n, int width);
+
+// The smallest row[j] - shift[j], and the first j where it stands; -1 where none is below infinity.
+struct Least {
+  float value;
+  int index;
+};
+Least row_least(const float* row, const float* shift, int width);
+
+// The smallest row[j] - shift[j] with its place, and the second smallest.
+struct TwoLeast {
+  float value;
+  int index;
+  float second;
+};
+TwoLeast row_two_least(const float* row, const float* shift, int width);
+
+// out[j] = min(out[j], row[j] - shift) for all j.
+void lower_columns(float* out, const float* row, float shift, int width);
+
+// Euclidean distances of `queries` vectors to `words` vectors, one row of `out` (stride `words`) a query. The sum
+// of a pair always runs in the same order, so a distance depends on nothing but its two vectors.
+void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words, int dimensions,
+                    float* out, std::ptrdiff_t stride, Pace& pace);
+
+}  // namespace wordferry

@@ -1,0 +1,85 @@
+// Transport between documents: from two bags of whole weights to the value of the cheapest plan.
+//
+// Masses are exact: weight c_i of x against total T' of y gives c_i * T' / g, weight c'_j gives c'_j * T / g, with
+// g = gcd(T, T'). Values do not depend on which document is called x: of the two the one with fewer words left (then
+// the smaller first word) is the side of the sources.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "support/csr.hpp"
+#include "transport/solver.hpp"
+
+namespace wordferry {
+
+using Bags = Csr<std::int64_t>;  // whole weights
+
+// Word-to-word costs of one block of queries: row row_of[word of x] and column column_of[word of y] of `costs`.
+struct DenseCosts {
+  const float* costs;
+  const std::int32_t* row_of;
+  const std::int32_t* column_of;
+  std::int64_t columns;
+
+  const float* row(std::int32_t word) const { return costs + columns * row_of[word]; }
+};
+
+// Related words with their costs, below or at c_max; all other pairs cost c_max.
+struct HubCosts {
+  CsrF graph;
+  std::int64_t words;
+  double c_max;
+};
+
+// Thrown when a problem has no proved optimum.
+struct Unsolved {
+  std::int64_t x, y;
+};
+
+// Values for one query at a time, on one thread; long ones ask the watch that they are made with: begin(row of x, how many rows of y will be asked for), then any of the others.
+class Pairs {
+ public:
+  virtual ~Pairs() = default;
+  virtual void begin(std::int64_t query, std::int64_t expected) = 0;
+  // The optimum, as a share of the mass: the distance.
+  virtual double solve(std::int64_t other) = 0;
+  // A lower bound, cheaper than solve(); a solve() of the same row right after it reuses its work.
+  virtual double bound(std::int64_t other) = 0;
+};
+
+// wmd; common mass stays, which is optimal for a metric.
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch);
+
+// rel-wmd in the form of equations (8)-(11); `keep` moves common mass like any other, else it stays first.
+std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch);
+
+// act: common mass stays, then `transfers` nearest other words within their masses, the rest at the next distance;
+// the larger of the two directions. With `residual`, only what is left of a word can receive.
+std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
+                                 Watch& watch);
+
+// What is left of two bags without their common mass (or all of both), in whole masses of equal sum.
+struct Left {
+  std::vector<std::int32_t> x_words, y_words;
+  std::vector<std::int32_t> x_places;  // of x_words among the words of the query
+  std::vector<Mass> x_mass, y_mass;
+  double total = 1;   // all mass, common included
+  bool swap = false;  // y is the side of the sources
+};
+
+class Rest {
+ public:
+  Rest(const Bags& x, const Bags& y, bool keep) : x_(x), y_(y), keep_(keep) {}
+  // False when the value is already known: 0 for equal or both empty, infinity for one empty document.
+  bool find(std::int64_t query, std::int64_t other, double& value);
+  const Left& left() const { return left_; }
+
+ private:
+  Bags x_, y_;
+  bool keep_;
+  Left left_;
+};
+
+}  // namespace wordferry

@@ -1,0 +1,162 @@
+#include "transport/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "support/pool.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::int64_t others_a_block = 256;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, relative
+
+// One evaluator a worker, made when the worker first has something to do.
+class Workers {
+ public:
+  Workers(const MakePairs& make, int threads, Watch& watch)
+      : make_(make), watch_(watch), pairs_(static_cast<std::size_t>(std::max(threads, 1))) {}
+  Pairs& operator[](int worker) {
+    auto& pairs = pairs_[static_cast<std::size_t>(worker)];
+    if (!pairs) pairs = make_(watch_);
+    return *pairs;
+  }
+
+ private:
+  const MakePairs& make_;
+  Watch& watch_;
+  std::vector<std::unique_ptr<Pairs>> pairs_;
+};
+
+struct Hit {
+  float value;
+  std::int64_t row;
+  bool operator<(const Hit& other) const {
+    return value != other.value ? value < other.value : row < other.row;
+  }
+};
+
+// The k nearest so far, as a heap with the worst on top.
+class Nearest {
+ public:
+  explicit Nearest(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
+  bool full() const { return hits_.size() == k_; }
+  // Values at or above this cannot enter, whatever their row.
+  double limit() const {
+    if (!full()) return infinity;
+    return std::nextafterf(hits_.front().value, std::numeric_limits<float>::infinity());
+  }
+  void offer(Hit hit) {
+    if (hits_.size() < k_) {
+      hits_.push_back(hit);
+      std::push_heap(hits_.begin(), hits_.end());
+    } else if (hit < hits_.front()) {
+      std::pop_heap(hits_.begin(), hits_.end());
+      hits_.back() = hit;
+      std::push_heap(hits_.begin(), hits_.end());
+    }
+  }
+  std::vector<Hit>& sorted() {
+    std::sort_heap(hits_.begin(), hits_.end());
+    return hits_;
+  }
+
+ private:
+  std::size_t k_;
+  std::vector<Hit> hits_;
+};
+
+// Rows of y in rising order of (bound, row), as far as they are asked for.
+class Queue {
+ public:
+  Queue(const Bounded& ranked, std::int64_t query) {
+    const float* bounds = ranked.bounds + query * ranked.others;
+    waiting_.reserve(static_cast<std::size_t>(ranked.others));
+    for (std::int64_t row = 0; row < ranked.others; ++row) {
+      if (ranked.allowed[row]) waiting_.push_back({bounds[row], row});
+    }
+    std::make_heap(waiting_.begin(), waiting_.end(), later);
+  }
+  bool empty() const { return waiting_.empty(); }
+  const Hit& first() const { return waiting_.front(); }
+  void pop() {
+    std::pop_heap(waiting_.begin(), waiting_.end(), later);
+    waiting_.pop_back();
+  }
+
+ private:
+  static bool later(const Hit& a, const Hit& b) { return b < a; }
+  std::vector<Hit> waiting_;
+};
+
+void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, const Hits& found, Watch& watch) {
+  std::int64_t* counts = found.counts + 4 * query;
+  Nearest nearest(candidates.k);
+  double unproved = infinity;  // the least bound among rows left unsolved
+  pairs.begin(query, 0);
+  for (Queue queue(candidates, query); !queue.empty(); queue.pop()) {
+    const Hit next = queue.first();
+    const double first_bound = next.value - candidates.slack;
+    if (!(first_bound < nearest.limit()) && !(next.value == infinity && !nearest.full())) break;
+    watch.check();
+    ++counts[2];
+    double bound = pairs.bound(next.row);
+    bound = std::max(first_bound, bound - bound_slack * std::fabs(bound));
+    if (!(bound < nearest.limit()) && nearest.full()) {
+      ++counts[1];
+      continue;
+    }
+    if (counts[0] == candidates.budget) {
+      unproved = std::min(unproved, bound);
+      ++counts[3];
+      if (!nearest.full()) break;  // nothing more can be ruled out
+      continue;
+    }
+    ++counts[0];
+    nearest.offer({static_cast<float>(pairs.solve(next.row)), next.row});
+  }
+  const std::vector<Hit>& hits = nearest.sorted();
+  for (std::int64_t place = 0; place < candidates.k; ++place) {
+    const std::int64_t slot = query * candidates.k + place;
+    const bool here = place < static_cast<std::int64_t>(hits.size());
+    const Hit hit = here ? hits[static_cast<std::size_t>(place)] : Hit{std::numeric_limits<float>::infinity(), -1};
+    found.rows[slot] = hit.row;
+    found.values[slot] = hit.value;
+    const double above = std::nextafterf(hit.value, std::numeric_limits<float>::infinity());
+    found.proved[slot] = unproved == infinity || (here && above <= unproved) ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others, bool symmetric, std::int64_t offset,
+               float* out, int threads, Watch& watch) {
+  Workers workers(make, threads, watch);
+  const std::int64_t pieces = (others + others_a_block - 1) / others_a_block;
+  for_blocks(queries * pieces, threads, [&](std::int64_t block, int worker) {
+    Pairs& pairs = workers[worker];
+    const std::int64_t query = block / pieces, first = block % pieces * others_a_block;
+    const std::int64_t last = std::min(others, first + others_a_block);
+    const std::int64_t begin = symmetric ? std::max(first, query + offset) : first;
+    if (begin >= last) return;
+    pairs.begin(query, others);
+    for (std::int64_t other = begin; other < last; ++other) {
+      watch.check();
+      out[query * others + other] = static_cast<float>(pairs.solve(other));
+    }
+  }, watch);
+}
+
+void search(const MakePairs& make, std::int64_t queries, const Bounded& candidates, const Hits& found, int threads,
+            Watch& watch) {
+  Workers workers(make, threads, watch);
+  for_blocks(queries, threads, [&](std::int64_t query, int worker) {
+    search_one(workers[worker], query, candidates, found, watch);
+  }, watch);
+}
+
+}  // namespace wordferry

@@ -1,0 +1,68 @@
+#include "transport/single_pair.hpp"
+
+#include <algorithm>
+
+#include "support/buffer.hpp"
+#include "transport/cost_rows.hpp"
+#include "transport/document_pairs.hpp"
+
+namespace wordferry {
+
+namespace {
+
+// One document in compact ids, with what points from those ids to its words.
+struct Side {
+  std::vector<std::int64_t> indptr, counts;
+  std::vector<std::int32_t> ids, place_of;
+  std::vector<float> vectors;
+
+  Bags bags() const { return {indptr.data(), ids.data(), counts.data(), 1}; }
+};
+
+Side side(const std::vector<CountedWord>& words, const std::vector<std::int64_t>& all, const float* vectors,
+          std::size_t dimensions) {
+  Side made;
+  made.indptr = {0, static_cast<std::int64_t>(words.size())};
+  made.place_of.assign(all.size(), -1);
+  made.vectors.reserve(words.size() * dimensions);
+  std::size_t id = 0;
+  for (const CountedWord& entry : words) {
+    while (all[id] != entry.word) ++id;
+    made.place_of[id] = static_cast<std::int32_t>(made.ids.size());
+    made.ids.push_back(static_cast<std::int32_t>(id));
+    made.counts.push_back(entry.count);
+    const float* vector = vectors + static_cast<std::size_t>(entry.word) * dimensions;
+    made.vectors.insert(made.vectors.end(), vector, vector + dimensions);
+  }
+  return made;
+}
+
+bool by_word(const CountedWord& a, const CountedWord& b) { return a.word < b.word; }
+
+}  // namespace
+
+double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
+                   Watch& watch) {
+  std::sort(x.begin(), x.end(), by_word);
+  std::sort(y.begin(), y.end(), by_word);
+  std::vector<std::int64_t> all;
+  for (const auto* words : {&x, &y}) {
+    for (const CountedWord& entry : *words) all.push_back(entry.word);
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const Side first = side(x, all, vectors, static_cast<std::size_t>(dimensions));
+  const Side second = side(y, all, vectors, static_cast<std::size_t>(dimensions));
+  const auto columns = static_cast<std::ptrdiff_t>(y.size());
+  Buffer<float> costs;
+  costs.reserve(x.size() * y.size());
+  Pace pace(watch);
+  word_distances(first.vectors.data(), static_cast<int>(x.size()), second.vectors.data(), columns, dimensions,
+                 costs.data(), columns, pace);
+  const auto pairs =
+      wmd_pairs(first.bags(), second.bags(), {costs.data(), first.place_of.data(), second.place_of.data(), columns}, watch);
+  pairs->begin(0, 1);
+  return pairs->solve(0);
+}
+
+}  // namespace wordferry

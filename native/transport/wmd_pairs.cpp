@@ -1,0 +1,188 @@
+#include "transport/document_pairs.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "support/at.hpp"
+#include "transport/cost_rows.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::int64_t many_others = 64;            // from here on a table of the query's costs pays
+constexpr std::int64_t table_cells = 8 << 20;       // but not a larger one than this
+constexpr std::int64_t columns_a_block = 256;
+
+Mass total_of(const Bags& bags, std::int64_t row) {
+  return std::accumulate(bags.data + bags.indptr[row], bags.data + bags.indptr[row + 1], Mass{0});
+}
+
+// Of two sides, whether the second has to be the sources for values to be the same both ways round.
+bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) {
+  if (x.size() != y.size()) return y.size() < x.size();
+  return y < x;
+}
+
+class WmdPairs : public Pairs {
+ public:
+  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch)
+      : x_(x), rest_(x, y, false), costs_(costs), pace_(watch), solver_(watch) {}
+
+  void begin(std::int64_t query, std::int64_t expected) override {
+    if (query == query_) return;
+    query_ = query;
+    ready_ = -1;
+    const std::int64_t first = x_.indptr[query], count = x_.indptr[query + 1] - first;
+    stride_ = static_cast<int>(count);
+    table_.clear();
+    if (expected < many_others || count * costs_.columns > table_cells) return;
+    table_.resize(static_cast<std::size_t>(count * costs_.columns));
+    for (std::int64_t low = 0; low < costs_.columns; low += columns_a_block) {
+      const std::int64_t high = std::min(costs_.columns, low + columns_a_block);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float* from = costs_.row(x_.indices[first + i]);
+        for (std::int64_t column = low; column < high; ++column) {
+          table_[static_cast<std::size_t>(column * count + i)] = from[column];
+        }
+      }
+    }
+  }
+
+  double bound(std::int64_t other) override {
+    double value = 0;
+    if (!gather(other, value)) return value;
+    ready_ = other;
+    return solver_.dual_bound() / rest_.left().total;
+  }
+
+  double solve(std::int64_t other) override {
+    double value = 0;
+    if (ready_ != other && !gather(other, value)) return value;
+    ready_ = -1;
+    if (solver_.solve() == Proof::failed) throw Unsolved{query_, other};
+    return solver_.total() / rest_.left().total;
+  }
+
+ private:
+  bool gather(std::int64_t other, double& value) {
+    if (!rest_.find(query_, other, value)) return false;
+    const Left& left = rest_.left();
+    const auto xs = static_cast<int>(left.x_words.size()), ys = static_cast<int>(left.y_words.size());
+    solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
+    std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
+    std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
+    columns_.resize(left.y_words.size());
+    for (int j = 0; j < ys; ++j) columns_[at(j)] = costs_.column_of[left.y_words[at(j)]];
+    if (table_.empty()) {
+      gather_rows(left, xs, ys);
+    } else {
+      gather_table(left, xs, ys);
+    }
+    return true;
+  }
+
+  // From the rows of distances of the query's words: few reads, but each from another place.
+  void gather_rows(const Left& left, int xs, int ys) {
+    const std::int32_t* targets = columns_.data();
+    for (int i = 0; i < xs; ++i) {
+      pace_.spend(ys);
+      const float* from = costs_.row(left.x_words[at(i)]);
+      if (left.swap) {
+        for (int j = 0; j < ys; ++j) solver_.rough_row(j)[i] = from[targets[j]];
+      } else {
+        float* to = solver_.rough_row(i);
+        for (int j = 0; j < ys; ++j) to[j] = from[targets[j]];
+      }
+    }
+  }
+
+  // From the table in which the distances of one word to all of the query's lie together; sixteen words at a time, so
+  // that a row of costs is written a cache line at a time.
+  void gather_table(const Left& left, int xs, int ys) {
+    const std::int32_t* places = left.x_places.data();
+    const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(columns_[at(j)]) * stride_; };
+    int j = 0;
+    for (; !left.swap && j + kLanes <= ys; j += kLanes) {
+      pace_.spend(std::int64_t{xs} * kLanes);
+      const float* from[kLanes];
+      for (int k = 0; k < kLanes; ++k) from[k] = column(j + k);
+      for (int i = 0; i < xs; ++i) {
+        float* to = solver_.rough_row(i) + j;
+        for (int k = 0; k < kLanes; ++k) to[k] = from[k][places[i]];
+      }
+    }
+    for (; j < ys; ++j) {
+      pace_.spend(xs);
+      const float* from = column(j);
+      if (left.swap) {
+        float* to = solver_.rough_row(j);
+        for (int i = 0; i < xs; ++i) to[i] = from[places[i]];
+      } else {
+        for (int i = 0; i < xs; ++i) solver_.rough_row(i)[j] = from[places[i]];
+      }
+    }
+  }
+
+  Bags x_;
+  Rest rest_;
+  DenseCosts costs_;
+  Pace pace_;
+  Solver solver_;
+  std::vector<float> table_;
+  std::vector<std::int32_t> columns_;  // of the words left of y
+  int stride_ = 0;
+  std::int64_t query_ = -1, ready_ = -1;
+};
+
+}  // namespace
+
+bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
+  const std::int64_t xb = x_.indptr[query], xe = x_.indptr[query + 1], yb = y_.indptr[other], ye = y_.indptr[other + 1];
+  value = xb == xe && yb == ye ? 0 : std::numeric_limits<double>::infinity();
+  if (xb == xe || yb == ye) return false;
+  const Mass x_total = total_of(x_, query), y_total = total_of(y_, other), common = std::gcd(x_total, y_total);
+  const Mass x_scale = y_total / common, y_scale = x_total / common;
+  Left& left = left_;
+  left.total = static_cast<double>(x_total) * static_cast<double>(x_scale);
+  left.x_words.clear();
+  left.x_places.clear();
+  left.y_words.clear();
+  left.x_mass.clear();
+  left.y_mass.clear();
+  const auto keep_x = [&](std::int64_t entry, Mass mass) {
+    left.x_words.push_back(x_.indices[entry]);
+    left.x_places.push_back(static_cast<std::int32_t>(entry - xb));
+    left.x_mass.push_back(mass);
+  };
+  const auto keep_y = [&](std::int32_t word, Mass mass) {
+    left.y_words.push_back(word);
+    left.y_mass.push_back(mass);
+  };
+  std::int64_t i = xb, j = yb;
+  while (i < xe || j < ye) {
+    if (j == ye || (i < xe && x_.indices[i] < y_.indices[j])) {
+      keep_x(i, x_.data[i] * x_scale);
+      ++i;
+    } else if (i == xe || y_.indices[j] < x_.indices[i]) {
+      keep_y(y_.indices[j], y_.data[j] * y_scale);
+      ++j;
+    } else {
+      const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = keep_ ? 0 : std::min(a, b);
+      if (a > shared) keep_x(i, a - shared);
+      if (b > shared) keep_y(y_.indices[j], b - shared);
+      ++i;
+      ++j;
+    }
+  }
+  value = 0;
+  left.swap = second_first(left.x_words, left.y_words);
+  return !left.x_words.empty();
+}
+
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch) {
+  return std::make_unique<WmdPairs>(x, y, costs, watch);
+}
+
+}  // namespace wordferry
