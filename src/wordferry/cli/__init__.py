@@ -82,6 +82,7 @@ COMMANDS: tuple[str, ...] = (
     "agreement",
     "reproduce",
     "plot",
+    "map",
     "serve",
     "info",
 )

@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 
@@ -43,7 +43,11 @@ from wordferry.index.verify import Checker, Verification
 from wordferry.index.writer import Writer
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty
+from wordferry.texts.documents import Record
 from wordferry.texts.tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from wordferry.maps.atlas import Map
 
 _ATTEMPTS = 8
 
@@ -412,6 +416,28 @@ class Index:
                 return sp.csr_array((0, 0), dtype="float32")
             searcher = self._engine.live_searcher(snapshot, record)
             return neighbour_graph(searcher, matrix, k, threads=threads, progress=progress)
+
+    def map(
+        self, *, neighbours: int = 15, seed: int = 0, threads: int | None = None, progress: Progress | None = None
+    ) -> Map:
+        """The collection as a map: a place for each document, clusters with names; ``.to_html(path)`` is a page.
+
+        ``neighbours`` is how many nearest documents of each the layout keeps together. The same documents, ``seed``
+        and number of threads give the same map.
+        """
+        from wordferry.maps.atlas import make_map
+
+        records = [Record(one.text, one.id, one.label, metadata=one.metadata) for one in self]
+        return make_map(
+            records,
+            embeddings=self.embeddings,
+            tokenizer=self.tokenizer,
+            r=self.config.r,
+            neighbours=neighbours,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
 
     def _live_matrix(self, snapshot: Snapshot) -> sp.csr_array:
         return matrix_of(snapshot.live_bags(), len(self.embeddings))

@@ -1,0 +1,108 @@
+"""How long a map takes to build, and how fluently its page moves.
+
+python benchmarks/map.py --data ../shared/data     20news (18,821 documents) after its neighbour graph
+python benchmarks/map.py --points 100000           frames per second of that many points in headless Chromium
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry import Vocabulary
+from wordferry.base.arrays import Neighbors
+from wordferry.base.runtime import thread_count
+from wordferry.maps import atlas, clusters, layout
+from wordferry.texts.documents import Record
+from wordferry.texts.published import read_collection
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+SECONDS = 5
+
+
+def build(data: Path) -> None:
+    """The parts of a map of 20news, timed one by one."""
+    records = read_collection(data / "20news").records
+    spent: dict[str, float] = {}
+
+    def timed(module, name):
+        whole = getattr(module, name)
+
+        def call(*arguments, **options):
+            start = time.perf_counter()
+            result = whole(*arguments, **options)
+            spent[name] = time.perf_counter() - start
+            return result
+
+        setattr(atlas, name, call)
+
+    for module, name in ((atlas, "top_k"), (layout, "coordinates"), (clusters, "find_levels")):
+        timed(module, name)
+    start = time.perf_counter()
+    drawn = atlas.make_map(records)
+    whole = time.perf_counter() - start
+    start = time.perf_counter()
+    size = len(drawn.to_html())
+    spent["page"] = time.perf_counter() - start
+    after = spent["coordinates"] + spent["find_levels"] + spent["page"]
+    print(f"{drawn!r}, {thread_count()} threads: {whole + spent['page']:.1f} s in all")
+    print(
+        f"neighbour graph {spent['top_k']:.1f} s; after it {after:.1f} s: layout {spent['coordinates']:.1f} s, ", end=""
+    )
+    print(f"clusters and names {spent['find_levels']:.1f} s, page {spent['page']:.1f} s ({size / 1e6:.1f} MB)")
+
+
+def frames(count: int) -> None:
+    """Frames per second while the view moves, each frame drawing all points."""
+    from playwright.sync_api import sync_playwright
+
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 20, count)
+    points = (rng.normal(0, 0.5, (20, 2))[group] + rng.normal(0, 0.1, (count, 2))).astype(np.float32)
+    masses = sp.csr_array((np.ones(count, np.float32), (np.arange(count), np.zeros(count, int))), shape=(count, 1))
+    near = Neighbors(np.full((count, 1), -1), np.full((count, 1), np.inf, np.float32))
+    level = clusters.Level(group.astype(np.int32), tuple(f"group {number}" for number in range(20)))
+    records = tuple(Record(f"text {number}", str(number)) for number in range(count))
+    costs = sp.csr_array((1, 1), dtype=np.float32)
+    drawn = atlas.Map(records, points, near, (level,), Vocabulary(["text"]), masses, costs, 1.0)
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        file = Path(folder) / "map.html"
+        drawn.to_html(file)
+        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 850})
+        page.goto(file.as_uri())
+        page.wait_for_selector("body[data-ready]", timeout=120_000)
+        rate = page.evaluate(
+            """seconds => new Promise(resolve => {
+                 const picture = wordferryMap.picture, start = performance.now();
+                 let drawn = 0;
+                 const step = () => {
+                   const passed = (performance.now() - start) / 1000;
+                   if (passed > seconds) return resolve(drawn / passed);
+                   picture.view.x = 0.2 * Math.sin(passed * 3);
+                   picture.draw(); picture.after(); drawn++;
+                   requestAnimationFrame(step);
+                 };
+                 requestAnimationFrame(step);
+               })""",
+            SECONDS,
+        )
+        browser.close()
+    print(f"{count:,} points, 1280 x 850, headless Chromium without a graphics card: {rate:.0f} frames per second")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the folder that holds 20news")
+    parser.add_argument("--points", type=int, default=100_000)
+    chosen = parser.parse_args()
+    if chosen.data is not None:
+        build(chosen.data)
+    frames(chosen.points)

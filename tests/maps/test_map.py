@@ -1,0 +1,114 @@
+"""A collection as a map: places, clusters, tables, and the same map from the same seed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import wordferry
+from wordferry.errors import InputError
+from wordferry.maps.atlas import make_map
+from wordferry.maps.clusters import characteristic_words
+from wordferry.texts.documents import Record
+
+pytest.importorskip("openTSNE", reason="openTSNE is not installed (pip install 'wordferry[map]')")
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return make_map(wordferry.sample().articles, threads=1)
+
+
+def test_neighbours_are_the_exact_ones(drawn):
+    weights = drawn.masses
+    emb = wordferry.default_embeddings().restrict(list(drawn.vocabulary))
+    whole = wordferry.pairwise(weights, None, "rel-rwmd", embeddings=emb, related=wordferry.RelatedWords.build(emb))
+    np.fill_diagonal(whole, np.inf)
+    assert drawn.neighbors.indices[:, :5].tolist() == np.argsort(whole, axis=1, kind="stable")[:, :5].tolist()
+
+
+def test_documents_of_one_topic_stand_together(drawn):
+    labels = np.array([record.label for record in drawn.records])
+    apart = np.linalg.norm(drawn.points[:, None] - drawn.points[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    same = (labels[apart.argmin(axis=1)] == labels).mean()
+    chance = (np.unique(labels, return_counts=True)[1] / len(labels)).max()
+    assert same > 3 * chance
+
+
+def test_the_same_seed_gives_the_same_page_and_another_seed_another(drawn):
+    articles = wordferry.sample().articles
+    assert make_map(articles, threads=1).to_html() == drawn.to_html()
+    assert not np.array_equal(make_map(articles, threads=1, seed=1).points, drawn.points)
+
+
+def test_clusters_get_finer_and_are_named_by_their_words(drawn):
+    sizes = [len(level.names) for level in drawn.levels]
+    assert sizes == sorted(set(sizes))
+    assert sizes[0] >= 2
+    for level in drawn.levels:
+        for number, name in enumerate(level.names):
+            members = np.flatnonzero(level.cluster == number)
+            first = drawn.vocabulary.id(name.split(" · ")[0])
+            inside = (drawn.masses[members][:, [first]].toarray() > 0).mean()
+            outside = (drawn.masses[:, [first]].toarray() > 0).mean()
+            assert inside > outside
+
+
+def test_a_word_that_is_everywhere_names_no_cluster():
+    counts = np.array([[1, 3, 0], [1, 2, 0], [1, 0, 4], [1, 0, 1]])
+    vocabulary = wordferry.Vocabulary(["a", "b", "c"])
+    names = characteristic_words(np.array([0, 0, 1, 1], np.int32), sp.csr_array(counts), vocabulary)
+    assert [name.split(" · ")[0] for name in names] == ["b", "c"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 12])
+def test_few_documents_have_places_too(count):
+    drawn = make_map(wordferry.sample().texts[:count], threads=1)
+    assert drawn.points.shape == (count, 2)
+    assert np.isfinite(drawn.points).all()
+    assert "wordferryMap" in drawn.to_html()
+
+
+def test_equal_documents_do_not_disturb():
+    drawn = make_map(["the cat sat"] * 9 + ["stocks fell sharply"] * 9, threads=1)
+    assert np.isfinite(drawn.points).all()
+
+
+def test_documents_without_a_known_word_are_listed_but_have_no_place():
+    drawn = make_map([*wordferry.sample().texts[:6], Record("qzxv wvuq", "odd")], threads=1)
+    assert len(drawn) == 6
+    assert [record.id for record in drawn.unplaced] == ["odd"]
+
+
+@pytest.mark.parametrize(
+    ("documents", "options", "words"),
+    [([], {}, "nothing to map"), (["zzqq"], {}, "nothing can be placed"), (["cat"], {"neighbours": 0}, "at least 1")],
+)
+def test_what_cannot_be_mapped_is_said(documents, options, words):
+    with pytest.raises(InputError, match=words):
+        make_map(documents, **options)
+
+
+def test_the_table_has_what_embedding_atlas_reads(drawn, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    drawn.to_parquet(tmp_path / "map.parquet")
+    table = parquet.read_table(tmp_path / "map.parquet").to_pylist()
+    assert {"id", "text", "x", "y", "neighbors", "cluster_1", "topic"} <= table[0].keys()
+    assert len(table[0]["neighbors"]["ids"]) == len(table[0]["neighbors"]["distances"]) == 15
+    assert table[3]["neighbors"]["ids"][0] == drawn.records[drawn.neighbors.indices[3, 0]].id
+
+
+def test_the_command_writes_the_page(tmp_path):
+    with wordferry.Index.create(tmp_path / "few") as index:
+        index.add([{"id": str(i), "text": text} for i, text in enumerate(wordferry.sample().texts[:30])])
+    page = tmp_path / "few.html"
+    line = [sys.executable, "-m", "wordferry", "map", str(tmp_path / "few"), "-o", str(page), "--threads", "1"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["documents"] == 30
+    assert "<title>few</title>" in page.read_text(encoding="utf-8")
