@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import wordferry
 from wordferry.index import Document, Hit, Index
+from wordferry.kernels import reference
+from wordferry.words.related.graph import DEFAULT_R
+
+Related = tuple[dict[int, dict[int, float]], float]
+"""A graph of distances, and c_max."""
 
 WORDS = [f"w{i:02d}" for i in range(60)]
 
@@ -28,20 +36,65 @@ def documents(count: int, *, seed: int = 5, words: int = len(WORDS), length: int
     return made
 
 
+Bag = dict[int, float]
+
+
+def bag(text: str, emb: wordferry.Embeddings) -> Bag:
+    """Shares of the words of a text."""
+    ids = emb.vocabulary.ids(text.split()).tolist()
+    return {word: ids.count(word) / len(ids) for word in sorted(set(ids))}
+
+
+def formula(name: str, emb: wordferry.Embeddings, related: Related | None) -> Callable[[Bag, Bag], float]:
+    """A distance as the reference has it; ``related`` is a graph over the ids of the embeddings, and c_max."""
+    plain = reference.euclidean_cost(emb.matrix)
+    if name in ("cosine", "tfidf-cosine"):
+        return reference.cosine
+    if name == "wcd":
+        return lambda x, y: reference.wcd(x, y, emb.matrix)
+    if name in ("rwmd", "wmd"):
+        return lambda x, y: getattr(reference, name)(x, y, plain)
+    assert related is not None
+    cost = reference.related_cost(*related)
+    if name == "rel-rwmd":
+        return lambda x, y: reference.rwmd(x, y, cost)
+    return lambda x, y: reference.wmd(x, y, cost, "residual")
+
+
 def brute_force(
     docs: list[Document],
     query: str,
     k: int,
     emb: wordferry.Embeddings,
     distance: str = "rel-rwmd",
-    related: wordferry.RelatedWords | None = None,
+    related: Related | None = None,
 ) -> list[tuple[str, float]]:
-    """Ids and distances of the k nearest documents, from the full row of distances."""
+    """Ids and distances of the k nearest documents, one after another by the formulas."""
     if not docs:
         return []
-    row = wordferry.pairwise([query], [str(doc.text) for doc in docs], distance, embeddings=emb, related=related)[0]
-    order = np.argsort(row, kind="stable")[:k]
+    bags = [bag(str(doc.text), emb) for doc in docs]
+    asked = bag(query, emb)
+    if distance.startswith("tfidf"):
+        held = Counter(word for one in bags for word in one)
+        idf = {word: math.log((1 + len(docs)) / (1 + held[word])) + 1 for word in range(len(emb))}
+        bags, asked = [weighted(one, idf) for one in bags], weighted(asked, idf)
+    if distance.startswith("rel-") and related is None:
+        related = graph_over(sorted({word for one in bags for word in one}), DEFAULT_R, emb)
+    value = formula(distance, emb, related)
+    row = np.array([value(asked, one) for one in bags])
+    order = np.argsort(row.round(6), kind="stable")[:k]
     return [(docs[i].id, float(row[i])) for i in order]
+
+
+def weighted(one: Bag, weights: dict[int, float]) -> Bag:
+    """A bag times a weight for each word, scaled to sum 1."""
+    total = sum(mass * weights[word] for word, mass in one.items())
+    return {word: mass * weights[word] / total for word, mass in one.items()}
+
+
+def graph_over(words: list[int], r: int, emb: wordferry.Embeddings) -> Related:
+    """Related words among some ids of the embeddings; all other words are joined to them."""
+    return reference.related_words(emb.matrix, r, set(range(len(emb))) - set(words))
 
 
 def assert_hits(hits: list[Hit], wanted: list[tuple[str, float]]) -> None:
@@ -62,8 +115,8 @@ def assert_equals_brute_force(index: Index, queries: list[str], k: int = 5, dist
     related = None
     if name.startswith("rel-") and docs:
         with index.view() as (_, snapshot):
-            words = index.embeddings.restrict(snapshot.words)
-        assert {word for doc in docs for word in str(doc.text).split()} <= set(words.vocabulary)
-        related = wordferry.RelatedWords.build(words, index.config.r)
+            words = snapshot.words.tolist()
+        assert {word for doc in docs for word in bag(str(doc.text), index.embeddings)} <= set(words)
+        related = graph_over(words, index.config.r, index.embeddings)
     for query, hits in zip(queries, index.search(queries, k, distance=distance), strict=True):
         assert_hits(hits, brute_force(docs, query, k, index.embeddings, name, related))

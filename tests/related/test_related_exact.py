@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from wordferry import Embeddings, RelatedWords
 from wordferry.errors import InputError, VocabularyMismatch
+from wordferry.kernels import reference
 
 
 def words(n):
@@ -270,3 +271,22 @@ def test_golden_graph(golden):
     cache = np.load(golden / "related_r16.npz")
     theirs = {(i, j) for i, j in zip(cache["i"].tolist(), cache["j"].tolist(), strict=True) if i != j}
     assert set(zip(*(part.tolist() for part in related.graph.nonzero()), strict=True)) == theirs
+
+
+@given(st.integers(3, 40), st.integers(0, 45), st.integers(1, 6), st.integers(0, 99))
+def test_words_outside_are_joined_as_the_reference_says(inside, outside, r, seed):
+    """Also to each other; more than a few of them go by tiles."""
+    rng = np.random.default_rng(seed)
+    vectors = Embeddings(words(inside + outside), rng.standard_normal((inside + outside, 4)))
+    known = vectors.restrict(np.arange(inside))
+    related = RelatedWords.build(known, r)
+    graph, c_max = reference.related_words(vectors.matrix, r, range(inside, inside + outside))
+    assert related.c_max == pytest.approx(c_max, nan_ok=True)
+    queries = vectors.matrix[inside:]
+    rows = related.rows_for(queries, known)
+    found = {(inside + int(q), int(j)) for q, j in zip(*rows.nonzero(), strict=True)}
+    assert found == {(i, j) for i in range(inside, inside + outside) for j in graph[i] if j < inside}
+    first, second, distances = related.outside_pairs(queries, rows)
+    assert dict(zip(zip(first + inside, second + inside, strict=True), distances, strict=True)) == pytest.approx(
+        {(i, j): graph[i][j] for i in range(inside, inside + outside) for j in graph[i] if j > i}, abs=1e-6
+    )

@@ -14,6 +14,7 @@ from tests.relaxed.neighbours import assert_same_neighbours
 from wordferry import Embeddings, RelatedWords, Searcher, pairwise, top_k
 from wordferry.compare.search import nearest
 from wordferry.errors import InputError
+from wordferry.kernels import reference
 from wordferry.kernels.passes import Heaps
 
 FAST = ["cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rwmd", "rel-rwmd"]
@@ -119,6 +120,22 @@ def test_query_words_outside_the_related_words() -> None:
         values = pairwise(X, Y, embeddings=embeddings, related=related)
         assert_same_neighbours(searcher.top_k(X, 5), values, 5)
         assert_same_neighbours(searcher.top_k(X[:1], 5), values[:1], 5)
+
+
+def test_words_outside_the_related_words_are_related_to_each_other() -> None:
+    """Against the reference, where most words of both sides are outside."""
+    rng = np.random.default_rng(4)
+    embeddings = Embeddings([f"w{i}" for i in range(40)], rng.normal(size=(40, 4)))
+    related = RelatedWords.build(embeddings.restrict(np.arange(12)), 3)
+    graph, c_max = reference.related_words(embeddings.matrix, 3, range(12, 40))
+    cost = reference.related_cost(graph, c_max)
+    bags = [{int(word): 1 / 5 for word in rng.choice(40, 5, replace=False)} for _ in range(30)]
+    texts = [[f"w{word}" for word in bag] for bag in bags]
+    expected = [[reference.rwmd(x, y, cost) for y in bags[8:]] for x in bags[:8]]
+    values = pairwise(texts[:8], texts[8:], embeddings=embeddings, related=related)
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+    found = Searcher(texts[8:], embeddings=embeddings, related=related).top_k(texts[:8], 22)
+    np.testing.assert_allclose(found.distances, np.sort(expected, axis=1), atol=1e-5)
 
 
 def test_searcher_builds_related_words_of_its_collection() -> None:

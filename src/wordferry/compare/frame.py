@@ -144,8 +144,8 @@ def _required(embeddings: Embeddings | None) -> Embeddings:
 def costs_over(related: RelatedWords, embeddings: Embeddings, words: Int64Array) -> tuple[Csr, float]:
     """Related-word costs between ``words`` (ids in ``embeddings``), clamped at c_max, and c_max.
 
-    Words are matched by spelling. A word that ``related`` does not know is joined to it by
-    :meth:`RelatedWords.rows_for` and stays unrelated to other such words.
+    Words are matched by spelling. A word that ``related`` does not know is joined to its words by
+    :meth:`RelatedWords.rows_for`, and to other such words by :meth:`RelatedWords.outside_pairs`.
     """
     if np.isnan(related.c_max):
         return _complete_costs(embeddings.matrix[words])
@@ -160,7 +160,8 @@ def costs_over(related: RelatedWords, embeddings: Embeddings, words: Int64Array)
 def _joined(
     related: RelatedWords, embeddings: Embeddings, words: Int64Array, ids: Int64Array, some: Int64Array
 ) -> tuple[Any, Any, Any]:
-    """Edges from ``some`` of the words to words that ``related`` knows: (place, place, distance)."""
+    """Edges from ``some`` of the words: (place, place, distance). Those between two words that ``related`` does not
+    know are given once."""
     inside, outside = some[ids[some] >= 0], some[ids[some] < 0]
     known = np.flatnonzero(ids >= 0)
     place = np.full(len(related.vocabulary), -1, dtype=np.int64)
@@ -170,9 +171,19 @@ def _joined(
     if not len(outside):
         return rows, columns, costs
     known_vectors = _link(related, embeddings).vectors_of(related, embeddings)
-    more = sp.csr_array(related.rows_for(embeddings.matrix[words[outside]], known_vectors))
-    near, far, values = _edges(more, np.arange(len(outside)), place, outside)
-    return np.concatenate([rows, near]), np.concatenate([columns, far]), np.concatenate([costs, values])
+    others = np.concatenate([np.setdiff1d(np.flatnonzero(ids < 0), outside), outside])  # ours come last
+    vectors = embeddings.matrix[words[others]]
+    more = sp.csr_array(related.rows_for(vectors, known_vectors))
+    first = len(others) - len(outside)
+    near, far, values = _edges(more, np.arange(first, len(others)), place, outside)
+    i, j, between = related.outside_pairs(vectors, more)
+    ours = np.maximum(i, j) >= first
+    i, j, between = np.maximum(i, j)[ours], np.minimum(i, j)[ours], between[ours]
+    return (
+        np.concatenate([rows, near, others[i]]),
+        np.concatenate([columns, far, others[j]]),
+        np.concatenate([costs, values, between]),
+    )
 
 
 class _Link:

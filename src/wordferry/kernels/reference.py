@@ -10,7 +10,7 @@ properties of distances between embeddings* (ECAI 2020).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,20 +53,27 @@ def related_cost(graph: Mapping[int, Mapping[int, float]], c_max: float) -> Cost
     return cost
 
 
-def related_words(vectors: npt.NDArray[np.floating[Any]], r: int) -> tuple[dict[int, dict[int, float]], float]:
-    """Section 3.2.1: the union of each word's r nearest others, and c_max, the mean of all other distances."""
+def related_words(
+    vectors: npt.NDArray[np.floating[Any]], r: int, outside: Collection[int] = ()
+) -> tuple[dict[int, dict[int, float]], float]:
+    """Section 3.2.1: the union of each word's r nearest others, and c_max, the mean of all other distances.
+
+    Words ``outside`` are nobody's neighbours and do not count for c_max. They are joined afterwards: to their own r
+    nearest words, to words that are at least as far from their own r-th nearest, and by that rule to each other.
+    """
     x = np.asarray(vectors, dtype=np.float64)
-    n = len(x)
-    graph: dict[int, dict[int, float]] = {i: {} for i in range(n)}
-    total, count = 0.0, 0
-    for i in range(n):
-        distance = np.linalg.norm(x - x[i], axis=1)
-        order = sorted((j for j in range(n) if j != i), key=lambda j: (distance[j], j))
-        for j in order[:r]:
-            graph[i][j] = graph[j][i] = float(distance[j])
-        total += sum(float(distance[j]) for j in order[r:])
-        count += len(order[r:])
-    return graph, total / count if count else math.nan
+    words, inside = range(len(x)), [i for i in range(len(x)) if i not in outside]
+    distance = [np.linalg.norm(x - x[i], axis=1).tolist() for i in words]
+    order = [sorted((j for j in inside if j != i), key=lambda j, i=i: (distance[i][j], j)) for i in words]  # type: ignore[misc]
+    reach = [distance[i][order[i][r - 1]] if r < len(inside) - 1 else math.inf for i in words]
+    graph: dict[int, dict[int, float]] = {i: {} for i in words}
+    related = [(i, j) for i in words for j in order[i][:r]]
+    related += [(i, j) for i in outside for j in inside if distance[i][j] <= reach[j]]
+    related += [(i, j) for i in outside for j in outside if i != j and distance[i][j] <= max(reach[i], reach[j])]
+    for i, j in related:
+        graph[i][j] = graph[j][i] = distance[i][j]
+    rest = [distance[i][j] for i in inside for j in order[i][r:]]
+    return graph, sum(rest) / len(rest) if rest else math.nan
 
 
 def total(moves: Iterable[Move]) -> float:

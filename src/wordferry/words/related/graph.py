@@ -27,7 +27,7 @@ from wordferry.words.related.build import (
     restricted_record,
 )
 from wordferry.words.related.exact import OwnLists
-from wordferry.words.related.outside import outside_rows
+from wordferry.words.related.outside import outside_pairs, outside_rows
 from wordferry.words.related.stored import stored_lists
 from wordferry.words.vocabulary import Vocabulary
 
@@ -185,6 +185,15 @@ class RelatedWords:
         reach = None if self.r >= len(self) - 1 else self.own_distances[:, -1]
         indptr, indices, data = outside_rows(queries, embeddings.matrix, reach, self.r, thread_count(threads))
         return _csr(indptr, indices, data, len(self))
+
+    def outside_pairs(self, vectors: Float32Array, rows: sp.csr_array) -> tuple[Int32Array, Int32Array, Float32Array]:
+        """Which query words outside the vocabulary are related to each other: (i, j, distance) with i < j, each once.
+
+        ``rows`` are what :meth:`rows_for` gives for the vectors. Two such words are related when their distance is at
+        most that of either to its own r-th nearest word here: each would be a near one to the other, were it known.
+        """
+        r = None if self.r >= len(self) - 1 else self.r
+        return outside_pairs(np.ascontiguousarray(vectors, dtype=np.float32), rows, r)
 
     def _check_fingerprint(self, embeddings: Embeddings) -> None:
         if embeddings.fingerprint != self.fingerprint:

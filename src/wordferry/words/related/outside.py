@@ -31,6 +31,27 @@ def outside_rows(
     return indptr, columns, data.astype(np.float32)
 
 
+def outside_pairs(queries: Float32Array, rows: Any, r: int | None) -> tuple[Int32Array, Int32Array, Float32Array]:
+    """Pairs i < j of query words at most as far apart as one of them is from its r-th nearest word, by ``rows``.
+
+    ``r`` None: every pair is related.
+    """
+    reach = np.full(len(queries), np.inf, dtype=np.float32)
+    if r is not None:
+        for query in range(len(queries)):
+            known = rows.data[rows.indptr[query] : rows.indptr[query + 1]]
+            reach[query] = np.partition(known, r - 1)[r - 1]
+    if len(queries) < 2:
+        nothing = np.empty(0, np.int32)
+        return nothing, nothing, np.empty(0, np.float32)
+    indptr, second, distances = outside_rows(queries, queries, reach, 1, 1)
+    first = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(indptr))
+    near = (distances <= reach[second]) & (first != second)
+    low, high = np.minimum(first, second)[near], np.maximum(first, second)[near]
+    _, once = np.unique(low.astype(np.int64) * len(queries) + high, return_index=True)
+    return low[once], high[once], distances[near][once]
+
+
 def _one_by_one(
     queries: Float32Array, matrix: Float32Array, reach: Float32Array | None, r: int, threads: int
 ) -> tuple[Int32Array, Int32Array]:
