@@ -29,7 +29,7 @@ HEADER = len(b"20 4\n")
         (b"the\n", r"line 1: expected a word and its numbers, found 'the"),
         (b"the 1 2\ncat 1\n", r"v\.txt, line 2: expected a word and 2 numbers, found 1 \('cat 1'\)"),
         (b"the 1 2\ncat 1 x\n", r"line 2: expected 2 numbers after the word 'cat'; the 2\. is 'x'"),
-        (b"the 1 2\ncat 1 2 3x\n", r"line 2: expected 2 numbers after the word 'cat 1'; the 2\. is '3x'"),
+        (b"the 1 2\ncat 1 2 3x\n", r"line 2: expected a word and 2 numbers, found one number or more too many"),
         (b"the 1 2\ncat nan 1\n", r"line 2: the vector of 'cat' holds NaN"),
         (b"the 1 2\ncat 1 1e99\n", r"line 2: the vector of 'cat' holds NaN or infinity"),
         (b"the 1 2\ncat 1 2\nthe 3 4\n", r"line 3: the word 'the' stands a second time \(first as word 1"),

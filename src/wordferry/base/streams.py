@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import math
 import os
+import sys
 import zlib
 from collections.abc import Iterator
 from types import TracebackType
@@ -16,15 +19,46 @@ from wordferry.errors import FormatError, InputError, NotFound
 
 GZIP = b"\x1f\x8b"
 BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
+UNPACK_VARIABLE = "WORDFERRY_UNPACK"
+_UNPACK_BASE, _UNPACK_RATIO = 64 << 20, 64
+_UNPACK_PIPE = 4 << 30  # a pipe does not tell its size
+_OTHER_MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+
+
+def unpack_limit(packed: int | None, asked: int | None = None) -> int:
+    """How many bytes a packed file of ``packed`` bytes (None: a pipe) may become.
+
+    What was asked for, else ``WORDFERRY_UNPACK``, else 64 MiB and 64 times the size: more than texts and vectors need,
+    and less than a file made to fill the memory gives.
+    """
+    if asked is None:
+        text = os.environ.get(UNPACK_VARIABLE, "").strip()
+        if not text:
+            return _UNPACK_PIPE if packed is None else _UNPACK_BASE + _UNPACK_RATIO * packed
+        if not text.isdecimal():
+            raise InputError(f"{UNPACK_VARIABLE} must be a whole number of bytes, got {text!r}.")
+        return int(text)
+    if isinstance(asked, bool) or not hasattr(asked, "__index__") or int(asked) < 1:
+        raise InputError(f"unpack must be a whole number of bytes of at least 1, got {asked!r}.")
+    return int(asked)
+
+
+def too_large(name: object, limit: int) -> FormatError:
+    """The error for a packed file that becomes larger than it may."""
+    return FormatError(
+        f"{name} unpacks to more than the {limit} bytes that a file of its size may become. If you trust it, allow "
+        f"more with unpack= (or {UNPACK_VARIABLE}=), a number of bytes."
+    )
 
 
 class ByteReader:
     """A file read from front to back, unpacked when its bytes are gzip, with what progress bars need.
 
-    ``position`` and ``size`` count bytes of the file as it lies on the disk; ``offset`` counts unpacked bytes read.
+    ``position`` and ``size`` count bytes of the file as it lies on the disk; ``offset`` counts unpacked bytes read. A
+    byte-order mark at the head is no part of the data. ``unpack`` bounds what gzip may become (:func:`unpack_limit`).
     """
 
-    def __init__(self, path: str | os.PathLike[str], stream: Any = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], stream: Any = None, *, unpack: int | None = None) -> None:
         """Open a path, or read on in an open buffered stream (then ``path`` is its name and it stays open)."""
         self.name = os.fspath(path)
         self.offset = 0
@@ -33,6 +67,12 @@ class ByteReader:
         self.size = os.fstat(self._raw.fileno()).st_size if self._owned else 0
         self.packed = self._raw.peek(2)[:2] == GZIP
         self._stream: Any = gzip.GzipFile(fileobj=self._raw) if self.packed else self._raw
+        self.limit = unpack_limit(self.size if self._owned else None, unpack)
+        try:
+            self._skip_mark()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def position(self) -> int:
@@ -41,7 +81,7 @@ class ByteReader:
     @property
     def most_bytes(self) -> int:
         """A bound on the unpacked size (deflate packs a byte into no less than 1/1032)."""
-        return self.size * 1032 if self.packed else self.size
+        return min(self.size * 1032, self.limit) if self.packed else self.size
 
     def read(self, count: int) -> bytes:
         """Up to ``count`` bytes; fewer only at the end."""
@@ -58,12 +98,22 @@ class ByteReader:
         except BROKEN_GZIP as error:
             raise self._broken(error) from None
 
+    def _skip_mark(self) -> None:
+        start = self.peek(3)
+        if start == codecs.BOM_UTF8:
+            self._stream.read(3)
+        elif (name := _OTHER_MARKS.get(start[:2])) is not None:
+            raise FormatError(f"{self.name} is {name} text; expected UTF-8. Convert the file to UTF-8.")
+
     def _counted(self, method: Any, count: int) -> bytes:
+        room = self.limit - self.offset + 1 if self.packed else count
         try:
-            data: bytes = method(count)
+            data: bytes = method(room if count < 0 else min(count, room))
         except BROKEN_GZIP as error:
             raise self._broken(error) from None
         self.offset += len(data)
+        if self.packed and self.offset > self.limit:
+            raise too_large(self.name, self.limit)
         return data
 
     def _broken(self, error: BaseException) -> FormatError:
@@ -92,20 +142,49 @@ def _open(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{os.fspath(path)} is a folder; a file was expected.") from None
 
 
+def text_lines(source: str | os.PathLike[str], *, unpack: int | None = None) -> Iterator[tuple[int, str]]:
+    """Numbered lines, decoded, of a file or of the standard input (``"-"``); broken bytes are named with their line."""
+    standard = source == "-"
+    stream = sys.stdin.buffer if standard else None
+    with ByteReader("standard input" if standard else source, stream, unpack=unpack) as reader:
+        number = 0
+        while line := reader.readline():
+            number += 1
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise FormatError(
+                    f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{line[error.start]:02x} at "
+                    f"position {error.start} of the line. Convert the file to UTF-8."
+                ) from None
+            yield number, text
+
+
 def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, Fortran order and type of an ``.npy`` stream, which then stands at its first number."""
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(stream)
-    return np.lib.format.read_array_header_2_0(stream)
+    """Shape, Fortran order and type of an ``.npy`` stream, which then stands at its first number.
+
+    ValueError when there is no such header, or it describes something else than an array of real numbers.
+    """
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
+    except (ValueError, EOFError):
+        raise
+    except Exception as error:  # NumPy evaluates the header as Python, which fails in as many ways as Python has
+        raise ValueError(f"the header of the array is broken ({type(error).__name__}: {error})") from None
+    if any(size < 0 for size in shape):
+        raise ValueError(f"the header of the array is broken (shape {shape})")
+    return shape, fortran, dtype
 
 
 def npy_blocks(stream: IO[bytes], rows: int) -> Iterator[npt.NDArray[Any]]:
     """The rows of an ``.npy`` stream, ``rows`` at a time. ValueError when it is broken or ends early."""
     shape, fortran, dtype = npy_header(stream)
-    if not shape or (fortran and len(shape) > 1) or dtype.hasobject:
-        raise ValueError(f"an array of numbers in row order is needed, not {dtype} of shape {shape}")
-    width = int(np.prod(shape[1:]))
+    if not shape or (fortran and len(shape) > 1) or dtype.kind not in "fiu":
+        order = "column order" if fortran else "row order"
+        raise ValueError(f"real numbers in row order are needed, not {dtype} of shape {shape} in {order}")
+    width = math.prod(shape[1:])
     for start in range(0, shape[0], rows):
         count = min(rows, shape[0] - start)
         data = stream.read(count * width * dtype.itemsize)

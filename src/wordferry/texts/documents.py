@@ -8,14 +8,13 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from wordferry.base.runtime import optional_import
-from wordferry.base.streams import ByteReader
+from wordferry.base.streams import text_lines, too_large, unpack_limit
 from wordferry.errors import FormatError, InputError, NotFound
 
 FORMATS = ("jsonl", "csv", "tsv", "text", "folder", "parquet")
@@ -95,6 +94,7 @@ def read_documents(
     label: str = "label",
     split: str = "split",
     pattern: str = "*.txt",
+    unpack: int | None = None,
 ) -> Iterator[Record]:
     """Read documents one after another; nothing is kept, so a file may be larger than memory.
 
@@ -108,6 +108,8 @@ def read_documents(
         metadata.
     pattern : which files of a folder are documents. The id is the path below the folder, the label the first
         folder on it, if any.
+    unpack : bytes that a gzipped or Parquet file may become; None: 64 MiB and 64 times its size (or what
+        ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.
 
     Blank lines are no documents. TSV has no quoting, as its definition says. Anything broken is a
     :class:`~wordferry.errors.FormatError` that names the file and the line.
@@ -116,14 +118,14 @@ def read_documents(
     kind = _format_of(source, format)
     fields = _Fields(text, id, label, split)
     if kind == "folder":
-        return _read_folder(Path(source), pattern)
+        return _read_folder(Path(source), pattern, unpack)
     if kind == "parquet":
-        return _read_parquet(Path(source), fields)
+        return _read_parquet(Path(source), fields, unpack)
     if kind == "text":
-        return _read_text(source)
+        return _read_text(source, unpack)
     if kind == "jsonl":
-        return (fields.record(row, where) for where, row in json_rows(source))
-    return _read_csv(source, fields, kind)
+        return (fields.record(row, where) for where, row in json_rows(source, unpack=unpack))
+    return _read_csv(source, fields, kind, unpack)
 
 
 def _format_of(source: str | Path, format: str | None) -> str:
@@ -155,33 +157,16 @@ def _listed(row: Mapping[str, Any]) -> str:
     return ", ".join(map(repr, list(row)[:12])) or "no fields"
 
 
-def _lines(source: str | Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines, decoded, of a file or the standard input; broken bytes are named with their line."""
-    standard = isinstance(source, str)
-    with ByteReader("standard input", sys.stdin.buffer) if standard else ByteReader(source) as reader:
-        number = 0
-        while line := reader.readline():
-            number += 1
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise FormatError(
-                    f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{line[error.start]:02x} at "
-                    f"position {error.start} of the line. Convert the file to UTF-8."
-                ) from None
-            yield number, text
-
-
-def _read_text(source: str | Path) -> Iterator[Record]:
-    for number, line in _lines(source):
+def _read_text(source: str | Path, unpack: int | None) -> Iterator[Record]:
+    for number, line in text_lines(source, unpack=unpack):
         text = line.strip()
         if text:
             yield Record(text, metadata={"line": number})
 
 
-def json_rows(source: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def json_rows(source: str | Path, *, unpack: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of JSON lines, gzipped or not, each with the words for where it stands; a broken line is named."""
-    for number, line in _lines(source):
+    for number, line in text_lines(source, unpack=unpack):
         if not line.strip():
             continue
         where = f"{source}, line {number}"
@@ -191,13 +176,15 @@ def json_rows(source: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise FormatError(
                 f"{where}: expected one JSON object per line; {error.msg} at column {error.colno}."
             ) from None
+        except RecursionError:
+            raise FormatError(f"{where}: the JSON is nested too deeply.") from None
         if not isinstance(row, dict):
             raise FormatError(f"{where}: expected a JSON object, got {type(row).__name__}.")
         yield where, row
 
 
-def _read_csv(source: str | Path, fields: _Fields, kind: str) -> Iterator[Record]:
-    lines = (line for _, line in _lines(source))
+def _read_csv(source: str | Path, fields: _Fields, kind: str, unpack: int | None) -> Iterator[Record]:
+    lines = (line for _, line in text_lines(source, unpack=unpack))
     options: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if kind == "tsv" else {"strict": True}
     reader = csv.reader(lines, **options)
     header = _next_row(reader, source)
@@ -226,25 +213,50 @@ def _next_row(reader: Any, source: str | Path) -> list[str] | None:
         csv.field_size_limit(before)
 
 
-def _read_folder(folder: Path, pattern: str) -> Iterator[Record]:
+def _read_folder(folder: Path, pattern: str, unpack: int | None) -> Iterator[Record]:
     files = sorted(file for file in folder.rglob(pattern) if file.is_file())
     if not files:
         raise NotFound(f"{folder} has no file that matches {pattern!r}.")
     for file in files:
         below = file.relative_to(folder)
-        text = "".join(line for _, line in _lines(file))
+        text = "".join(line for _, line in text_lines(file, unpack=unpack))
         yield Record(text, id=below.as_posix(), label=below.parts[0] if len(below.parts) > 1 else None)
 
 
-def _read_parquet(file: Path, fields: _Fields) -> Iterator[Record]:
+def _read_parquet(file: Path, fields: _Fields, unpack: int | None) -> Iterator[Record]:
     parquet = optional_import("pyarrow.parquet", "parquet")
     arrow = optional_import("pyarrow", "parquet")
-    number = 0
+    limit = unpack_limit(file.stat().st_size, unpack)
+    number = spent = 0
     try:
         with parquet.ParquetFile(file) as table:
-            for batch in table.iter_batches(batch_size=4096):
+            facts = table.metadata
+            texts = [facts.schema.column(i).path for i in range(facts.num_columns)]
+            texts = [path for i, path in enumerate(texts) if facts.schema.column(i).physical_type == "BYTE_ARRAY"]
+            spent = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+        if spent > limit:
+            raise too_large(file, limit)
+        spent = 0
+        # As dictionaries, so that a text that is stored once and used a million times is not yet a million texts.
+        with parquet.ParquetFile(file, read_dictionary=texts) as table:
+            for batch in table.iter_batches(batch_size=1024):
+                spent += sum(map(_expanded, batch.columns))
+                if spent > limit:
+                    raise too_large(file, limit)
                 for row in batch.to_pylist():
                     number += 1
                     yield fields.record(row, f"{file}, row {number}")
     except (arrow.ArrowException, OSError) as error:
         raise FormatError(f"{file}: not a readable Parquet file after row {number} ({error}).") from None
+
+
+def _expanded(column: Any) -> int:
+    """The bytes of an Arrow column once each of its values stands by itself."""
+    if hasattr(column, "dictionary"):
+        compute = optional_import("pyarrow.compute", "parquet")
+        lengths = compute.binary_length(column.dictionary).take(column.indices)
+        return int(compute.sum(lengths).as_py() or 0)
+    if hasattr(column, "flatten") and column.type.num_fields:
+        parts = column.flatten()
+        return sum(map(_expanded, parts)) if isinstance(parts, list) else _expanded(parts)
+    return int(column.nbytes)

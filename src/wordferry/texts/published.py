@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.streams import text_lines
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.texts.collection import Collection, Split, split_of
 from wordferry.texts.documents import Record, json_rows
@@ -220,7 +221,7 @@ def read_triplet_list(path: str | os.PathLike[str], documents: dict[str, Any], *
     numbers = {address: i for i, address in enumerate(documents)}
     triples: list[tuple[int, int, int]] = []
     missing = 0
-    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in text_lines(file):
         fields = line.split()
         if not fields or fields[0].startswith("#"):
             continue

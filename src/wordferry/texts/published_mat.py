@@ -15,6 +15,9 @@ vectors: equal vectors are one word, called as another document calls it or else
 
 from __future__ import annotations
 
+import os
+import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.streams import too_large, unpack_limit
 from wordferry.errors import FormatError, NotFound
 from wordferry.texts.collection import Collection, Split, split_of
 from wordferry.texts.documents import Record
 from wordferry.words.embeddings import Embeddings
+
+_MAT_HEADER, _MAT_PACKED = 128, 15
 
 
 @dataclass
@@ -87,6 +93,7 @@ def _load(file: Path) -> dict[str, Any]:
 
     if not file.is_file():
         raise NotFound(f"There is no file {file}.")
+    _check_unpacked(file)
     try:
         data: dict[str, Any] = scipy.io.loadmat(file)
     except NotImplementedError:
@@ -94,6 +101,29 @@ def _load(file: Path) -> dict[str, Any]:
     except (ValueError, TypeError, OSError, EOFError) as error:
         raise FormatError(f"{file} is not a readable MATLAB file ({error}).") from None
     return data
+
+
+def _check_unpacked(file: Path) -> None:
+    """Refuse a file whose packed variables become larger than they may, before SciPy unpacks them into memory."""
+    size, total = file.stat().st_size, 0
+    limit = unpack_limit(size)
+    with open(file, "rb") as stream:
+        head = stream.read(_MAT_HEADER)
+        order = ">" if head[126:128] == b"MI" else "<"
+        while len(tag := stream.read(8)) == 8:
+            kind, length = struct.unpack(f"{order}II", tag)
+            if kind != _MAT_PACKED:
+                stream.seek(length, os.SEEK_CUR)
+                continue
+            unpacker, data = zlib.decompressobj(), stream.read(min(length, size))
+            try:
+                while data and not unpacker.eof and total <= limit:
+                    total += len(unpacker.decompress(data, 1 << 20))
+                    data = unpacker.unconsumed_tail
+            except zlib.error:
+                return  # SciPy says what is broken
+            if total > limit:
+                raise too_large(file, limit)
 
 
 def _side(data: dict[str, Any], x: str, y: str, counts: str, words: str, file: Path) -> _Side:

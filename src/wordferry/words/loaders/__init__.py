@@ -42,6 +42,7 @@ def load_embeddings(
     format: str | None = None,
     vocabulary: Iterable[str] | str | os.PathLike[str] | None = None,
     on_duplicate: str = "error",
+    unpack: int | None = None,
 ) -> Embeddings:
     """Read word vectors.
 
@@ -59,9 +60,12 @@ def load_embeddings(
         beside it (``<name>.vocab.txt``).
     on_duplicate : ``"error"``, or ``"first"`` to keep the first of a word that stands twice.
 
+    unpack : bytes that a gzipped or zipped file may become; None: 64 MiB and 64 times its size (or what
+        ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.
+
     Memory is that of the result and a few megabytes.
     """
-    selection = Selection.of(limit, words, on_duplicate)
+    selection = Selection.of(limit, words, on_duplicate, unpack)
     with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
         return _load(source, selection, normalize, progress or no_progress, format, vocabulary)
 
@@ -79,7 +83,7 @@ def _load(
         if kind == "array":
             found, matrix = read_array_file(path, selection, vocabulary, tell)
         else:
-            with ByteReader(path) as reader:
+            with ByteReader(path, unpack=selection.unpack) as reader:
                 read = read_binary if kind == "word2vec-binary" else read_text
                 found, matrix = read(reader, selection, tell)
     try:

@@ -64,10 +64,11 @@ class _BinaryReader:
     def check_size(self, count: int, dimensions: int) -> None:
         """Refuse a first line that promises more than the file holds, before memory is reserved for it."""
         least = self.start + count * (4 * dimensions + 1)  # a word may be empty, its blank may not
-        if not self.reader.packed and least > self.reader.size:
+        if least > self.reader.most_bytes:
             raise FormatError(
                 f"{self.place(0)} promises {count} words of {dimensions} dimensions, at least {least} bytes, but "
-                f"the file has {self.reader.size}. It is truncated, or no word2vec binary."
+                f"the file has {'at most ' * self.reader.packed}{self.reader.most_bytes}. It is truncated, or no "
+                "word2vec binary."
             )
 
     def take(self, number: int, count: int, dimensions: int, rows: Rows) -> None:

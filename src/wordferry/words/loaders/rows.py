@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,11 @@ from wordferry.errors import FormatError, InputError
 
 _CHECK_ROWS = 1024
 _FIRST_ROWS = 4096
+BLOCK = 2048
+"""Rows that are read from an array at a time."""
+_TENSORS = ("vectors", "embeddings", "embedding", "embedding.weight", "embeddings.weight", "weight")
+
+Blocks = Iterator[npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -23,9 +30,13 @@ class Selection:
     limit: int | None = None
     words: frozenset[str] | None = None
     on_duplicate: str = "error"
+    unpack: int | None = None
+    """Bytes that a packed file may become (None: the usual bound)."""
 
     @classmethod
-    def of(cls, limit: int | None, words: Iterable[str] | None, on_duplicate: str) -> Selection:
+    def of(
+        cls, limit: int | None, words: Iterable[str] | None, on_duplicate: str, unpack: int | None = None
+    ) -> Selection:
         """Check the options of a caller."""
         if limit is not None:
             limit = whole_number(limit, "limit", of="words")
@@ -36,7 +47,7 @@ class Selection:
             raise InputError("words must be a list of str.")
         if on_duplicate not in ("error", "first"):
             raise InputError(f"on_duplicate must be 'error' or 'first', got {on_duplicate!r}.")
-        return cls(limit, wanted, on_duplicate)
+        return cls(limit, wanted, on_duplicate, unpack)
 
     def most(self, available: int | None) -> int | None:
         """The largest number of words that can be kept out of ``available`` (None: unknown)."""
@@ -110,3 +121,27 @@ class Rows:
         self._check()
         self.matrix.resize((len(self.words), self.matrix.shape[1]), refcheck=False)
         return list(self.words), self.matrix
+
+
+def checked_shape(path: Path, shape: tuple[int, ...], itemsize: int, size: int) -> tuple[int, int]:
+    """(words, dimensions), refused when so many numbers of ``itemsize`` bytes cannot be in ``size`` bytes."""
+    if len(shape) != 2 or shape[1] == 0:
+        raise FormatError(f"{path}: expected an array of words x dimensions, found shape {shape}.")
+    if shape[0] * shape[1] * itemsize > size:
+        raise FormatError(
+            f"{path} should hold {shape[0]} x {shape[1]} numbers of {itemsize} bytes, and the file has {size} bytes. "
+            "It is truncated or damaged."
+        )
+    return shape[0], shape[1]
+
+
+def pick(path: Path, names: list[str]) -> str:
+    """The array of several that holds the vectors."""
+    for name in _TENSORS:
+        if name in names:
+            return name
+    if len(names) == 1:
+        return names[0]
+    raise FormatError(
+        f"{path}: expected one array, or one named {', '.join(_TENSORS[:3])}; found {', '.join(names) or 'none'}."
+    )

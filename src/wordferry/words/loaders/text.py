@@ -15,6 +15,7 @@ from wordferry.words.loaders.rows import Rows, Selection
 
 LONGEST_LINE = 1 << 22
 _TELL_EVERY = 2048
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _HEADER = re.compile(rb"(\d+)[ \t](\d+)\s*")
 
 
@@ -89,13 +90,14 @@ class _TextReader:
 
     def check_size(self, expected: int | None, dimensions: int) -> None:
         """Refuse a first line that promises more than the file can hold, before memory is reserved for it."""
-        if expected is None or self.reader.packed:
+        if expected is None:
             return
         least = expected * (2 * dimensions + 1)
-        if least > self.reader.size:
+        if least > self.reader.most_bytes:
             raise FormatError(
                 f"{self.place(1)} promises {expected} words of {dimensions} dimensions, at least {least} bytes, but "
-                f"the file has {self.reader.size}. It is truncated, or no file of vectors."
+                f"the file has {'at most ' * self.reader.packed}{self.reader.most_bytes}. It is truncated, or no file "
+                "of vectors."
             )
 
     def capacity(self, expected: int | None, line: int, dimensions: int) -> int | None:
@@ -114,6 +116,11 @@ class _TextReader:
             if len(parts) <= dimensions:
                 raise self.error(f"expected a word and {dimensions} numbers, found {len(parts) - 1} ({_shown(body)}).")
             end = len(parts[0])
+            if _NUMBER.fullmatch(parts[0].rpartition(b" ")[2]) and b" " in parts[0]:
+                raise self.error(
+                    f"expected a word and {dimensions} numbers, found one number or more too many ({_shown(body)}). If "
+                    "the words of this file have blanks and end in numbers, join them with underscores."
+                )
         try:
             word = body[:end].decode("utf-8")
         except UnicodeDecodeError:
