@@ -14,17 +14,10 @@ settings.load_profile("wordferry")
 _BESIDE = Path(__file__).resolve().parents[2] / "shared"
 
 
-def _folder(name: str) -> Path:
-    override = os.environ.get("WORDFERRY_DATA")
-    if override and name == "data":
-        return Path(override)
-    return _BESIDE / name
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real texts and vectors."""
-    folder = _folder("data")
+    folder = Path(os.environ.get("WORDFERRY_DATA") or _BESIDE / "data")
     if not (folder / "README.md").is_file():
         pytest.skip("the real data sets are not here (set WORDFERRY_DATA to their folder)")
     return folder
@@ -32,8 +25,5 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
-    """The folder of golden values."""
-    folder = _folder("golden")
-    if not (folder / "docs.json").is_file():
-        pytest.skip("the golden values are not here")
-    return folder
+    """The folder of golden values, which is part of the repository."""
+    return Path(__file__).parent / "golden"
