@@ -5,6 +5,7 @@
 
 namespace wordferry {
 void bind_cancel(nanobind::module_&);
+void bind_lists(nanobind::module_&);
 void bind_relaxed(nanobind::module_&);
 void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
@@ -15,6 +16,7 @@ NB_MODULE(_native, m) {
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_cancel(m);
+  wordferry::bind_lists(m);
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);
   wordferry::bind_numbers(m);

@@ -131,3 +131,33 @@ class TransportDocuments:
         counts: Any,
         threads: int,
     ) -> tuple[int, int]: ...
+
+def count_lists(indptr: Any, words: Any, counts: Any, group_of: Any, form_of: Any, sizes: Any, df: Any) -> None: ...
+def fill_lists(
+    indptr: Any,
+    words: Any,
+    counts: Any,
+    group_of: Any,
+    form_of: Any,
+    starts: Any,
+    documents: Any,
+    forms: Any,
+    found: Any,
+) -> None: ...
+
+class WordLists:
+    def __init__(self, starts: Any, documents: Any, forms: Any, counts: Any, lengths: Any) -> None: ...
+    def best(
+        self,
+        groups: Any,
+        forms: Any,
+        factors: Any,
+        stem: float,
+        floor: float,
+        slope: float,
+        allowed: Any,
+        rows: Any,
+        scores: Any,
+    ) -> int: ...
+
+def nearest_among(indptr: Any, stems: Any, counts: Any, weight: Any, groups: int, found: Any, cosines: Any) -> None: ...

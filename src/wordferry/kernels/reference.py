@@ -250,3 +250,54 @@ def act(x: Bag, y: Bag, cost: Cost, overlap: str = "omr", number: int = 7) -> fl
         return empty
     sides = act_moves(x, y, cost, overlap, number)
     return total(sides[chosen_side(sides, "both")])
+
+
+def word_scores(
+    query: Sequence[str],
+    documents: Sequence[Sequence[str]],
+    stem_of: Callable[[str], str],
+    *,
+    k1: float,
+    b: float,
+    stem: float,
+) -> list[float]:
+    """BM25 (Robertson & Zaragoza 2009) in which another form of a query word counts ``stem`` of the word itself.
+
+    A query word q gives ``times(q) idf (k1 + 1) tf / (tf + k1 (1 - b + b length / mean length))``, where tf is the
+    count of q plus ``stem`` times that of other words with q's stem, and ``idf = ln(1 + (N - df + 1/2) / (df + 1/2))``
+    with df documents that have any word of the stem.
+    """
+    mean = sum(map(len, documents)) / len(documents) if any(documents) else 1.0
+    scores = [0.0] * len(documents)
+    for word in dict.fromkeys(query):
+        same = [[other for other in document if stem_of(other) == stem_of(word)] for document in documents]
+        df = sum(1 for words in same if words)
+        factor = query.count(word) * math.log(1 + (len(documents) - df + 0.5) / (df + 0.5)) * (k1 + 1)
+        for i, words in enumerate(same):
+            tf = words.count(word) + stem * (len(words) - words.count(word))
+            if tf > 0:
+                scores[i] += factor * (tf / (tf + (k1 * (1 - b) + k1 * b / mean * len(documents[i]))))
+    return scores
+
+
+def stem_cosine(a: Sequence[str], b: Sequence[str], weight: Mapping[str, float]) -> float:
+    """The cosine of two lists of stems, a stem weighing ``(1 + ln count) weight``."""
+    x, y = ({s: (1 + math.log(d.count(s))) * weight[s] for s in set(d)} for d in (a, b))
+    inner = sum(x[s] * y[s] for s in x.keys() & y.keys())
+    return inner / math.sqrt(sum(v * v for v in x.values()) * sum(v * v for v in y.values())) if x and y else 0.0
+
+
+def lifted_scores(
+    own: Sequence[float], nearness: Sequence[Sequence[float]], *, lift: float, neighbours: int, power: float
+) -> list[float]:
+    """``(1 - lift) own + lift mean``: the mean of the nearest others' own scores, weighed by nearness to a power.
+
+    A document that is near to no other keeps its own score.
+    """
+    scores = []
+    for i, value in enumerate(own):
+        others = sorted((j for j in range(len(own)) if j != i and nearness[i][j] > 0), key=lambda j: -nearness[i][j])
+        near = {j: nearness[i][j] ** power for j in others[:neighbours]}
+        mean = sum(weight * own[j] for j, weight in near.items()) / sum(near.values()) if near else value
+        scores.append((1 - lift) * value + lift * mean if near else value)
+    return scores

@@ -1,0 +1,132 @@
+// Which of a few hundred documents stand together: cosines through a small inverted list of their stems.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "lists/lists.hpp"
+
+namespace wordferry {
+
+namespace {
+
+struct Entry {
+  std::int32_t stem;  // numbered among the stems of these documents
+  double weight;
+};
+
+// The documents as rows of unit vectors over stems that are numbered as they come.
+class Rows {
+ public:
+  Rows(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts, const double* weight,
+       std::int64_t rows, std::int64_t groups)
+      : starts_{0} {
+    std::vector<std::int32_t> local(static_cast<std::size_t>(groups), -1);
+    std::vector<std::size_t> place;  // of each stem, its last entry
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::size_t first = entries_.size();
+      for (std::int64_t at = indptr[row]; at < indptr[row + 1]; ++at) {
+        std::int32_t& number = local[static_cast<std::size_t>(stems[at])];
+        if (number < 0) {
+          number = static_cast<std::int32_t>(place.size());
+          place.push_back(0);
+          sizes_.push_back(0);
+          idf_.push_back(weight[at]);
+        }
+        std::size_t& known = place[static_cast<std::size_t>(number)];
+        if (known < first || known >= entries_.size() || entries_[known].stem != number) {
+          known = entries_.size();
+          entries_.push_back({number, 0.0});
+          ++sizes_[static_cast<std::size_t>(number)];
+        }
+        entries_[known].weight += counts[at];  // the count for now
+      }
+      scale(first);
+      starts_.push_back(entries_.size());
+    }
+  }
+
+  std::size_t size() const { return starts_.size() - 1; }
+  const Entry* begin(std::size_t row) const { return entries_.data() + starts_[row]; }
+  const Entry* end(std::size_t row) const { return entries_.data() + starts_[row + 1]; }
+  const std::vector<std::size_t>& sizes() const { return sizes_; }
+
+ private:
+  void scale(std::size_t first) {
+    double squares = 0;
+    for (std::size_t at = first; at < entries_.size(); ++at) {
+      Entry& entry = entries_[at];
+      entry.weight = (1.0 + std::log(entry.weight)) * idf_[static_cast<std::size_t>(entry.stem)];
+      squares += entry.weight * entry.weight;
+    }
+    const double length = std::sqrt(squares);
+    for (std::size_t at = first; at < entries_.size(); ++at) entries_[at].weight /= length;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> starts_;
+  std::vector<std::size_t> sizes_;
+  std::vector<double> idf_;
+};
+
+struct Posting {
+  std::size_t row;
+  double weight;
+};
+
+// All cosines between the rows; the diagonal stays 0.
+std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
+  const std::size_t n = rows.size();
+  std::vector<std::size_t> next{0};
+  for (const std::size_t size : rows.sizes()) next.push_back(next.back() + size);
+  std::vector<Posting> postings(next.back());
+  std::vector<std::size_t> fill(next);
+  for (std::size_t row = 0; row < n; ++row) {
+    for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
+      postings[fill[static_cast<std::size_t>(entry->stem)]++] = {row, entry->weight};
+    }
+  }
+  std::vector<double> products(n * n, 0.0);
+  Pace pace(watch);
+  for (std::size_t row = 0; row < n; ++row) {
+    double* out = products.data() + row * n;
+    for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
+      const auto stem = static_cast<std::size_t>(entry->stem);
+      const std::size_t first = ++next[stem];  // rows rise, so the list's head is this row: only later ones are left
+      for (std::size_t at = first; at < fill[stem]; ++at) out[postings[at].row] += entry->weight * postings[at].weight;
+      pace.spend(static_cast<std::int64_t>(fill[stem] - first) + 1);
+    }
+    for (std::size_t other = row + 1; other < n; ++other) products[other * n + row] = out[other];
+  }
+  return products;
+}
+
+}  // namespace
+
+void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts,
+                   const double* weight, std::int64_t rows, std::int64_t groups, std::int64_t m, std::int64_t* found,
+                   double* cosines, Watch& watch) {
+  const Rows documents(indptr, stems, counts, weight, rows, groups);
+  const std::vector<double> products = cosines_of(documents, watch);
+  const auto n = static_cast<std::size_t>(rows), places = static_cast<std::size_t>(m);
+  Pace pace(watch);
+  for (std::size_t row = 0; row < n; ++row) {
+    const double* values = products.data() + row * n;
+    std::int64_t* ids = found + row * places;
+    double* best = cosines + row * places;
+    std::fill(ids, ids + places, std::int64_t{-1});
+    std::fill(best, best + places, 0.0);
+    for (std::size_t other = 0; other < n && places > 0; ++other) {
+      if (values[other] <= best[places - 1]) continue;  // of equal ones the earlier row stays
+      std::size_t at = places - 1;
+      for (; at > 0 && values[other] > best[at - 1]; --at) {
+        best[at] = best[at - 1];
+        ids[at] = ids[at - 1];
+      }
+      best[at] = values[other];
+      ids[at] = static_cast<std::int64_t>(other);
+    }
+    pace.spend(static_cast<std::int64_t>(n));
+  }
+}
+
+}  // namespace wordferry

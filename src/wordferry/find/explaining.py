@@ -1,0 +1,125 @@
+"""What a score is made of, so that a person can follow it: the words that matched, and the neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wordferry.find.ranking import Collection, QueryWord, Ranking
+
+
+@dataclass(frozen=True)
+class WordPart:
+    """One word of the query: which forms of it stand in the document, how often, and what that gives."""
+
+    word: str
+    times: int
+    """How often the query has it."""
+    documents: int
+    """How many documents have some form of it."""
+    forms: dict[str, int]
+    part: float
+
+
+@dataclass(frozen=True)
+class NeighbourPart:
+    """A document near this one that the query found too."""
+
+    row: int
+    id: str | None
+    share: float
+    """Its weight among the neighbours; they sum to 1."""
+    score: float
+    """Its own score by the words of the query."""
+    part: float
+
+
+@dataclass(frozen=True)
+class ScoreExplanation:
+    """A score as a sum: the parts of ``words`` and of ``neighbours`` add up to ``score``."""
+
+    score: float
+    words: tuple[WordPart, ...]
+    neighbours: tuple[NeighbourPart, ...]
+    missing: tuple[str, ...]
+    """Words of the query that no document of the collection has."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"score {self.score:.4f}"]
+        for part in self.words:
+            forms = ", ".join(f"{form} x {count}" for form, count in part.forms.items()) or "not in this document"
+            lines.append(f"{part.part:8.4f}  {part.word}: {forms}")
+        if self.neighbours:
+            names = ", ".join(f"{one.row if one.id is None else one.id} ({one.part:.4f})" for one in self.neighbours)
+            lines.append(f"{sum(one.part for one in self.neighbours):8.4f}  neighbours: {names}")
+        if self.missing:
+            lines.append(f"{0:8.4f}  in no document: {', '.join(self.missing)}")
+        return "\n".join(lines)
+
+
+def explain_score(
+    collection: Collection, ranking: Ranking, place: int, names: Sequence[str] | None = None
+) -> ScoreExplanation:
+    """The parts of one score of a ranking; ``names`` are the ids of its neighbours, in their order."""
+    row = int(ranking.rows[place])
+    forms = _forms(collection, row)
+    indptr, _, counts = collection.bags(ranking.rows[place : place + 1])
+    length = int(counts[: indptr[-1]].sum())
+    own = 1 - ranking.settings.lift if ranking.lifted[place] else 1.0
+    words = tuple(_word(collection, ranking, word, forms.get(word.group, {}), length, own) for word in ranking.query)
+    found = (
+        [] if not ranking.lifted[place] else [n for n in range(ranking.neighbours.shape[1]) if _near(ranking, place, n)]
+    )
+    neighbours = tuple(
+        NeighbourPart(
+            row=int(ranking.neighbours[place, n]),
+            id=None if names is None else names[number],
+            share=float(ranking.shares[place, n]),
+            score=float(ranking.neighbour_scores[place, n]),
+            part=float(ranking.settings.lift * ranking.shares[place, n] * ranking.neighbour_scores[place, n]),
+        )
+        for number, n in enumerate(found)
+    )
+    return ScoreExplanation(float(ranking.scores[place]), words, neighbours, ranking.missing)
+
+
+def neighbour_rows(ranking: Ranking, place: int) -> list[int]:
+    """The rows of the neighbours that count in a score, in the order of the explanation."""
+    if not ranking.lifted[place]:
+        return []
+    return [int(row) for n, row in enumerate(ranking.neighbours[place]) if _near(ranking, place, n)]
+
+
+def _near(ranking: Ranking, place: int, n: int) -> bool:
+    return bool(ranking.neighbours[place, n] >= 0 and ranking.shares[place, n] > 0)
+
+
+def _forms(collection: Collection, row: int) -> dict[int, dict[str, int]]:
+    """The words of a document by stem, with their counts."""
+    part = int(collection.starts.searchsorted(row, side="right")) - 1
+    lists = collection.parts[part]
+    place = row - int(collection.starts[part])
+    span = slice(int(lists.indptr[place]), int(lists.indptr[place + 1]))
+    group_of, form_of = collection.forms.arrays
+    found: dict[int, dict[str, int]] = {}
+    for word, count in zip(lists.words[span].tolist(), lists.counts[span].tolist(), strict=True):
+        group = int(group_of[word])
+        found.setdefault(group, {})[collection.forms.form(group, int(form_of[word]))] = count
+    return found
+
+
+def _word(
+    collection: Collection, ranking: Ranking, word: QueryWord, forms: dict[str, int], length: int, own: float
+) -> WordPart:
+    constants = collection.saturation(ranking.settings)
+    exact = forms.get(word.word, 0)
+    tf = exact + constants.stem * (sum(forms.values()) - exact)
+    value = tf / (tf + (constants.floor + constants.slope * length)) if tf > 0 else 0.0
+    part = own * word.times * word.idf * (ranking.settings.k1 + 1) * value
+    ordered = dict(sorted(forms.items(), key=lambda item: (item[0] != word.word, -item[1], item[0])))
+    return WordPart(word.word, word.times, word.df, ordered, part)

@@ -1,0 +1,109 @@
+"""Word search over texts in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
+from wordferry.errors import InputError
+from wordferry.find.explaining import ScoreExplanation, explain_score
+from wordferry.find.forms import Forms
+from wordferry.find.lists import Lists
+from wordferry.find.ranking import Collection, Ranking
+from wordferry.find.settings import Settings
+from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
+
+Text = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class WordHits:
+    """What a query found, best first: iterate over (row, score), or take ``rows`` and ``scores``."""
+
+    ranking: Ranking
+    collection: Collection
+
+    @property
+    def rows(self) -> Int64Array:
+        """The places of the documents in what was indexed."""
+        return self.ranking.rows
+
+    @property
+    def scores(self) -> Float64Array:
+        """Their scores, falling."""
+        return self.ranking.scores
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        return iter(zip(self.rows.tolist(), self.scores.tolist(), strict=True))
+
+    def explain(self, place: int = 0) -> ScoreExplanation:
+        """What the score of the hit at a place (0 is the best) is made of."""
+        if not 0 <= place < len(self):
+            raise InputError(f"There are {len(self)} hits, numbered from 0; got place {place!r}.")
+        return explain_score(self.collection, self.ranking, place)
+
+
+class WordSearch:
+    """Texts that can be searched by words: BM25 with stems, lifted by neighbours.
+
+    >>> texts = ["the engine is heated", "heating an oven, heat for bread", "a cat sleeps"]
+    >>> found = WordSearch(texts).search("heat the oven", k=2)
+    >>> [row for row, score in found]
+    [1, 0]
+
+    Parameters
+    ----------
+    documents : texts, or token lists that are taken as they are.
+    language : whose stems; "none" lets a word match only itself. :func:`wordferry.find.languages` lists them.
+    tokenizer : text -> tokens, for documents and queries; None is that of the package, without English stop words.
+    settings : the constants; see :class:`Settings`.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[Text],
+        *,
+        language: str = "english",
+        tokenizer: Tokenizer | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        if isinstance(documents, str):
+            raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
+        self.tokenizer = tokenizer or default_tokenizer()
+        self.settings = settings or Settings()
+        forms = Forms(language)
+        lists = Lists.count((self._tokens(one, f"Document {n}") for n, one in enumerate(documents)), forms)
+        self.collection = Collection(forms, [lists])
+
+    def __len__(self) -> int:
+        return len(self.collection)
+
+    def search(self, query: Text, k: int = 10, *, allowed: BoolArray | None = None, **constants: Any) -> WordHits:
+        """The k best documents for a query: a text or a sequence of tokens. None of its words in any: no hit.
+
+        ``allowed`` is True for each document that may be found; ``constants`` replace those of :class:`Settings` for
+        this call, e.g. ``lift=0``.
+        """
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise InputError(f"k must be a whole number of at least 1, got {k!r}.")
+        if allowed is not None:
+            allowed = np.asarray(allowed, dtype=bool)
+            if allowed.shape != (len(self),):
+                raise InputError(f"allowed must have one value per document ({len(self)}), got {allowed.shape}.")
+        settings = self.settings.changed(**constants)
+        tokens = self._tokens(query, "The query")
+        return WordHits(self.collection.search(tokens, k, settings, allowed=allowed), self.collection)
+
+    def _tokens(self, text: Any, what: str) -> Sequence[str]:
+        if isinstance(text, str):
+            return self.tokenizer(text)
+        if isinstance(text, Sequence) and all(isinstance(token, str) for token in text):
+            return text
+        raise InputError(f"{what} must be a text or a sequence of tokens, got {type(text).__name__}.")

@@ -1,0 +1,230 @@
+"""Ranking by words: BM25 with stems over all documents, and the lift by neighbours among the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from wordferry.find.forms import Forms
+from wordferry.find.lists import Lists
+from wordferry.find.settings import Settings
+from wordferry.kernels.native_lists import QueryWords, Saturation, nearest_among
+
+Nearness = Callable[[Int64Array, int], tuple[Int64Array, Float64Array]]
+"""From rows to the m nearest others of each: their places among these rows (-1 where there are fewer), and how near
+they are (0 for not at all)."""
+
+
+@dataclass(frozen=True)
+class QueryWord:
+    """A word of a query that some document may have in one of its forms."""
+
+    word: str
+    times: int
+    group: int
+    form: int
+    df: int
+    idf: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What a query found: rows of the collection, best first, with everything their scores were made of."""
+
+    rows: Int64Array
+    scores: Float64Array
+    query: tuple[QueryWord, ...]
+    missing: tuple[str, ...]
+    """Words of the query that no document has in any form."""
+    settings: Settings
+    own: Float64Array
+    """Of each row the score by its own words."""
+    lifted: BoolArray
+    """Whether the neighbours of a row count in its score."""
+    neighbours: Int64Array
+    """Of each row the rows of its neighbours, -1 where there are fewer."""
+    shares: Float64Array
+    """Of each neighbour its weight; those of one row sum to 1."""
+    neighbour_scores: Float64Array
+    """Of each neighbour its score by its own words."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Collection:
+    """Documents in one or more parts, whose statistics are taken together; deleted ones count for nothing."""
+
+    def __init__(self, forms: Forms, parts: Sequence[Lists], alive: BoolArray | None = None) -> None:
+        self.forms = forms
+        self.parts = tuple(parts)
+        self.starts = np.concatenate(([0], np.cumsum([len(part) for part in self.parts]))).astype(np.int64)
+        self.alive = None if alive is None or alive.all() else alive
+        self.group_of = forms.arrays[0]
+        self.groups = max((part.groups for part in self.parts), default=0)
+        self.documents = int(self.starts[-1] if self.alive is None else self.alive.sum())
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def _part(self, mask: BoolArray | None, number: int) -> BoolArray | None:
+        return None if mask is None else mask[self.starts[number] : self.starts[number + 1]]
+
+    @cached_property
+    def df(self) -> Int64Array:
+        """In how many living documents each stem stands."""
+        total = np.zeros(self.groups, dtype=np.int64)
+        for number, part in enumerate(self.parts):
+            total[: part.groups] += part.postings.df
+            alive = self._part(self.alive, number)
+            if alive is not None and not alive.all():
+                total[: part.groups] -= part.document_frequencies(np.flatnonzero(~alive), self.group_of)
+        return total
+
+    @cached_property
+    def idf(self) -> Float64Array:
+        """ln(1 + (N - df + 1/2) / (df + 1/2)) of each stem."""
+        return np.log1p((self.documents - self.df + 0.5) / (self.df + 0.5))
+
+    @cached_property
+    def mean_length(self) -> float:
+        """The tokens of an average living document."""
+        total = sum(
+            int(part.lengths.sum() if alive is None else part.lengths[alive].sum())
+            for number, part in enumerate(self.parts)
+            for alive in (self._part(self.alive, number),)
+        )
+        return total / self.documents if total else 1.0
+
+    def query(self, tokens: Sequence[str]) -> tuple[tuple[QueryWord, ...], tuple[str, ...]]:
+        """The words of a query that stand in some document, and those that do not."""
+        found, missing = [], []
+        for word, times in Counter(tokens).items():
+            place = self.forms.place(word)
+            df = int(self.df[place.group]) if place is not None and place.group < self.groups else 0
+            if place is None or df == 0:
+                missing.append(word)
+                continue
+            idf = math.log(1 + (self.documents - df + 0.5) / (df + 0.5))
+            found.append(QueryWord(word, times, place.group, place.form, df, idf))
+        return tuple(found), tuple(missing)
+
+    def saturation(self, settings: Settings) -> Saturation:
+        """The constants of the formula for a document of a given length."""
+        slope = settings.k1 * settings.b / self.mean_length
+        return Saturation(settings.stem, settings.k1 * (1 - settings.b), slope)
+
+    def search(
+        self,
+        tokens: Sequence[str],
+        k: int,
+        settings: Settings,
+        *,
+        allowed: BoolArray | None = None,
+        nearness: Nearness | None = None,
+    ) -> Ranking:
+        """The best k rows for the words of a query; ties go to the earlier row.
+
+        ``allowed`` leaves rows out (deleted ones always are); ``nearness`` says which candidates are neighbours, by
+        default the cosine of :meth:`near`.
+        """
+        query, missing = self.query(tokens)
+        wanted = max(k, settings.candidates) if settings.lifts else k
+        rows, own = self._best(query, min(wanted, max(len(self), 1)), settings, allowed)
+        count = min(len(rows), settings.candidates) if settings.lifts else 0
+        near, values = (nearness or self.near)(rows[:count], settings.neighbours) if count > 1 else _nobody()
+        return _ranking(rows, own, near, values, k, (query, missing, settings))
+
+    def _best(
+        self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None
+    ) -> tuple[Int64Array, Float64Array]:
+        mask = self.alive if allowed is None else allowed if self.alive is None else allowed & self.alive
+        constants = self.saturation(settings)
+        rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        for number, part in enumerate(self.parts):
+            words = [word for word in query if word.group < part.groups]
+            asked = QueryWords(
+                np.array([word.group for word in words], dtype=np.int32),
+                np.array([word.form for word in words], dtype=np.int32),
+                np.array([word.times * word.idf * (settings.k1 + 1) for word in words], dtype=np.float64),
+            )
+            found, values = part.view.best(asked, constants, k, self._part(mask, number))
+            rows.append(found + self.starts[number])
+            scores.append(values)
+        joined, values = np.concatenate(rows), np.concatenate(scores)
+        if len(self.parts) < 2:
+            return joined, values
+        order = np.lexsort((joined, -values))[:k]
+        return joined[order], values[order]
+
+    def near(self, rows: Int64Array, m: int) -> tuple[Int64Array, Float64Array]:
+        """The m nearest of some rows to each of them, by the cosine of (1 + ln count) idf of their stems."""
+        indptr, words, counts = self.bags(rows)
+        stems = self.group_of[words]
+        return nearest_among(indptr, stems, counts, self.idf[stems], self.groups, m)
+
+    def bags(self, rows: Int64Array) -> tuple[Int64Array, Int32Array, Int32Array]:
+        """The bags of some rows of any parts, in the order given: indptr, words, counts."""
+        if len(self.parts) == 1:
+            return self.parts[0].select(rows)
+        number = np.searchsorted(self.starts, rows, side="right") - 1
+        order = np.argsort(number, kind="stable")
+        sizes, words, counts = [], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        for place, part in enumerate(self.parts):
+            indptr, some, many = part.select(rows[number == place] - self.starts[place])
+            sizes.append(np.diff(indptr))
+            words.append(some)
+            counts.append(many)
+        joined = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
+        ends = np.argsort(order, kind="stable")  # where each row's bag stands in what was joined
+        length = np.diff(joined)[ends]
+        result = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+        places = np.repeat(joined[:-1][ends] - result[:-1], length) + np.arange(result[-1])
+        return result, np.concatenate(words)[places], np.concatenate(counts)[places]
+
+
+def _nobody() -> tuple[Int64Array, Float64Array]:
+    return np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0))
+
+
+def _ranking(
+    rows: Int64Array,
+    own: Float64Array,
+    near: Int64Array,
+    values: Float64Array,
+    k: int,
+    about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
+) -> Ranking:
+    """Lift the candidates and sort. A candidate's new score is at least the smallest own score among them, so no row
+    behind them overtakes one, and a longer list begins with the shorter one."""
+    settings = about[2]
+    weights = np.where(near >= 0, values, 0.0) ** settings.power * (near >= 0)
+    total = weights.sum(axis=1, keepdims=True)
+    shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    theirs = own[near] * (near >= 0) if near.size else np.zeros_like(weights)
+    scores = own.copy()
+    lifted = np.zeros(len(rows), dtype=bool)
+    lifted[: len(near)] = total.ravel() > 0
+    some = lifted[: len(near)]
+    part = settings.lift * (shares * theirs).sum(axis=1)
+    scores[: len(near)][some] = (1 - settings.lift) * own[: len(near)][some] + part[some]
+    order = np.concatenate((np.lexsort((rows[: len(near)], -scores[: len(near)])), np.arange(len(near), len(rows))))[:k]
+    inside = order[order < len(near)]
+    behind = ((0, len(order) - len(inside)), (0, 0))
+    neighbours = np.where(near[inside] >= 0, rows[near[inside]] if near.size else near[inside], -1)
+    return Ranking(
+        rows[order],
+        scores[order],
+        *about,
+        own=own[order],
+        lifted=lifted[order],
+        neighbours=np.pad(neighbours, behind, constant_values=-1),
+        shares=np.pad(shares[inside], behind),
+        neighbour_scores=np.pad(theirs[inside], behind),
+    )

@@ -1,0 +1,66 @@
+"""The constants of word search: few, named, and the same wherever they can be set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from wordferry.errors import InputError
+
+MOST_CANDIDATES = 2000
+"""All pairs of candidates are compared, so their number is bounded."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How word search weighs what it finds.
+
+    The defaults were chosen by cross-validation between two judged collections (``benchmarks/search.py`` prints what
+    they give) and lie near those that held up on others.
+    """
+
+    k1: float = 1.5
+    """How slowly further occurrences of a word stop counting."""
+    b: float = 0.75
+    """How much a document's length counts against it: 0 not at all, 1 in full."""
+    stem: float = 0.6
+    """How much another form of a query word counts ("heating" for "heated"): 0 not at all, 1 like the word itself."""
+    lift: float = 0.3
+    """The share of a score that comes from the document's neighbours: 0 none, which suits searches for one text."""
+    neighbours: int = 5
+    """How many of the nearest candidates lift a document."""
+    candidates: int = 300
+    """How many of the documents that the words find are compared with each other."""
+    power: float = 2.0
+    """A neighbour weighs its nearness to this power: the larger, the more the nearest one decides."""
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("k1", 0, 100), ("b", 0, 1), ("stem", 0, 1), ("lift", 0, 1), ("power", 0, 100)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise InputError(f"{name} must be a number from {low} to {high}, got {value!r}.")
+            if not math.isfinite(value):
+                raise InputError(f"{name} must be finite, got {value!r}.")
+        for name, most in (("neighbours", 100), ("candidates", MOST_CANDIDATES)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+                raise InputError(f"{name} must be a whole number from 0 to {most}, got {value!r}.")
+
+    def changed(self, **given: Any) -> Settings:
+        """The same settings but for what is given; None leaves a setting as it is."""
+        names = [field.name for field in fields(self)]
+        for name in given:
+            if name not in names:
+                raise InputError(f"Word search has no setting {name!r}; its settings are {', '.join(names)}.")
+        values = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **values) if values else self
+
+    @property
+    def lifts(self) -> bool:
+        """Whether neighbours count at all."""
+        return self.lift > 0 and self.neighbours > 0 and self.candidates > 1
+
+    def to_json(self) -> dict[str, Any]:
+        """As the catalogue of an index keeps them."""
+        return asdict(self)

@@ -1,0 +1,104 @@
+"""The kernels of word search refuse arrays that would lead them outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wordferry import _native
+
+
+def bags(**other: Any) -> list[Any]:
+    parts = {
+        "indptr": np.array([0, 2, 3]),
+        "words": np.array([0, 1, 1], dtype=np.int32),
+        "counts": np.array([1, 2, 1], dtype=np.int32),
+        "group_of": np.array([0, 0], dtype=np.int32),
+        "form_of": np.array([0, 1], dtype=np.uint16),
+    }
+    return list((parts | other).values())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"indptr": np.array([0, 2, 4])},
+        {"indptr": np.array([1, 2, 3])},
+        {"indptr": np.array([0, 3, 2])},
+        {"words": np.array([0, 1, 2], dtype=np.int32)},
+        {"words": np.array([0, -1, 1], dtype=np.int32)},
+        {"counts": np.array([1, 0, 1], dtype=np.int32)},
+        {"counts": np.array([1, 1], dtype=np.int32)},
+        {"group_of": np.array([0, 1], dtype=np.int32)},
+        {"form_of": np.array([0], dtype=np.uint16)},
+    ],
+)
+def test_bags_that_lead_outside_are_refused(wrong: dict[str, Any]) -> None:
+    sizes, df = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    _native.count_lists(*bags(), sizes, df)
+    assert (sizes.tolist(), df.tolist()) == ([3], [2])
+    with pytest.raises(ValueError):
+        _native.count_lists(*bags(**wrong), sizes, df)
+
+
+def test_lists_without_room_are_refused() -> None:
+    two = [np.zeros(2, dtype=np.int32), np.zeros(2, dtype=np.uint16), np.zeros(2, dtype=np.uint16)]
+    with pytest.raises(ValueError, match="room"):
+        _native.fill_lists(*bags(), np.array([0, 2]), *two)
+
+
+def lists(**other: Any) -> Any:
+    parts = {
+        "starts": np.array([0, 2]),
+        "documents": np.array([0, 1], dtype=np.int32),
+        "forms": np.zeros(2, dtype=np.uint16),
+        "counts": np.ones(2, dtype=np.uint16),
+        "lengths": np.ones(2, dtype=np.int32),
+    }
+    return _native.WordLists(*(parts | other).values())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"starts": np.array([0, 3])},
+        {"documents": np.array([0, 2], dtype=np.int32)},
+        {"documents": np.array([1, 0], dtype=np.int32)},
+        {"forms": np.zeros(1, dtype=np.uint16)},
+        {"lengths": np.ones(1, dtype=np.int32)},
+    ],
+)
+def test_lists_that_lead_outside_are_refused(wrong: dict[str, Any]) -> None:
+    lists()
+    with pytest.raises(ValueError):
+        lists(**wrong)
+
+
+@pytest.mark.parametrize("wrong", ["group", "mask", "out", "forms"])
+def test_questions_that_lead_outside_are_refused(wrong: str) -> None:
+    group = np.array([1 if wrong == "group" else 0], dtype=np.int32)
+    form = np.zeros(2 if wrong == "forms" else 1, dtype=np.int32)
+    mask = np.ones(3, dtype=np.uint8) if wrong == "mask" else None
+    scores = np.empty(2 if wrong == "out" else 1)
+    with pytest.raises(ValueError):
+        lists().best(group, form, np.ones(1), 0.5, 1.0, 1.0, mask, np.empty(1, dtype=np.int64), scores)
+
+
+@pytest.mark.parametrize("wrong", ["stems", "counts", "weight", "found"])
+def test_neighbours_that_lead_outside_are_refused(wrong: str) -> None:
+    def call(which: str) -> None:
+        _native.nearest_among(
+            np.array([0, 1, 2]),
+            np.array([0, 3 if which == "stems" else 0], dtype=np.int32),
+            np.array([1, 0 if which == "counts" else 1], dtype=np.int32),
+            np.array([1.0, np.nan if which == "weight" else 1.0]),
+            1,
+            np.empty((1 if which == "found" else 2, 1), dtype=np.int64),
+            np.empty((2, 1)),
+        )
+
+    call("nothing")
+    with pytest.raises(ValueError):
+        call(wrong)
