@@ -184,7 +184,8 @@ void finished(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indic
 void bind_relaxed(nb::module_& m) {
   nb::class_<CsrView>(m, "Csr").def(
       nb::init<In<std::int64_t>, In<std::int32_t>, In<float>, std::int64_t>(), nb::arg("indptr").noconvert(),
-      nb::arg("indices").noconvert(), nb::arg("data").noconvert(), nb::arg("columns"));
+      nb::arg("indices").noconvert(), nb::arg("data").noconvert(), nb::arg("columns"))
+      .def("widened", &CsrView::widened, nb::arg("columns"));
   m.def("panel_sums", &sums, nb::arg("panel"), nb::arg("pass_over"), nb::arg("graph"), nb::arg("rest"), nb::arg("kind"),
         nb::arg("out").noconvert(), nb::arg("transposed"), nb::arg("combine"), nb::arg("lower"),
         nb::arg("threads"), nb::arg("progress").none());

@@ -31,6 +31,13 @@ class CsrView {
     if (low < 0 || high >= columns) throw nb::value_error("indices must lie in 0 .. columns - 1");
   }
 
+  // The same rows over at least so many columns: whatever was in range still is, so nothing is checked again.
+  CsrView widened(std::int64_t columns) const {
+    CsrView other = *this;
+    other.columns_ = std::max(columns_, columns);
+    return other;
+  }
+
   CsrF get() const { return csr(indptr_, indices_, data_); }
   std::int64_t rows() const { return static_cast<std::int64_t>(indptr_.shape(0)) - 1; }
   std::int64_t columns() const { return columns_; }

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from wordferry.base.runtime import Run as Run
+    from wordferry.compare.calls import distance as distance
+    from wordferry.compare.calls import explain as explain
+    from wordferry.compare.calls import one_to_many as one_to_many
+    from wordferry.compare.calls import pair as pair
+    from wordferry.compare.calls import paired as paired
+    from wordferry.compare.calls import pairwise as pairwise
+    from wordferry.compare.calls import top_k as top_k
     from wordferry.compare.distances import DISTANCES as DISTANCES
-    from wordferry.compare.distances import distance as distance
-    from wordferry.compare.distances import one_to_many as one_to_many
-    from wordferry.compare.distances import pair as pair
-    from wordferry.compare.distances import pairwise as pairwise
+    from wordferry.compare.distances import find_distance as find_distance
+    from wordferry.compare.measure import Measure as Measure
     from wordferry.compare.search import Searcher as Searcher
-    from wordferry.compare.search import top_k as top_k
-    from wordferry.explanations.explain import explain as explain
+    from wordferry.compare.transport import solve as solve
     from wordferry.index import Index as Index
     from wordferry.texts.bow import encode as encode
     from wordferry.texts.datasets import default_embeddings as default_embeddings
@@ -33,20 +38,25 @@ _HOMES = {
     "DISTANCES": "compare.distances",
     "Embeddings": "words.embeddings",
     "Index": "index",
+    "Measure": "compare.measure",
     "RelatedWords": "words.related.graph",
+    "Run": "base.runtime",
     "Searcher": "compare.search",
     "Vocabulary": "words.vocabulary",
     "default_embeddings": "texts.datasets",
-    "distance": "compare.distances",
+    "distance": "compare.calls",
     "encode": "texts.bow",
-    "explain": "explanations.explain",
+    "explain": "compare.calls",
+    "find_distance": "compare.distances",
     "load_embeddings": "words.loaders",
-    "one_to_many": "compare.distances",
-    "pair": "compare.distances",
-    "pairwise": "compare.distances",
+    "one_to_many": "compare.calls",
+    "pair": "compare.calls",
+    "paired": "compare.calls",
+    "pairwise": "compare.calls",
     "read_documents": "texts.documents",
     "sample": "texts.datasets",
-    "top_k": "compare.search",
+    "solve": "compare.transport",
+    "top_k": "compare.calls",
 }
 
 # Modules that are reached as wordferry.clouds without an import of their own.

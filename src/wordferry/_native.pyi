@@ -49,6 +49,7 @@ def related_union_rows(own: Any, distances: Any, indptr: Any, indices: Any, data
 
 class Csr:
     def __init__(self, indptr: Any, indices: Any, data: Any, columns: int) -> None: ...
+    def widened(self, columns: int) -> Csr: ...
 
 def panel_sums(
     panel: Csr,

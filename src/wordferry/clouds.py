@@ -19,11 +19,11 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Neighbors
 from wordferry.base.runtime import Progress
-from wordferry.compare.distances import pairwise as pairwise_documents
-from wordferry.compare.search import top_k as nearest_documents
+from wordferry.compare.calls import explain as explain_documents
+from wordferry.compare.calls import pairwise as pairwise_documents
+from wordferry.compare.calls import top_k as nearest_documents
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation
-from wordferry.explanations.explain import explain as explain_documents
 from wordferry.words.embeddings import Embeddings
 
 DISTANCES = ("wmd", "rwmd", "wcd", "act")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.runtime import Progress, no_progress
-from wordferry.compare.measures import DISTANCES
-from wordferry.compare.search import top_k
-from wordferry.explanations.explain import Explanation, explain
+from wordferry.compare.calls import explain, top_k
+from wordferry.compare.distances import DISTANCES
+from wordferry.explanations.explain import Explanation
 from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
 from wordferry.texts.bow import encode
 from wordferry.texts.datasets import Sample, default_embeddings, sample

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from wordferry.compare.distances import pairwise
+from wordferry.compare.calls import pairwise
 from wordferry.errors import InputError
 from wordferry.judge.evaluation import DistanceSetting, indexed_distances, paired_distances
 from wordferry.judge.triplets import judge, triplets

@@ -14,10 +14,9 @@ import scipy.sparse as sp
 
 import wordferry
 from tests.relaxed.cases import Corpus, matrix, random_corpus
-from wordferry import Embeddings, RelatedWords, one_to_many, pair, pairwise
+from wordferry import Embeddings, Measure, RelatedWords, one_to_many, pair, pairwise
 from wordferry.compare import frame
 from wordferry.compare.plan import Plan
-from wordferry.compare.problem import prepare
 from wordferry.errors import EmptyDocumentError, InputError, VocabularyMismatch
 
 
@@ -188,13 +187,14 @@ def test_work_decides(corpus: Corpus) -> None:
 
 
 def test_problem_holds_whole_counts(corpus: Corpus) -> None:
-    problem = prepare(corpus.x, corpus.y, "rwmd", **corpus.options)
-    assert problem.x_counts is not None
-    assert problem.x_counts.tolist() == corpus.x.data.tolist()
-    assert prepare(corpus.x * 0.5, corpus.y, "rwmd", **corpus.options).x_counts is None
-    sums = np.add.reduceat(problem.x.data, problem.x.indptr[:-1])
+    measure = Measure("rwmd", **corpus.options)
+    problem = measure.problem(corpus.x, corpus.y)
+    assert problem.x.counts is not None
+    assert problem.x.counts.tolist() == corpus.x.data.tolist()
+    assert measure.problem(corpus.x * 0.5, corpus.y).x.counts is None
+    sums = np.add.reduceat(problem.x.masses.data, problem.x.masses.indptr[:-1])
     np.testing.assert_allclose(sums, 1, atol=1e-6)
-    assert problem.words.tolist() == sorted(set(corpus.x.indices) | set(corpus.y.indices))
+    assert problem.frame.words.tolist() == sorted(set(corpus.x.indices) | set(corpus.y.indices))
 
 
 def test_progress_and_its_errors(corpus: Corpus) -> None:

@@ -11,10 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from tests.relaxed.cases import Corpus, masses, matrix, random_corpus
-from wordferry import Embeddings, RelatedWords, default_embeddings, pairwise, sample
-from wordferry.compare.plan import make_plan
-from wordferry.compare.problem import prepare
-from wordferry.compare.relaxed import fill
+from wordferry import Embeddings, Measure, RelatedWords, Run, default_embeddings, pairwise, sample
+from wordferry.compare.plan import fill, make_plan
 from wordferry.kernels import reference
 from wordferry.texts.bow import TfIdf, bags
 
@@ -32,7 +30,7 @@ def corpus() -> Corpus:
 @pytest.mark.parametrize(("distance", "overlap", "side"), RELAXED)
 def test_every_method_gives_the_reference(corpus: Corpus, distance: str, overlap: str, side: str) -> None:
     truth = corpus.truth(distance, overlap, side)
-    problem = prepare(corpus.x, corpus.y, distance, overlap=overlap, side=side, threads=2, **corpus.options)
+    problem = Measure(distance, overlap, side, **corpus.options).problem(corpus.x, corpus.y, Run(threads=2))
     plan = make_plan(problem)
     methods = METHODS[distance][-1:] if overlap == "residual" else METHODS[distance]
     for method in methods:

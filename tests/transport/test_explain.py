@@ -12,8 +12,8 @@ import pytest
 
 import wordferry
 from tests.transport.helpers import random_counts, random_embeddings
+from wordferry.compare.calls import explain
 from wordferry.errors import EmptyDocumentError
-from wordferry.explanations.explain import explain
 from wordferry.words.related.graph import RelatedWords
 
 EMBEDDINGS = random_embeddings(60, 8, seed=4)

@@ -96,12 +96,17 @@ def row_sums(X: sp.csr_array, *, name: str = "X") -> Float64Array:
     """
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     sums = np.bincount(rows, weights=X.data.astype(np.float64, copy=False), minlength=X.shape[0]).astype(np.float64)
+    check_row_sums(sums, 0, name=name)
+    return sums
+
+
+def check_row_sums(sums: Float64Array, first: int, *, name: str = "X") -> None:
+    """Refuse sums of weights, of the rows from ``first`` on, that are too large to make shares of the weights."""
     if not np.isfinite(sums).all():
         raise InputError(
-            f"The weights of {name}, row {int(np.flatnonzero(~np.isfinite(sums))[0])}, add up to more than "
+            f"The weights of {name}, row {first + int(np.flatnonzero(~np.isfinite(sums))[0])}, add up to more than "
             f"{np.finfo(np.float64).max:.1e}, so they cannot be made into shares. Divide the weights by a large number."
         )
-    return sums
 
 
 def _check_sums(X: sp.csr_array, name: str) -> None:

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
@@ -17,6 +18,11 @@ from wordferry.errors import InputError, MissingDependency
 
 logger = logging.getLogger("wordferry")
 logger.addHandler(logging.NullHandler())
+
+MEMORY = 256 << 20
+"""Default of ``memory=``: bytes to work in beside the inputs and the output."""
+DEVICES = ("cpu",)
+"""What ``device=`` may name."""
 
 
 class Progress(Protocol):
@@ -92,3 +98,45 @@ class Report:
         if self.progress is not None:
             share = self.low + (self.high - self.low) * (done / total if total else 1.0)
             self.progress(min(self.total, round(share * self.total)), self.total)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to run, whatever is computed: nothing here changes an answer.
+
+    Parameters
+    ----------
+    threads : how many threads; None means ``WORDFERRY_THREADS``, else every usable core.
+    memory : bytes to work in beside the inputs and the output, at least a megabyte.
+    progress : a callable that is told ``(done, total)`` while a long call runs.
+    device : where to compute: "cpu".
+    """
+
+    threads: int | None = None
+    memory: int = MEMORY
+    progress: Progress | None = None
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threads", thread_count(self.threads))
+        object.__setattr__(self, "memory", check_memory(self.memory))
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}; got {self.device!r}.")
+
+    @property
+    def workers(self) -> int:
+        """The number of threads, decided."""
+        return thread_count(self.threads)
+
+    def telling(self, progress: Progress | None) -> Run:
+        """The same with another progress, e.g. that of a part of the job."""
+        return replace(self, progress=progress)
+
+    def within(self, memory: int) -> Run:
+        """The same with less memory, but never less than a megabyte."""
+        return replace(self, memory=max(memory, 1 << 20))
+
+
+def check_memory(memory: Any) -> int:
+    """A number of bytes, at least a megabyte."""
+    return whole_number(memory, "memory", 1 << 20, of="bytes")

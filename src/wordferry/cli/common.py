@@ -25,7 +25,7 @@ def examples(*lines: str) -> str:
 
 def complete_distance(incomplete: str) -> list[str]:
     """The names of distances that begin so, for the shell's completion."""
-    from wordferry.compare.measures import DISTANCES
+    from wordferry.compare.distances import DISTANCES
 
     return [name for name in DISTANCES if name.startswith(incomplete)]
 

@@ -33,19 +33,20 @@ def distance(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """The distance of two texts."""
-    from wordferry.compare import distances
+    from wordferry.compare.calls import pair
+    from wordferry.compare.distances import DISTANCES, find_distance
     from wordferry.errors import InputError
 
     if all and overlap is not None:
         raise InputError("--overlap belongs to one distance; leave out --all or --overlap.")
     texts = [read_text(a), read_text(b)]
-    records = list(distances.DISTANCES.values()) if all else [distances.find_distance(distance)]
+    records = list(DISTANCES.values()) if all else [find_distance(distance)]
     vectors = load_vectors(embeddings)
     needed = any(record.needs_related for record in records)
     words = related_for(vectors, related, texts) if needed else None
     rows = []
     for record in records:
-        options = {"embeddings": vectors, "related": words if record.needs_related else None, "overlap": overlap}
-        value = distances.pair(texts[0], texts[1], record, **options)
+        graph = words if record.needs_related else None
+        value = pair(texts[0], texts[1], record, embeddings=vectors, related=graph, overlap=overlap)
         rows.append({"distance": record.name, "value": value, "title": record.title})
     emit(rows, as_json)

@@ -22,7 +22,7 @@ R_OPTION = typer.Option(16, "--r", "-r", min=1, help="Related words per word, fo
 
 def settings(distances: list[str], embeddings: Path | None, r: int, threads: int | None) -> list[Any]:
     """One setting for each distance to judge."""
-    from wordferry.compare.measures import find_distance
+    from wordferry.compare.distances import find_distance
     from wordferry.judge.evaluation import DistanceSetting
 
     for name in distances:

@@ -35,8 +35,8 @@ def explain(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Take the distance of two texts apart, word by word."""
-    from wordferry.compare.measures import find_distance
-    from wordferry.explanations.explain import explain as take_apart
+    from wordferry.compare.calls import explain as take_apart
+    from wordferry.compare.distances import find_distance
 
     record = find_distance(distance)
     texts = [read_text(a), read_text(b)]

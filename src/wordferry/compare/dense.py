@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array, Int64Array
 from wordferry.base.runtime import blas_threads
+from wordferry.compare.bags import Bags, renumbered
+from wordferry.compare.frame import Frame
+from wordferry.compare.problem import Problem
 from wordferry.kernels import passes
 
 PRODUCT_COLUMNS = 128
@@ -18,51 +19,18 @@ NEAREST_BYTES = 64 << 20
 """Memory for the nearest distances of a block of words to all documents."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """The documents of one side over the words that stand in them, the most frequent first."""
-
-    words: Int64Array
-    """The compact id of each local id."""
-    local: Int32Array
-    """The local id of each compact id, or -1."""
-    bags: Csr
-
-    @classmethod
-    def of(cls, documents: Csr) -> Side:
-        """Renumber the words of some documents by how many documents they stand in."""
-        frequency = np.bincount(documents.indices, minlength=documents.shape[1])
-        words = np.argsort(-frequency, kind="stable")[: np.count_nonzero(frequency)]
-        local = np.full(documents.shape[1], -1, dtype=np.int32)
-        local[words] = np.arange(len(words), dtype=np.int32)
-        return cls(words, local, renumbered(documents, local, len(words)))
-
-
-def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
-    """The same documents over other word ids; words without one are left out."""
-    ids = local[documents.indices]
-    keep = ids >= 0
-    counts = np.zeros(documents.shape[0] + 1, dtype=np.int64)
-    rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
-    np.cumsum(np.bincount(rows[keep], minlength=documents.shape[0]), out=counts[1:])
-    matrix = sp.csr_array((documents.data[keep], ids[keep], counts), shape=(documents.shape[0], words))
-    matrix.sort_indices()
-    return Csr(counts, matrix.indices.astype(np.int32), matrix.data, (documents.shape[0], words))
-
-
 class Moving:
     """One term of RWMD for all pairs: the words of ``moving`` go to the nearest words of ``target``.
 
     Distances of all words are computed once, a block of columns at a time; the n x n matrix is never held.
     """
 
-    def __init__(self, moving: Csr, target: Csr, vectors: Float32Array, omr: bool, threads: int) -> None:
-        self.moving, self.target = Side.of(moving), Side.of(target)
+    def __init__(self, moving: Bags, target: Bags, frame: Frame, omr: bool, threads: int) -> None:
+        self.moving, self.target = moving.ranked, target.ranked
         self.omr, self.threads = omr, threads
-        self.vectors = np.ascontiguousarray(vectors[self.target.words])
-        self.squares = passes.squares(self.vectors)
-        self.all_vectors = vectors
-        self.panels = -(-target.shape[0] // 16)
+        self.vectors, self.squares = target.ranked_vectors(frame)
+        self.moving_vectors, self.moving_squares = moving.ranked_vectors(frame)
+        self.panels = -(-len(target) // 16)
         columns = NEAREST_BYTES // (64 * max(self.panels, 1)) // PRODUCT_COLUMNS * PRODUCT_COLUMNS
         self.columns = int(np.clip(columns, PRODUCT_COLUMNS, -(-len(self.moving.words) // 16) * 16))
 
@@ -72,8 +40,8 @@ class Moving:
 
     def run(self, out: Float32Array, tick: Any) -> None:
         """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
-        moving, target = passes.view(self.moving.bags), passes.view(self.target.bags)
-        masses = renumbered(self.target.bags, self.moving.local[self.target.words], len(self.moving.words))
+        moving, target = self.moving.view, self.target.view
+        masses = renumbered(self.target.bags, self.moving.number_of(self.target.words), len(self.moving.words))
         moving_cuts, target_cuts = _cuts(self.moving.bags, self.columns), _cuts(masses, self.columns)
         masses_view = passes.view(masses)
         nearest = passes.aligned(self.panels, self.columns, 16)
@@ -103,11 +71,11 @@ class Moving:
         words = self.moving.words[start:stop]
         width = -(-len(words) // 16) * 16
         few = np.zeros((width, self.vectors.shape[1]), dtype=np.float32)
-        few[: len(words)] = self.all_vectors[words]
+        few[: len(words)] = self.moving_vectors[start:stop]
         costs = buffer[: len(self.vectors) * width].reshape(len(self.vectors), width)
         np.matmul(self.vectors, few.T, out=costs)
         passes.products_to_distances(costs, self.vectors, self.squares, few, passes.squares(few), self.threads)
-        same = self.target.local[words]
+        same = self.target.number_of(words)
         costs[same[same >= 0], np.flatnonzero(same >= 0)] = passes.FAR_AWAY if self.omr else 0.0
         return costs
 
@@ -122,32 +90,30 @@ def _cuts(bags: Csr, columns: int) -> Int64Array:
     return cuts + bags.indptr[:-1]
 
 
-def linear(x: Csr, y: Csr, vectors: Float32Array, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:
+def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:
     """The one-sided values ``out[x, y]`` of x's words moving to y's."""
     with blas_threads(threads):
-        Moving(x, y, vectors, omr, threads).run(out, tick)
+        Moving(x, y, frame, omr, threads).run(out, tick)
 
 
-def standard(
-    x: Csr, y: Csr, vectors: Float32Array, overlap: str, side: str, out: Float32Array, threads: int, tick: Any
-) -> None:
+def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
     """RWMD document by document of x: one product of its words with all words of y, then pair by pair."""
-    other = Side.of(y)
-    y_view, y_vectors = passes.view(other.bags), np.ascontiguousarray(vectors[other.words])
-    y_squares = passes.squares(y_vectors)
+    x, threads, overlap = problem.x.masses, problem.threads, problem.overlap
+    other = problem.y.ranked
+    y_vectors, y_squares = problem.y.ranked_vectors(problem.frame)
     with blas_threads(threads):
         for i in range(x.shape[0]):
             words, mass = x.row(i)
             width = max(16, -(-len(words) // 16) * 16)
-            few = np.zeros((width, vectors.shape[1]), dtype=np.float32)
-            few[: len(words)] = vectors[words]
+            few = np.zeros((width, y_vectors.shape[1]), dtype=np.float32)
+            few[: len(words)] = problem.frame.vectors_of(words)
             costs = passes.aligned(len(y_vectors), width)
             np.matmul(y_vectors, few.T, out=costs)
             passes.products_to_distances(costs, y_vectors, y_squares, few, passes.squares(few), threads)
             costs[:, len(words) :] = passes.FAR_AWAY
-            own = other.local[words]
+            own = other.number_of(words)
             costs[own[own >= 0], np.flatnonzero(own >= 0)] = 0.0 if overlap == "keep" else passes.FAR_AWAY
             local = np.arange(len(words), dtype=np.int32)
             row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
-            passes.dense_pairs(passes.view(row), y_view, costs, own, overlap, side, out[i : i + 1], threads)
+            passes.dense_pairs(passes.view(row), other.view, costs, own, overlap, problem.side, out[i : i + 1], threads)
             tick((i + 1) / x.shape[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
 from wordferry.errors import InputError, VocabularyMismatch
+from wordferry.kernels import passes
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -45,9 +47,9 @@ def clear_cache() -> None:
         _cache.clear()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
-    """Compact ids 0 .. m-1 for the words in play, with what the distance needs to know of them."""
+    """Compact ids 0 .. m-1 for the words in play, with what the distance needs to know of them, made when asked for."""
 
     embeddings: Embeddings | None
     related: RelatedWords | None
@@ -55,11 +57,12 @@ class Frame:
     """The id in the embeddings' vocabulary (the column of the matrix) of each compact id."""
     columns: Int32Array
     """The compact id of each column, -1 for words not in play."""
-    vectors: Float32Array | None = None
     graph: Csr | None = None
     """Costs of related words, clamped at c_max: symmetric, sorted, float32."""
     c_max: float = float("nan")
     """The cost of two unrelated words. Where every pair is related it is never paid, and is the largest cost."""
+    base: Frame | None = None
+    """The frame that this one extends."""
 
     @classmethod
     def build(
@@ -68,15 +71,11 @@ class Frame:
         columns: int,
         embeddings: Embeddings | None,
         related: RelatedWords | None,
-        *,
-        vectors: bool,
     ) -> Frame:
         """A frame over ``words`` (sorted column numbers)."""
         lookup = np.full(columns, -1, dtype=np.int32)
         lookup[words] = np.arange(len(words), dtype=np.int32)
         frame = cls(embeddings, related, words, lookup)
-        if vectors and embeddings is not None:
-            frame = replace(frame, vectors=np.ascontiguousarray(embeddings.matrix[words]))
         if related is not None:
             graph, c_max = costs_over(related, _required(embeddings), words)
             frame = replace(frame, graph=graph, c_max=c_max)
@@ -85,8 +84,31 @@ class Frame:
     @classmethod
     def without_graph(cls, words: Int64Array, columns: int, embeddings: Embeddings) -> Frame:
         """A frame in which no words are related and c_max is 0: for collections without a single word."""
-        frame = cls.build(words, columns, embeddings, None, vectors=True)
+        frame = cls.build(words, columns, embeddings, None)
         return replace(frame, graph=_csr(words, words, np.zeros(0, dtype=np.float32), len(words)), c_max=0.0)
+
+    @cached_property
+    def vectors(self) -> Float32Array:
+        """The vectors of all words in play. Where some will do, :meth:`vectors_of` copies less."""
+        return self.vectors_of(np.arange(len(self.words)))
+
+    def vectors_of(self, ids: Int64Array | Int32Array) -> Float32Array:
+        """The vectors of some compact ids, as a contiguous array."""
+        return np.ascontiguousarray(_required(self.embeddings).matrix[self.words[ids]])
+
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest vector in play."""
+        start, known = (0, 0.0) if self.base is None else (len(self.base.words), self.base.longest)
+        some = self.vectors_of(np.arange(start, len(self.words)))
+        squares = np.einsum("ij,ij->i", some, some, dtype=np.float64)
+        return max(known, float(np.sqrt(squares.max(initial=0.0))))
+
+    @cached_property
+    def view(self) -> passes.View:
+        """The graph as kernels take it, checked once."""
+        assert self.graph is not None
+        return passes.view(self.graph)
 
     def extended(self, words: Int64Array) -> Frame:
         """A frame that also has ``words``; ids that exist do not change."""
@@ -96,10 +118,7 @@ class Frame:
         everything = np.concatenate([self.words, new])
         lookup = self.columns.copy()
         lookup[new] = np.arange(len(self.words), len(everything), dtype=np.int32)
-        frame = replace(self, words=everything, columns=lookup)
-        if self.vectors is not None:
-            added = _required(self.embeddings).matrix[new]
-            frame = replace(frame, vectors=np.concatenate([self.vectors, added]))
+        frame = replace(self, words=everything, columns=lookup, base=self)
         if self.related is None and self.graph is not None:
             nothing = new[:0]
             return replace(frame, graph=_csr(nothing, nothing, np.zeros(0, dtype=np.float32), len(everything)))

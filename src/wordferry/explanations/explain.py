@@ -9,15 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordferry.compare.measures import Distance
-from wordferry.compare.problem import is_matrix, prepare, vectors_for
+from wordferry.compare.moves import bag_of
+from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
-from wordferry.explanations import rows as explain_rows
-from wordferry.explanations.rows import Row
-from wordferry.texts.bow import Document
-from wordferry.texts.tokenizers import Tokenizer
-from wordferry.words.embeddings import Embeddings
-from wordferry.words.related.graph import RelatedWords
+from wordferry.explanations.rows import Row, rows_of
 
 _BAR = 20
 
@@ -84,51 +79,20 @@ class Explanation:
         return self.to_text()
 
 
-def explain(
-    text_a: Document | Any,
-    text_b: Document | Any,
-    distance: str | Distance = "wmd",
-    *,
-    embeddings: Embeddings | None = None,
-    related: RelatedWords | None = None,
-    overlap: str | None = None,
-    side: str = "both",
-    tokenizer: Tokenizer | None = None,
-    idf: Any = None,
-) -> Explanation:
-    """Take the distance of two documents apart. The arguments are those of :func:`wordferry.pairwise`.
-
-    The transport distances show the optimal plan; the relaxed ones the assignments of the direction that costs more
-    (or of ``side``); ``wcd``, cosine and the L1 distances what each word adds.
-
-    >>> print(explain("Obama speaks to the media", "The president greets the press").rows[-1].kind)
-    moved
-    """
-    first, second = _collection(text_a), _collection(text_b)
-    options: dict[str, Any] = {"overlap": overlap, "side": side, "tokenizer": tokenizer, "idf": idf, "threads": 1}
-    problem = prepare(first, second, distance, embeddings=embeddings, related=related, **options)
-    if 0 in problem.shape:
+def explanation_of(problem: Problem) -> Explanation:
+    """The distance of the only two documents of a problem, taken apart by the distance itself."""
+    if 0 in problem.shape or len(problem.x.empty) or len(problem.y.empty):
         raise InputError("Both documents need at least one known word to be explained.")
-    words = vectors_for(first, second, problem.distance, embeddings)
-    names = [str(i) if words is None else words.vocabulary[i] for i in problem.words.tolist()]
-    taken = explain_rows.take_apart(problem)
-    rows = taken.rows(names)
+    embeddings = problem.frame.embeddings
+    names = [str(i) if embeddings is None else embeddings.vocabulary[i] for i in problem.frame.words.tolist()]
+    found = problem.distance.moves(problem)
+    rows = rows_of(found, names)
     total = math.fsum(row.cost for row in rows)
     shared = [row.with_share(total) for row in sorted(rows, key=lambda row: (-row.cost, -row.mass, row.sort_key))]
-    bags = explain_rows.masses(problem)
-    a, b = ({names[word]: mass for word, mass in bag.items()} for bag in bags)
-    c_max = problem.c_max if problem.graph is not None else math.nan
+    a, b = ({names[word]: mass for word, mass in bag_of(bags).items()} for bags in (problem.x, problem.y))
+    c_max = problem.frame.c_max if problem.graph is not None else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
-    return Explanation(problem.distance.name, mode, taken.side, total, tuple(shared), a, b, c_max)
-
-
-def _collection(document: Any) -> Any:
-    """One document as a collection of one."""
-    if not is_matrix(document):
-        return [document]
-    if document.shape[0] != 1:
-        raise InputError(f"Expected one document (a matrix of one row), got {document.shape[0]} rows.")
-    return document
+    return Explanation(problem.distance.label, mode, found.side, total, tuple(shared), a, b, c_max)
 
 
 def table(explanation: Explanation, limit: int | None = None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wordferry.base import storage
-from wordferry.compare.measures import find_distance, find_overlap
+from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.index import config as settings
 from wordferry.index.catalogue import FILE, Catalogue

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Neighbors
 from wordferry.base.runtime import Progress
-from wordferry.compare.measures import Distance, find_overlap
+from wordferry.compare.distances import find_overlap
+from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.index.graph import Graphs
 from wordferry.index.segments import Bags
@@ -86,15 +87,18 @@ class Engine:
         """One searcher over the documents that are alive, in order."""
         return self._searcher(("live", snapshot.generation), snapshot.live_bags(), snapshot, record)
 
-    def bound_searcher(self, snapshot: Snapshot, bound: Distance, record: Distance) -> Searcher:
-        """A searcher for a distance that never exceeds another one, with the overlap for which that holds."""
-        keeps = find_overlap(record, self.overlap(record)) == "keep"
+    def bound_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher | None:
+        """A searcher for a cheaper distance that never exceeds this one; None where there is no such distance."""
+        bounds = record.bounds(find_overlap(record, self.overlap(record)))
+        if not bounds:
+            return None
+        bound, overlap = bounds[0]
         return Searcher(
             matrix_of(snapshot.live_bags(), len(self._embeddings)),
             bound,
             embeddings=self._embeddings,
             related=self.related(snapshot, bound),
-            overlap="keep" if keeps else "omr",  # omr never exceeds residual, and has a linear algorithm
+            overlap=overlap,
             on_empty="keep",
         )
 

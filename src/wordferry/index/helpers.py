@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array
 from wordferry.base.runtime import Progress
-from wordferry.compare.distances import evaluate, pairwise
-from wordferry.compare.measures import DISTANCES, Distance
-from wordferry.compare.problem import Problem
+from wordferry.compare.calls import pairwise
+from wordferry.compare.plan import fill
 from wordferry.compare.search import Searcher
 
 BLOCK_VALUES = 1 << 24
@@ -66,19 +65,11 @@ def loosened(threshold: float) -> float:
     return threshold + _ROUNDING * max(1.0, abs(threshold))
 
 
-def bound_of(record: Distance) -> Distance | None:
-    """The relaxed distance that never exceeds a transport distance."""
-    relaxed = (DISTANCES["rwmd"], DISTANCES["rel-rwmd"])
-    return next((other for other in relaxed if record.transport and other.bound_of == record.name), None)
-
-
 def _block(searcher: Searcher, matrix: sp.csr_array, start: int, stop: int, threads: int | None) -> Float32Array:
     """Distances of rows start .. stop to all rows from start on."""
     problem = searcher.problem(matrix[start:stop], threads=threads)
-    low = int(problem.y.indptr[start])
-    counts = None if problem.y_counts is None else problem.y_counts[low:]
-    y = problem.y.rows(start, problem.y.shape[0])
-    return _values(replace(problem, y=y, y_counts=counts, y_rows=np.arange(y.shape[0])))
+    part = problem.part(slice(0, stop - start), slice(start, problem.shape[1]))
+    return fill(part, np.empty(part.shape, dtype=np.float32))
 
 
 def _chosen(
@@ -100,10 +91,6 @@ def _chosen(
             threads=threads,
         )[0]
     return out
-
-
-def _values(problem: Problem) -> Float32Array:
-    return evaluate(problem, np.empty(problem.shape, dtype=np.float32))
 
 
 def neighbour_graph(

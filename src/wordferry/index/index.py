@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 from wordferry.base.runtime import Progress, logger
-from wordferry.compare.measures import find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, searching
@@ -32,7 +32,7 @@ from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddi
 from wordferry.index.engine import Engine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
-from wordferry.index.helpers import Pair, bound_of, close_pairs, neighbour_graph
+from wordferry.index.helpers import Pair, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.model import Document, checked_id, entries, shown
 from wordferry.index.segments import FOLDER as SEGMENTS
@@ -390,8 +390,7 @@ class Index:
             if len(ids) < 2:
                 return []
             exact = self._engine.live_searcher(snapshot, record)
-            cheaper = bound_of(record)
-            bound = None if cheaper is None else self._engine.bound_searcher(snapshot, cheaper, record)
+            bound = self._engine.bound_searcher(snapshot, record)
             matrix = self._live_matrix(snapshot)
             blocks = close_pairs(exact, bound, matrix, float(threshold), threads=threads, progress=progress)
             pairs = [

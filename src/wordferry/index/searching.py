@@ -15,11 +15,11 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
 from wordferry.base.runtime import Progress
-from wordferry.compare.distances import pairwise
-from wordferry.compare.measures import Distance, find_distance
+from wordferry.compare.calls import explain, pairwise
+from wordferry.compare.distances import find_distance
+from wordferry.compare.problem import Distance
 from wordferry.compare.search import check_k
 from wordferry.errors import InputError
-from wordferry.explanations.explain import explain
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, checked_document, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter

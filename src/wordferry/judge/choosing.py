@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Int64Array
-from wordferry.base.runtime import Progress, no_progress
-from wordferry.compare.distances import evaluate
-from wordferry.compare.measures import find_distance
-from wordferry.compare.problem import Problem, prepare
-from wordferry.compare.relaxed import part
+from wordferry.base.runtime import Progress, Run, no_progress
+from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
+from wordferry.compare.plan import fill
+from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
 from wordferry.judge.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
 from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
@@ -80,9 +80,8 @@ def cross_validate_r(
     errors: dict[int, float] = {}
     for done, r in enumerate(sorted(plan.values)):
         smaller = related if r == related.r else related.restrict(r)
-        problem = prepare(
-            arranged, None, distance, embeddings=embeddings, related=smaller, overlap=overlap, threads=threads
-        )
+        measure = Measure(distance, overlap, embeddings=embeddings, related=smaller)
+        problem = measure.problem(arranged, None, Run(threads))
         nearest = fold_neighbours(_blocks(problem, order), fold, plan.k)
         neighbours = np.where(nearest.indices >= 0, numbers[nearest.indices], -1)
         errors[r] = error_rate(numbers, vote(neighbours, len(names), plan.k).winner)
@@ -99,7 +98,7 @@ def _blocks(problem: Problem, order: Int64Array) -> PairBlock:
 
     def block(rows: Int64Array, columns: Int64Array) -> Any:
         a, b = int(place[rows[0]]), int(place[columns[0]])
-        some = part(problem, slice(a, a + len(rows)), slice(b, b + len(columns)))
-        return evaluate(some, np.empty(some.shape, dtype=np.float32))
+        some = problem.part(slice(a, a + len(rows)), slice(b, b + len(columns)))
+        return fill(some, np.empty(some.shape, dtype=np.float32))
 
     return block

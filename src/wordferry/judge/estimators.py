@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import optional_import
-from wordferry.compare.measures import find_distance
-from wordferry.compare.problem import words_of
+from wordferry.compare.distances import find_distance
+from wordferry.compare.prepare import words_of
 from wordferry.compare.search import Searcher, check_k
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array
-from wordferry.compare.distances import pairwise
-from wordferry.compare.measures import find_distance
+from wordferry.compare.calls import pairwise
+from wordferry.compare.distances import find_distance
 from wordferry.texts import bow
 from wordferry.texts.datasets import given_or_default
 from wordferry.texts.tokenizers import Tokenizer
@@ -19,7 +19,6 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
 _BLOCK = 64
-_CHEAP = ("cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rel-rwmd")
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def indexed_distances(counts: sp.csr_array, first: Any, second: Any, setting: Di
     wanted = np.flatnonzero(filled[a] & filled[b])
     result = np.full(len(a), np.inf)
     # A call costs more than a few pairs that nobody asked for, unless a pair compares all its words with each other.
-    size = _BLOCK if record.name in _CHEAP else 1
+    size = 1 if record.costly else _BLOCK
     for start in range(0, len(wanted), size):
         block = wanted[start : start + size]
         result[block] = pairwise(

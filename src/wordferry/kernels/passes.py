@@ -25,6 +25,11 @@ def view(matrix: Csr) -> View:
     return View(np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices), data, matrix.shape[1])
 
 
+def aligned_views(x: View, y: View, words: int) -> tuple[View, View]:
+    """Two views over the same number of words; neither is checked again."""
+    return x.widened(words), y.widened(words)
+
+
 def empty_graph(words: int) -> View:
     """A graph in which no two words are related."""
     nothing = np.zeros(0, dtype=np.int32)

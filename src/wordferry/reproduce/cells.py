@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
-from wordferry.compare.measures import find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.compare.search import Searcher
 from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.selection import PAPER_R, choose_k, validation_mask

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.runtime import blas_threads
-from wordferry.compare.distances import pairwise
+from wordferry.compare.calls import pairwise
 from wordferry.reproduce.bench import Bench, Clock
 from wordferry.reproduce.cells import SEED, Cell
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wordferry.compare.measures import find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError
 from wordferry.reproduce.bench import Bench, Source, open_set
 from wordferry.reproduce.cells import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.compare.measures import find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.judge.evaluation import DistanceSetting, indexed_distances
 from wordferry.judge.triplets import judge
 from wordferry.reproduce.bench import Clock, Source

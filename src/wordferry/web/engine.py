@@ -9,10 +9,9 @@ from typing import Any
 
 import orjson
 
-from wordferry.compare import distances
-from wordferry.compare.measures import DISTANCES
+from wordferry.compare.calls import explain, pair
+from wordferry.compare.distances import DISTANCES
 from wordferry.errors import EmptyDocumentError, NotFound
-from wordferry.explanations.explain import explain
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.words.embeddings import Embeddings
@@ -76,7 +75,7 @@ class Engine:
         """The distance of two texts by each name; related words are those of the index."""
         own = self.name(None)
         wanted = names or [own if own in PAIRED else "rel-rwmd"]
-        return {name: distances.pair(a, b, name, **self._for(name)) for name in dict.fromkeys(wanted)}
+        return {name: pair(a, b, name, **self._for(name)) for name in dict.fromkeys(wanted)}
 
     def explain(self, a: dict[str, str], b: dict[str, str], distance: str | None) -> dict[str, Any]:
         """The flows between two texts or stored documents."""

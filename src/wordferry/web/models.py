@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
-from wordferry.compare.measures import DISTANCES
+from wordferry.compare.distances import DISTANCES
 from wordferry.web.settings import Limits
 
 EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)

@@ -1,0 +1,306 @@
+"""A prepared side: documents as masses over compact word ids, with everything derived from them made once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Csr, Float32Array, Float64Array, FloatArray, Int32Array, Int64Array, check_row_sums
+from wordferry.compare.frame import Frame
+from wordferry.kernels import passes
+
+_Made = TypeVar("_Made")
+_LARGEST_COUNT = 2**31
+_BLOCK = 1 << 20
+"""Stored weights that are made into masses at a time, so that what is needed on the way stays small."""
+SCALE = 2**52
+"""The whole mass that weights which are not whole numbers are scaled to."""
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Documents over numbers of their own for the words that stand in them."""
+
+    words: Int64Array
+    """The compact id of each number."""
+    local: Int32Array
+    """The number of each compact id, or -1."""
+    bags: Csr
+
+    @cached_property
+    def view(self) -> passes.View:
+        """The documents as kernels take them, checked once."""
+        return passes.view(self.bags)
+
+    def number_of(self, words: Any) -> Int32Array:
+        """The numbers of some compact ids, -1 for words that stand in no document."""
+        known = np.asarray(words) < len(self.local)
+        result: Int32Array = np.where(known, self.local[np.where(known, words, 0)], -1).astype(np.int32)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Documents ready to be compared: frozen arrays, and what is derived from them, each thing made once.
+
+    The word ids are those of one frame and of all its extensions, which keep the ids that exist. A slice takes what
+    it can from what it was cut out of.
+    """
+
+    masses: Csr
+    """float32 shares of each document; rows sum to 1, an empty row is an empty document."""
+    counts: Int64Array | None
+    """The weights behind the masses, one for each, where all of them are whole numbers; else None."""
+    rows: Int64Array
+    """The number of each row among the documents that the caller passed."""
+    documents: int = -1
+    """How many documents the caller passed, kept or not; -1 where that is how many rows there are."""
+    cut: tuple[Bags, int, int] | None = None
+    """What this is a slice of, and from where to where."""
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array, rows: Int64Array, frame: Frame, weights: Any = None, name: str = "X") -> Bags:
+        """Rows of weights (times ``weights``, where given) scaled to sum 1, over the ids of the frame.
+
+        Worked through in blocks of rows: beside the result, a few megabytes are needed.
+        """
+        made = list(_mass_blocks(matrix, frame, weights, name))
+        whole = all(counts is not None for _, _, _, counts in made)
+        indptr = np.zeros(matrix.shape[0] + 1, dtype=np.int64)
+        np.cumsum(_joined([lengths for lengths, _, _, _ in made], np.int64), out=indptr[1:])
+        indices = _joined([ids for _, ids, _, _ in made], np.int32)
+        shares = _joined([some for _, _, some, _ in made], np.float32)
+        counts = _joined([some for _, _, _, some in made], np.int64) if whole else None
+        return cls(Csr(indptr, indices, shares, (matrix.shape[0], len(frame.words))), counts, rows)
+
+    def among(self, documents: int) -> Bags:
+        """The same rows, being what was kept of so many documents."""
+        return replace(self, documents=documents)
+
+    @property
+    def passed(self) -> int:
+        """How many documents the caller passed."""
+        return len(self) if self.documents < 0 else self.documents
+
+    def __len__(self) -> int:
+        return self.masses.shape[0]
+
+    @property
+    def nnz(self) -> int:
+        """Stored (document, word) pairs."""
+        return self.masses.nnz
+
+    def slice(self, start: int, stop: int) -> Bags:
+        """The rows ``start`` to ``stop``, without copying; all of them are these very bags."""
+        if start == 0 and stop == len(self):
+            return self
+        if self.cut is not None:
+            whole, first, _ = self.cut
+            return whole.slice(first + start, first + stop)
+        masses = self.masses.rows(start, stop)
+        low, high = self.masses.indptr[start], self.masses.indptr[stop]
+        counts = None if self.counts is None else self.counts[low:high]
+        return Bags(masses, counts, self.rows[start:stop], self.passed, (self, start, stop))
+
+    def take(self, chosen: Int64Array) -> Bags:
+        """Some rows, in the order given, as a copy."""
+        lengths = np.diff(self.masses.indptr)[chosen]
+        indptr = np.zeros(len(chosen) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        entries = np.arange(indptr[-1]) + np.repeat(self.masses.indptr[chosen] - indptr[:-1], lengths)
+        shape = (len(chosen), self.masses.shape[1])
+        masses = Csr(indptr, self.masses.indices[entries], self.masses.data[entries], shape)
+        counts = None if self.counts is None else self.counts[entries]
+        return Bags(masses, counts, self.rows[chosen], self.passed)
+
+    @cached_property
+    def in_order(self) -> bool:
+        """True when the rows are all the documents that the caller passed, in their order."""
+        return bool(np.array_equal(self.rows, np.arange(len(self))))
+
+    @cached_property
+    def empty(self) -> Int64Array:
+        """The rows without a word."""
+        return np.flatnonzero(np.diff(self.masses.indptr) == 0)
+
+    @cached_property
+    def view(self) -> passes.View:
+        """The masses as kernels take them; every index is checked here, once."""
+        return passes.view(self.masses)
+
+    @cached_property
+    def frequencies(self) -> Int64Array:
+        """In how many documents each word stands."""
+        return np.bincount(self.masses.indices, minlength=self.masses.shape[1]).astype(np.int64, copy=False)
+
+    @cached_property
+    def words(self) -> Int64Array:
+        """The words that stand in some document, rising."""
+        return np.flatnonzero(self.frequencies)
+
+    @cached_property
+    def places(self) -> Int32Array:
+        """The place of each word among :attr:`words`, -1 for the others."""
+        return _places(self.words, self.masses.shape[1])
+
+    @cached_property
+    def ranked(self) -> Numbered:
+        """The documents over the words that stand in them, the most frequent word first."""
+        words = np.argsort(-self.frequencies, kind="stable")[: len(self.words)]
+        local = _places(words, self.masses.shape[1])
+        return Numbered(words, local, renumbered(self.masses, local, len(words)))
+
+    @cached_property
+    def unit(self) -> Csr:
+        """The same rows scaled to Euclidean length 1."""
+        bags = self.masses
+        rows = np.repeat(np.arange(bags.shape[0]), np.diff(bags.indptr))
+        values = bags.data.astype(np.float64)
+        lengths = np.sqrt(np.bincount(rows, weights=values * values, minlength=bags.shape[0]))
+        return replace(bags, data=(values / lengths[rows]).astype(np.float32))
+
+    @cached_property
+    def unit_view(self) -> passes.View:
+        """:attr:`unit` as kernels take it."""
+        return passes.view(self.unit)
+
+    @cached_property
+    def counted(self) -> Csr | None:
+        """The whole weights as bags, where the weights are whole."""
+        return None if self.counts is None else _with_data(self.masses, self.counts)
+
+    @cached_property
+    def scaled(self) -> Csr:
+        """Masses as whole numbers that sum to 2**52 in each row."""
+        return _with_data(self.masses, scaled_masses(self.masses.indptr, self.masses.data))
+
+    @cached_property
+    def largest_sum(self) -> int:
+        """The largest sum of the whole weights of one document."""
+        assert self.counts is not None
+        ends = np.concatenate(([0], np.cumsum(self.counts)))
+        return int((ends[self.masses.indptr[1:]] - ends[self.masses.indptr[:-1]]).max(initial=0))
+
+    def vectors(self, frame: Frame) -> Float32Array:
+        """The vectors of :attr:`words`; made for the first frame that asks, and kept."""
+        return self._once("vectors", lambda: frame.vectors_of(self.words))
+
+    def ranked_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
+        """The vectors of :attr:`ranked`'s words and their squared lengths."""
+
+        def make() -> tuple[Float32Array, Float32Array]:
+            vectors = frame.vectors_of(self.ranked.words)
+            return vectors, passes.squares(vectors)
+
+        return self._once("ranked", make)
+
+    def centroids(self, frame: Frame) -> tuple[Float64Array, Float64Array]:
+        """The mean vector of each document and its squared length, in float64: centroids lie close together."""
+        if self.cut is not None:
+            whole, start, stop = self.cut
+            means, squares = whole.centroids(frame)
+            return means[start:stop], squares[start:stop]
+
+        def make() -> tuple[Float64Array, Float64Array]:
+            bags, size = self.masses, len(frame.words)
+            values = bags.data.astype(np.float64)
+            matrix = sp.csr_array((values, bags.indices, bags.indptr), shape=(bags.shape[0], size))
+            means = np.ascontiguousarray(matrix @ frame.vectors)
+            return means, np.einsum("ij,ij->i", means, means)
+
+        return self._once("centroids", make)
+
+    def _once(self, name: str, make: Callable[[], _Made]) -> _Made:
+        """What ``make`` gives the first time; two threads that ask at once may both make it, and get the same."""
+        kept = self.__dict__.setdefault("_kept", {})
+        if name not in kept:
+            kept[name] = make()
+        found: _Made = kept[name]
+        return found
+
+
+def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
+    """The same documents over other word ids; words without one are left out."""
+    ids = local[documents.indices]
+    keep = ids >= 0
+    counts = np.zeros(documents.shape[0] + 1, dtype=np.int64)
+    rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
+    np.cumsum(np.bincount(rows[keep], minlength=documents.shape[0]), out=counts[1:])
+    matrix = sp.csr_array((documents.data[keep], ids[keep], counts), shape=(documents.shape[0], words))
+    matrix.sort_indices()
+    return Csr(counts, matrix.indices.astype(np.int32), matrix.data, (documents.shape[0], words))
+
+
+def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
+    """Weights of each row scaled to whole numbers that sum to 2**52.
+
+    Shares are rounded down (a positive one to at least 1); what is then missing, or too much, goes to the largest
+    weight of the row, of equal ones to the first.
+    """
+    lengths = np.diff(indptr)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    values = np.asarray(data, dtype=np.float64)
+    sums = np.bincount(rows, weights=values, minlength=len(lengths))
+    shares = np.divide(values, sums[rows], out=np.zeros_like(values), where=sums[rows] > 0)
+    whole: Int64Array = np.maximum(np.floor(shares * SCALE), values > 0).astype(np.int64)
+    filled = np.flatnonzero(sums > 0)
+    starts = indptr[:-1][filled]
+    if not len(filled):
+        return whole
+    used = slice(starts[0], None)  # reduceat takes everything up to the next start; empty rows hold nothing
+    offsets = starts - starts[0]
+    largest = np.repeat(np.maximum.reduceat(values[used], offsets), lengths[filled])
+    at_largest = np.flatnonzero(values[used] == largest)
+    first = at_largest[np.unique(rows[used][at_largest], return_index=True)[1]]
+    whole[used][first] += SCALE - np.add.reduceat(whole[used], offsets)
+    return whole
+
+
+def _mass_blocks(
+    matrix: sp.csr_array, frame: Frame, weights: Any, name: str
+) -> Iterator[tuple[Int64Array, Int32Array, Float32Array, Int64Array | None]]:
+    """For blocks of rows: their lengths, compact ids and shares, and the weights where they are whole numbers."""
+    whole, start = True, 0
+    while start < matrix.shape[0]:
+        stop = int(np.searchsorted(matrix.indptr, matrix.indptr[start] + _BLOCK, side="right")) - 1
+        stop = min(max(stop, start + 1), matrix.shape[0])
+        span = slice(int(matrix.indptr[start]), int(matrix.indptr[stop]))
+        lengths = np.diff(matrix.indptr[start : stop + 1]).astype(np.int64)
+        ids, values = frame.columns[matrix.indices[span]], matrix.data[span].astype(np.float64)
+        rows = np.repeat(np.arange(stop - start), lengths)
+        if weights is not None:
+            with np.errstate(over="ignore"):  # too large a product makes the row's sum infinite, which is refused
+                values = values * weights[matrix.indices[span]]
+            rows, ids, values = rows[values > 0], ids[values > 0], values[values > 0]
+            lengths = np.bincount(rows, minlength=stop - start).astype(np.int64)
+        sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)
+        check_row_sums(sums, start, name=name)
+        shares = values / sums[rows]
+        if ((ids[1:] < ids[:-1]) & (rows[1:] == rows[:-1])).any():
+            order = np.lexsort((ids, rows))
+            ids, shares, values = ids[order], shares[order], values[order]
+        whole = whole and bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
+        yield lengths, ids, shares.astype(np.float32), values.astype(np.int64) if whole else None
+        start = stop
+
+
+def _joined(parts: list[Any], kind: Any) -> Any:
+    """One array of several; a single one is not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
+def _places(words: Int64Array, size: int) -> Int32Array:
+    places = np.full(size, -1, np.int32)
+    places[words] = np.arange(len(words), dtype=np.int32)
+    return places
+
+
+def _with_data(bag: Csr, data: Any) -> Csr:
+    return Csr(bag.indptr, bag.indices, np.ascontiguousarray(data), bag.shape)

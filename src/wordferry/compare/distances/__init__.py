@@ -1,0 +1,97 @@
+"""The distances: a file for each family, and their names.
+
+To add one, write its file and put it into ``REGISTERED``; docs/howto/add-a-distance.md walks through it.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+from wordferry.compare.distances.act import Act
+from wordferry.compare.distances.baselines import BagL1, Cosine, TfIdfCosine, TfIdfL1
+from wordferry.compare.distances.centroid import CentroidDistance
+from wordferry.compare.distances.related import RelatedRelaxed
+from wordferry.compare.distances.relaxed import Relaxed
+from wordferry.compare.distances.transport import RelatedTransport, Transport
+from wordferry.compare.problem import Distance
+from wordferry.errors import InputError
+
+REGISTERED: tuple[Distance, ...] = (
+    Cosine(),
+    BagL1(),
+    TfIdfL1(),
+    TfIdfCosine(),
+    CentroidDistance(),
+    Relaxed(),
+    RelatedRelaxed(),
+    Act(),
+    Transport(),
+    RelatedTransport(),
+)
+
+DISTANCES: dict[str, Distance] = {distance.name: distance for distance in REGISTERED}
+SIDES = ("both", "left", "right")
+
+
+def find_distance(name: str | Distance, **parameters: Any) -> Distance:
+    """The distance of a name, with its parameters: ``find_distance("act", transfers=5)`` or ``"act(transfers=5)"``.
+
+    A wrong name lists the right ones.
+
+    >>> find_distance("act", transfers=5) == find_distance("act(transfers=5)")
+    True
+    """
+    if isinstance(name, Distance):
+        return _with_parameters(name, parameters)
+    if isinstance(name, str) and name.endswith(")") and "(" in name:
+        plain, given = _read_call(name)
+        return _with_parameters(find_distance(plain), given | parameters)
+    try:
+        return _with_parameters(DISTANCES[name], parameters)
+    except (KeyError, TypeError):
+        raise InputError(f"Unknown distance {name!r}. Choose one of: {', '.join(DISTANCES)}.") from None
+
+
+def _read_call(text: str) -> tuple[str, dict[str, Any]]:
+    """The name and the parameters of ``name(key=value, ...)``; values are numbers or quoted strings."""
+    name, _, rest = text.partition("(")
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        assert isinstance(call, ast.Call)
+        assert not call.args
+        return name.strip(), {str(given.arg): ast.literal_eval(given.value) for given in call.keywords}
+    except (SyntaxError, ValueError, AssertionError):
+        raise InputError(f"Cannot read the parameters of {text!r}. Write them as in act(transfers=5).") from None
+
+
+def _with_parameters(distance: Distance, parameters: dict[str, Any]) -> Distance:
+    wrong = [name for name in parameters if name not in distance.parameters]
+    if wrong:
+        known = ", ".join(distance.parameters) or "none"
+        raise InputError(f"{distance.name} has no parameter {wrong[0]!r}; its parameters: {known}.")
+    return replace(distance, **parameters) if parameters else distance
+
+
+def find_overlap(record: Distance, overlap: str | None) -> str:
+    """The overlap mode to use: the distance's default for None, "keep" where the option has no meaning."""
+    if overlap is None:
+        return record.overlaps[0] if record.overlaps else "keep"
+    if not record.overlaps:
+        raise InputError(f"overlap={overlap!r} has no meaning for {record.name}. Leave it out.")
+    if overlap not in record.overlaps:
+        raise InputError(
+            f"overlap must be one of {', '.join(map(repr, record.overlaps))} for {record.name}; got {overlap!r}."
+        )
+    return overlap
+
+
+def find_side(record: Distance, side: str) -> str:
+    """Check ``side``; "left" and "right" belong to the relaxed distances only."""
+    if side not in SIDES:
+        raise InputError(f"side must be one of {', '.join(map(repr, SIDES))}; got {side!r}.")
+    if side not in record.sides:
+        sided = ", ".join(d.name for d in DISTANCES.values() if d.sided)
+        raise InputError(f"side={side!r} has no meaning for {record.name}; one-sided values exist for {sided}.")
+    return side

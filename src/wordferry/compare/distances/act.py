@@ -1,0 +1,54 @@
+"""ACT: an approximation of wmd by constrained transfers (Atasu & Mittelholzer 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wordferry.base.checks import whole_number
+from wordferry.compare.distances.transport import ByPairs
+from wordferry.compare.moves import Costs, Taken, bag_of
+from wordferry.compare.problem import Distance, Method, Problem, parameter
+from wordferry.kernels import reference
+from wordferry.kernels.native_transport import Kind
+
+
+class Transfers(ByPairs):
+    """The kernel of transfers instead of the solver."""
+
+    def kind_of(self, problem: Problem) -> Kind:
+        return Kind.ACT_RESIDUAL if problem.overlap == "residual" else Kind.ACT_OMR
+
+    def transfers(self, problem: Problem) -> int:
+        distance = problem.distance
+        assert isinstance(distance, Act)
+        return distance.transfers
+
+
+@dataclass(frozen=True, repr=False)
+class Act(Distance):
+    """Never above wmd, and nearer to it the more transfers there are.
+
+    ``transfers`` is how many words the mass of a word may be sent to, each of which takes at most its own mass, before
+    what is left pays the next distance; the paper's ACT-7 is the default.
+
+    >>> Act(transfers=3)
+    act(transfers=3)
+    """
+
+    name: str = "act"
+    title: str = "Approximate Word Mover's Distance by constrained transfers"
+    needs_vectors: bool = True
+    overlaps: tuple[str, ...] = ("omr", "residual")
+    methods: tuple[Method, ...] = (Transfers(),)
+    costly: bool = True
+    transfers: int = parameter(7)
+
+    def __post_init__(self) -> None:
+        whole_number(self.transfers, "transfers", 0)
+
+    def moves(self, problem: Problem) -> Taken:
+        x, y = bag_of(problem.x), bag_of(problem.y)
+        costs = Costs(problem.frame, x, y)
+        sides = reference.act_moves(x, y, costs, problem.overlap, self.transfers)
+        side = reference.chosen_side(sides, problem.side)
+        return costs.taken(sides[side], side)

@@ -1,0 +1,98 @@
+"""Distances of bags of words without vectors: cosine and L1, on counts or on tf-idf weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array
+from wordferry.base.runtime import Report
+from wordferry.compare.moves import Taken, bag_of, by_word
+from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.kernels import passes, reference
+
+_PASS = 1.6  # nanoseconds: one word against sixteen documents of a panel
+_LOST = 1e-3  # cosine distances below this have lost digits to 1 - product
+
+
+class _Panels(Method):
+    """What the two have in common."""
+
+    name = "panels"
+    title = "sixteen documents at a time against all others"
+
+    def cost(self, problem: Problem) -> float:
+        rows, columns = problem.shape
+        words = problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)
+        return rows * columns * _PASS * words / 16
+
+
+class CosinePanels(_Panels):
+    """Products of unit rows."""
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        x, y = passes.aligned_views(problem.x.unit_view, problem.y.unit_view, len(problem.frame.words))
+        symmetric, threads = problem.symmetric, problem.threads
+        graph = passes.empty_graph(0)
+        passes.panel_sums(y, x, graph, 0.0, "product", out, lower=symmetric, threads=threads, progress=report)
+        if symmetric:
+            passes.make_symmetric(out, threads, from_lower=True)
+        np.subtract(1, out, out=out)
+        passes.refine_cosine(x, y, _LOST, out, threads)
+
+
+class L1Panels(_Panels):
+    """sum |x - y| = 2 sum max(x - y, 0), because both sum to 1: OMR with every cost 1."""
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        size = len(problem.frame.words)
+        x, y = passes.aligned_views(problem.x.view, problem.y.view, size)
+        symmetric, threads = problem.symmetric, problem.threads
+        graph = passes.empty_graph(size)
+        passes.panel_sums(y, x, graph, 1.0, "omr", out, lower=symmetric, threads=threads, progress=report)
+        if symmetric:
+            passes.make_symmetric(out, threads, from_lower=True)
+        out *= 2
+
+
+@dataclass(frozen=True, repr=False)
+class Cosine(Distance):
+    """1 minus the cosine of the angle between two bags."""
+
+    name: str = "cosine"
+    title: str = "Cosine of the bags of words"
+    methods: tuple[Method, ...] = (CosinePanels(),)
+
+    def moves(self, problem: Problem) -> Taken:
+        return by_word(reference.cosine_moves(bag_of(problem.x), bag_of(problem.y)))
+
+
+@dataclass(frozen=True, repr=False)
+class BagL1(Distance):
+    """The sum of what the masses of two bags differ by."""
+
+    name: str = "bow-l1"
+    title: str = "L1 distance of the bags of words"
+    methods: tuple[Method, ...] = (L1Panels(),)
+
+    def moves(self, problem: Problem) -> Taken:
+        return by_word(reference.l1_moves(bag_of(problem.x), bag_of(problem.y)))
+
+
+@dataclass(frozen=True, repr=False)
+class TfIdfL1(BagL1):
+    """L1 on tf-idf weights."""
+
+    name: str = "tfidf-l1"
+    title: str = "L1 distance of tf-idf weights"
+    tfidf: bool = True
+
+
+@dataclass(frozen=True, repr=False)
+class TfIdfCosine(Cosine):
+    """Cosine of tf-idf weights."""
+
+    name: str = "tfidf-cosine"
+    title: str = "Cosine of tf-idf weights"
+    tfidf: bool = True

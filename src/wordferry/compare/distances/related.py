@@ -1,0 +1,129 @@
+"""Relaxed Word Mover's Distance on related words: few costs are known, all others are c_max."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array
+from wordferry.base.runtime import Report
+from wordferry.compare.moves import Taken, bag_of, relaxed_taken
+from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.kernels import passes
+
+# Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
+_PASS = 1.6  # one word against sixteen documents of a panel
+_LINK = 2.0  # one related word entered into a panel
+_EDGE = 1.5  # one edge of the graph made ready for panels
+_SCAN = 8.0  # one word of the collection against one query
+_WALK = 2.3  # one related word looked up in the other document
+_PAIR = 60.0  # a pair's fixed cost in the standard algorithm
+
+
+def _edges(problem: Problem) -> tuple[int, float]:
+    """Edges of the graph, and how many a word has."""
+    graph = problem.graph
+    return (0, 0.0) if graph is None else (graph.nnz, graph.nnz / max(graph.shape[0], 1))
+
+
+def _views(problem: Problem) -> tuple[passes.View, passes.View]:
+    return passes.aligned_views(problem.x.view, problem.y.view, len(problem.frame.words))
+
+
+class Panels(Method):
+    """Equation (12): both terms by panels; of X with itself, one term is the other transposed."""
+
+    name = "panels"
+    title = "sixteen documents at a time against all others"
+    algorithm = "linear"
+
+    def applies(self, problem: Problem) -> bool:
+        return problem.overlap != "residual"
+
+    def cost(self, problem: Problem) -> float:
+        rows, columns = problem.shape
+        edges, degree = _edges(problem)
+        sides = 1 if problem.symmetric or problem.side != "both" else 2
+        sums = problem.y.nnz * np.ceil(rows / 16) + problem.x.nnz * np.ceil(columns / 16)
+        entered = (problem.x.nnz + problem.y.nnz) * degree
+        return float((sums * _PASS + entered * _LINK) * sides / 2 + sides * edges * _EDGE)
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        graph, c_max, kind, threads = problem.frame.view, problem.frame.c_max, problem.overlap, problem.threads
+        x, y = _views(problem)
+        if problem.symmetric:
+            right = problem.side == "right"
+            passes.panel_sums(x, x, graph, c_max, kind, out, transposed=right, threads=threads, progress=report)
+            if problem.side == "both":
+                passes.make_symmetric(out, threads)
+            return
+        both = problem.side == "both"
+        first, second = (report.part(0.0, 0.5), report.part(0.5, 1.0)) if both else (report, report)
+        if problem.side != "right":
+            passes.panel_sums(y, x, graph, c_max, kind, out, threads=threads, progress=first)
+        if problem.side != "left":
+            passes.panel_sums(
+                x, y, graph, c_max, kind, out, transposed=True, combine=both, threads=threads, progress=second
+            )
+
+
+class Lists(Method):
+    """Pair by pair."""
+
+    name = "lists"
+    title = "pair by pair through the lists of related words"
+    algorithm = "standard"
+    few_first = True
+    scan = False
+
+    def cost(self, problem: Problem) -> float:
+        rows, columns = problem.shape
+        words = problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)
+        return rows * columns * (_PAIR + words / 2 * _edges(problem)[1] * _WALK)
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        x, y = _views(problem)
+        passes.related_pairs(
+            x,
+            y,
+            problem.frame.view,
+            problem.frame.c_max,
+            problem.overlap,
+            problem.side,
+            out,
+            scan=self.scan,
+            threads=problem.threads,
+            progress=report,
+        )
+
+
+class Scan(Lists):
+    """A table of the nearest words for each query, then one pass over the collection."""
+
+    name = "scan"
+    title = "one pass over the collection for each query"
+    algorithm = "linear"
+    scan = True
+
+    def applies(self, problem: Problem) -> bool:
+        return problem.overlap != "residual"
+
+    def cost(self, problem: Problem) -> float:
+        return min(problem.shape) * max(problem.x.nnz, problem.y.nnz) * _SCAN
+
+
+@dataclass(frozen=True, repr=False)
+class RelatedRelaxed(Distance):
+    """rwmd with the costs of related words."""
+
+    name: str = "rel-rwmd"
+    title: str = "Related relaxed Word Mover's Distance"
+    needs_vectors: bool = True
+    needs_related: bool = True
+    overlaps: tuple[str, ...] = ("omr", "keep", "residual")
+    sides: tuple[str, ...] = ("both", "left", "right")
+    methods: tuple[Method, ...] = (Panels(), Scan(), Lists())
+
+    def moves(self, problem: Problem) -> Taken:
+        return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)

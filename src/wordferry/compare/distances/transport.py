@@ -1,0 +1,188 @@
+"""Word Mover's Distance: the cheapest transport of one document onto the other, on true distances or related words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordferry.base.arrays import Csr, Float32Array, Float64Array
+from wordferry.base.runtime import Report
+from wordferry.compare.bags import Bags
+from wordferry.compare.distances.centroid import CentroidDistance
+from wordferry.compare.distances.related import RelatedRelaxed
+from wordferry.compare.distances.relaxed import Relaxed
+from wordferry.compare.moves import Costs, Taken
+from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.compare.transport import solve
+from wordferry.errors import SolverError
+from wordferry.kernels import native_transport as kernels
+from wordferry.kernels import reference
+from wordferry.kernels.native_transport import Kind
+
+_LARGEST_MASS = 2**61
+_COST_BYTES = 64 << 20
+_ROWS_A_CALL = 512
+_ARC = 12.0  # nanoseconds for one pair of words of one problem
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of x, ready to be compared with all of y."""
+
+    start: int
+    stop: int
+    documents: kernels.Documents
+
+
+class ByPairs(Method):
+    """Pair by pair; the costs between the words of a block of x and all words of y are computed once."""
+
+    name = "pairs"
+    title = "pair by pair from word-to-word costs"
+
+    def transfers(self, problem: Problem) -> int:
+        """For the kinds that transfer in steps: how many."""
+        return 0
+
+    def kind_of(self, problem: Problem) -> Kind:
+        """What the kernel computes for a pair."""
+        return Kind.WMD
+
+    def cost(self, problem: Problem) -> float:
+        rows, columns = problem.shape
+        words = problem.x.nnz / max(rows, 1) * problem.y.nnz / max(columns, 1)
+        return rows * columns * words * _ARC * (0.5 if problem.symmetric else 1)
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        for block in self.blocks(problem):
+            part = out[block.start : block.stop]
+            mirror = block.start if problem.symmetric else None
+            where = block.documents.all_pairs(part, problem.threads, mirror_from=mirror)
+            raise_unsolved(problem, block, where)
+            if problem.symmetric:
+                out[block.stop :, block.start : block.stop] = part[:, block.stop :].T
+                square = part[:, block.start : block.stop]
+                low = np.tril_indices(len(square), -1)
+                square[low] = square.T[low]
+            report(block.stop, problem.shape[0])
+
+    def blocks(self, problem: Problem, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """The rows ``start`` to ``stop`` of x in blocks, the distances of whose words to all of y's are computed once.
+
+        The costs of related words are the frame's; without related words they are the distances of the vectors.
+        """
+        x, y = whole_bags(problem.x, problem.y)
+        x = x.rows(start, x.shape[0] if stop is None else stop)
+        frame = problem.frame
+        if frame.graph is not None:
+            for low in range(0, x.shape[0], _ROWS_A_CALL):
+                high = min(low + _ROWS_A_CALL, x.shape[0])
+                documents = kernels.Documents(x.rows(low, high), y)
+                documents.related(frame.graph, frame.c_max, problem.overlap == "keep")
+                yield Block(start + low, start + high, documents)
+            return
+        targets = problem.y.vectors(frame)
+        for low, high in _query_ranges(x, len(targets)):
+            part = x.rows(low, high)
+            words = np.unique(part.indices)
+            row_of = np.full(len(frame.words), -1, np.int32)
+            row_of[words] = np.arange(len(words), dtype=np.int32)
+            costs = kernels.word_distances(frame.vectors_of(words), targets, problem.threads)
+            documents = kernels.Documents(part, y)
+            documents.distances(costs, row_of, problem.y.places, self.kind_of(problem), self.transfers(problem))
+            yield Block(start + low, start + high, documents)
+
+
+def whole_bags(x: Bags, y: Bags) -> tuple[Csr, Csr]:
+    """Both sides with whole weights: the counts where there are counts that multiply without overflow."""
+    if x.counted is not None and y.counted is not None and x.largest_sum * y.largest_sum < _LARGEST_MASS:
+        return x.counted, y.counted
+    return x.scaled, y.scaled
+
+
+def _query_ranges(x: Csr, targets: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows whose words' distances to ``targets`` words fit in a fixed amount of memory."""
+    room = max(1, _COST_BYTES // (4 * max(targets, 1)))
+    if x.shape[0] <= _ROWS_A_CALL and x.nnz <= room:
+        if x.shape[0]:
+            yield 0, x.shape[0]
+        return
+    seen = np.full(x.shape[1], -1, np.int64)
+    start = used = 0
+    for row in range(x.shape[0]):
+        indices = x.row(row)[0]
+        fresh = int((seen[indices] != start).sum())
+        if row > start and (used + fresh > room or row - start == _ROWS_A_CALL):
+            yield start, row
+            start, used = row, 0
+            fresh = len(indices)
+        seen[indices] = start
+        used += fresh
+    if start < x.shape[0]:
+        yield start, x.shape[0]
+
+
+def raise_unsolved(problem: Problem, block: Block, where: tuple[int, int]) -> None:
+    """SolverError for a pair whose costs have no optimum."""
+    if where[0] < 0:
+        return
+    raise SolverError(
+        f"Documents {int(problem.x.rows[block.start + where[0]])} and {int(problem.y.rows[where[1]])} have word "
+        "distances that are NaN or infinite. Vectors must be of moderate size: pass normalize=True to Embeddings."
+    )
+
+
+def _solved(supply: Sequence[float], demand: Sequence[float], costs: Float64Array) -> reference.Plan:
+    """A plan of our own solver, in the units of the supply: whole masses where they fit, else floats that it scales."""
+    kind = np.int64 if sum(supply) < _LARGEST_MASS else np.float64
+    left, right = np.array(supply, dtype=kind), np.array(demand, dtype=kind)
+    plan = solve(left, right, costs).plan
+    return zip(plan.sources.tolist(), plan.sinks.tolist(), plan.masses.tolist(), strict=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Transport(Distance):
+    """Word Mover's Distance. True distances are a metric, so the three overlaps are equal."""
+
+    name: str = "wmd"
+    title: str = "Word Mover's Distance"
+    needs_vectors: bool = True
+    overlaps: tuple[str, ...] = ("residual", "keep", "omr")
+    methods: tuple[Method, ...] = (ByPairs(),)
+    transport: bool = True
+    costly: bool = True
+
+    def bounds(self, overlap: str) -> tuple[tuple[Distance, str], ...]:
+        return (Relaxed(), "omr"), (CentroidDistance(), "keep")
+
+    def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
+        value = float(np.float32(kernels.transport_pair(vectors, x, y)))
+        return None if np.isnan(value) else value
+
+    def moves(self, problem: Problem) -> Taken:
+        """The optimal plan. Masses are whole numbers until the end, so that nothing is lost by rounding."""
+        (x_words, x_mass), (y_words, y_mass) = (bags.row(0) for bags in whole_bags(problem.x, problem.y))
+        x = dict(zip(x_words.tolist(), (x_mass.astype(object) * int(y_mass.sum())).tolist(), strict=True))
+        y = dict(zip(y_words.tolist(), (y_mass.astype(object) * int(x_mass.sum())).tolist(), strict=True))
+        costs = Costs(problem.frame, x, y)
+        total = sum(x.values())
+        moves = reference.wmd_moves(x, y, costs, problem.overlap, _solved)
+        return costs.taken([move._replace(mass=move.mass / total) for move in moves])
+
+
+@dataclass(frozen=True, repr=False)
+class RelatedTransport(Transport):
+    """wmd with the costs of related words, which are no metric: "keep" and "residual" differ."""
+
+    name: str = "rel-wmd"
+    title: str = "Related Word Mover's Distance"
+    needs_related: bool = True
+    overlaps: tuple[str, ...] = ("residual", "keep")
+
+    def bounds(self, overlap: str) -> tuple[tuple[Distance, str], ...]:
+        return ((RelatedRelaxed(), "keep" if overlap == "keep" else "omr"),)
+
+    def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
+        return None
