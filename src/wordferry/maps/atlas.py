@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Progress, Report, optional_import, thread_count
-from wordferry.compare.search import top_k
+from wordferry.compare.calls import top_k
 from wordferry.errors import InputError
 from wordferry.maps.clusters import Level, find_levels
 from wordferry.maps.layout import coordinates
