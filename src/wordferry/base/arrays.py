@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from wordferry.base.frames import Tabular
 from wordferry.errors import InputError
 
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -178,7 +179,7 @@ def _check_indices(matrix: Any, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Neighbors:
+class Neighbors(Tabular):
     """The k nearest documents of each query, sorted by (distance, index).
 
     A query with fewer than k candidates has -1 and inf in the places that are left.
@@ -253,6 +254,20 @@ class Neighbors:
             distances=self.distances[~own].reshape(shape),
             proved=proved,
         )
+
+    def to_columns(self) -> dict[str, Any]:
+        """One row per neighbour: the number of the query, its rank from 1, the index found, and the distance.
+
+        Places that are left (-1) have no row.
+        """
+        queries, places = np.nonzero(self.indices >= 0)
+        found = {
+            "query": queries,
+            "rank": places + 1,
+            "index": self.indices[queries, places],
+            "distance": self.distances[queries, places],
+        }
+        return found if self.proved is None else {**found, "proved": self.proved[queries, places]}
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.frames import Tabular, columns_of
 from wordferry.compare.moves import bag_of
 from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
 from wordferry.explanations.rows import Row, rows_of
 
 _BAR = 20
+_COLUMNS = ("from", "to", "mass", "distance", "cost", "share", "kind")
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """A distance taken apart: the costs of the rows sum to it. Rows are sorted by cost, the largest first."""
 
     name: str
@@ -38,6 +40,10 @@ class Explanation:
     def to_rows(self) -> list[dict[str, Any]]:
         """One plain dict a row, with the keys from, to, mass, distance, cost, share and kind."""
         return [row.to_dict() for row in self.rows]
+
+    def to_columns(self) -> dict[str, Any]:
+        """The same rows as columns; :meth:`to_pandas`, :meth:`to_polars` and :meth:`to_arrow` make tables of them."""
+        return columns_of(self.to_rows(), _COLUMNS)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Everything as JSON."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import Progress
 from wordferry.compare.calls import pairwise
 from wordferry.compare.plan import fill
@@ -27,6 +29,14 @@ class Pair:
     first: str
     second: str
     distance: float
+
+
+class Pairs(list[Pair], Tabular):
+    """Pairs of documents, nearest first."""
+
+    def to_columns(self) -> dict[str, Any]:
+        """One row per pair: the ids of its documents, and their distance."""
+        return columns_of([asdict(pair) for pair in self], ("first", "second", "distance"))
 
 
 def close_pairs(

@@ -32,7 +32,7 @@ from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddi
 from wordferry.index.engine import Engine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
-from wordferry.index.helpers import Pair, close_pairs, neighbour_graph
+from wordferry.index.helpers import Pair, Pairs, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.model import Document, checked_id, entries, shown
 from wordferry.index.segments import FOLDER as SEGMENTS
@@ -380,7 +380,7 @@ class Index:
         distance: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
-    ) -> list[Pair]:
+    ) -> Pairs:
         """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held."""
         if not isinstance(threshold, int | float) or not threshold >= 0:
             raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
@@ -388,7 +388,7 @@ class Index:
         with self.view() as (connection, snapshot):
             ids = searching.ids_of(connection, snapshot, self._catalogue.file)
             if len(ids) < 2:
-                return []
+                return Pairs()
             exact = self._engine.live_searcher(snapshot, record)
             bound = self._engine.bound_searcher(snapshot, record)
             matrix = self._live_matrix(snapshot)
@@ -398,7 +398,7 @@ class Index:
                 for block in blocks
                 for i, j, d in zip(*(column.tolist() for column in block), strict=True)
             ]
-        return sorted(pairs, key=lambda pair: pair.distance)
+        return Pairs(sorted(pairs, key=lambda pair: pair.distance))
 
     def knn_graph(
         self, k: int, *, distance: str | None = None, threads: int | None = None, progress: Progress | None = None

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from reprlib import Repr
 from typing import Any
 
+from wordferry.base.frames import Tabular, columns_of
 from wordferry.errors import InputError
 from wordferry.texts.documents import Record
 
 Scalar = str | int | float | bool | None
+_COLUMNS = ("rank", "id", "distance", "label", "text")
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
 LONGEST_KEY = 256
@@ -45,7 +47,7 @@ class Hit(Document):
     """With ``explain=True``: which word moved where and what it cost."""
 
 
-class Hits(list[Hit]):
+class Hits(list[Hit], Tabular):
     """The hits of one query, nearest first; ties go to the document that was added first.
 
     ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
@@ -56,6 +58,21 @@ class Hits(list[Hit]):
         super().__init__(hits)
         self.method = method
         self.exact = exact
+
+    def to_columns(self) -> dict[str, Any]:
+        """One row per hit: rank, id, distance, label, text (tokens with blanks between) and the metadata's fields.
+
+        A field that is called like one of those is ``metadata_`` and its name.
+        """
+        rows = [_columns(hit, rank) for rank, hit in enumerate(self, start=1)]
+        fields = dict.fromkeys(key for row in rows for key in row)
+        return columns_of(rows, dict.fromkeys((*_COLUMNS, *fields)))
+
+
+def _columns(hit: Hit, rank: int) -> dict[str, Any]:
+    text = hit.text if isinstance(hit.text, str) else " ".join(hit.text)
+    own = dict(zip(_COLUMNS, (rank, hit.id, hit.distance, hit.label, text), strict=True))
+    return own | {f"metadata_{key}" if key in own else key: value for key, value in hit.metadata.items()}
 
 
 @dataclass(frozen=True)
