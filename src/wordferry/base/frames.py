@@ -39,7 +39,7 @@ class Tabular:
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None) -> dict[str, list[Any]]:
     """Rows turned into columns. A key that a row does not have is None there.
 
-    A column is of one kind, as tables need it: where texts, truths, numbers and lists meet, all are written as text, and
+    A column is of one kind, as tables need it: where texts, numbers and lists meet, all are written as text, and
     what is no text as JSON.
     """
     keys = dict.fromkeys(key for row in rows for key in row) if names is None else dict.fromkeys(names)
