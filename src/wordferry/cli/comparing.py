@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from wordferry.cli.common import note
-
 if TYPE_CHECKING:
-    from wordferry.words.embeddings import Embeddings
-
-FREQUENT = 10_000
-"""Words, counted from the front of the vectors, among which related words are sought when none are given."""
+    from wordferry.words.related.graph import RelatedWords
 
 FIRST = typer.Argument(..., help="A text, or @FILE to read one.")
 SECOND = typer.Argument(..., help="The text to compare it with, or @FILE.")
-RELATED = typer.Option(None, "--related", help="Related words saved by `wordferry related build`.")
+RELATED = typer.Option(None, "--related", help="Saved related words (default: of all words with a vector).")
 OVERLAP = typer.Option(None, "--overlap", help="What happens to words in both texts: keep, omr or residual.")
 
 
@@ -33,16 +28,8 @@ def read_text(argument: str) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def related_for(embeddings: Embeddings, path: Path | None, texts: list[str]) -> Any:
-    """Saved related words, or those among the most frequent words and the words of the texts."""
-    import numpy as np
+def load_related(path: Path | None) -> RelatedWords | None:
+    """Saved related words; None means those of the whole vocabulary of the vectors."""
+    from wordferry.words.related.graph import RelatedWords
 
-    from wordferry.texts import bow
-    from wordferry.words.related.graph import DEFAULT_R, RelatedWords
-
-    if path is not None:
-        return RelatedWords.load(path)
-    ids = bow.encode(texts, embeddings, on_empty="keep").indices
-    words = np.union1d(np.arange(min(FREQUENT, len(embeddings))), ids).astype(np.int64)
-    note(f"related words: {DEFAULT_R} nearest among {len(words)} words (pass --related for others)")
-    return RelatedWords.build(embeddings.restrict(words), DEFAULT_R)
+    return None if path is None else RelatedWords.load(path)

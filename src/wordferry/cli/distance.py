@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples
-from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, read_text, related_for
+from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 
@@ -42,11 +42,9 @@ def distance(
     texts = [read_text(a), read_text(b)]
     records = list(DISTANCES.values()) if all else [find_distance(distance)]
     vectors = load_vectors(embeddings)
-    needed = any(record.needs_related for record in records)
-    words = related_for(vectors, related, texts) if needed else None
+    words = load_related(related)
     rows = []
     for record in records:
-        graph = words if record.needs_related else None
-        value = pair(texts[0], texts[1], record, embeddings=vectors, related=graph, overlap=overlap)
-        rows.append({"distance": record.name, "value": value, "title": record.title})
+        value = pair(texts[0], texts[1], record, embeddings=vectors, related=words, overlap=overlap)
+        rows.append({"distance": record.label, "value": value, "title": record.title})
     emit(rows, as_json)

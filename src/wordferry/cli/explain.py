@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit_json, examples, note, wants_json
-from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, read_text, related_for
+from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 
@@ -41,7 +41,7 @@ def explain(
     record = find_distance(distance)
     texts = [read_text(a), read_text(b)]
     vectors = load_vectors(embeddings)
-    words = related_for(vectors, related, texts) if record.needs_related else None
+    words = load_related(related)
     explanation = take_apart(texts[0], texts[1], record, embeddings=vectors, related=words, overlap=overlap)
     if html is not None:
         explanation.to_html(html)

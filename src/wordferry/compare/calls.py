@@ -122,8 +122,8 @@ def pair(
 ) -> float:
     """The distance of two documents: texts, token lists, or matrices of one row; wmd unless told otherwise.
 
-    The other arguments are those of :func:`pairwise`. Without ``related=`` the related words are sought among the
-    words of these two documents only, which is rarely what is wanted: pass the related words of a whole vocabulary.
+    The other arguments are those of :func:`pairwise`. Without ``related=`` the related words are those of the whole
+    vocabulary of the vectors, so that a pair has one value, whatever else is compared.
     """
     measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
     return measure.pair(x, y, Run(threads, memory, None, device))

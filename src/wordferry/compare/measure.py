@@ -11,7 +11,7 @@ from wordferry.base.runtime import Run
 from wordferry.compare.distances import find_distance, find_overlap, find_side
 from wordferry.compare.plan import fill, make_plan
 from wordferry.compare.prepare import is_matrix, prepare, vectors_for
-from wordferry.compare.problem import Distance, Options, Problem
+from wordferry.compare.problem import Distance, Options, Problem, replace_options
 from wordferry.compare.search import Searcher, check_k, check_mask, nearest
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
@@ -20,6 +20,7 @@ from wordferry.texts.bow import OnEmpty
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
+from wordferry.words.related.whole import related_of
 
 _PAIRED_ROWS = 64
 """Rows whose distances are computed together where all of them cost less than a call of its own for each pair."""
@@ -38,7 +39,8 @@ class Measure(Options):
     weights : inverse document frequencies for the tf-idf distances (a TfIdf or an array); None fits them on Y (on X
         when there is no Y).
     embeddings : word vectors; None means the default ones (texts only).
-    related : related words; None builds them (r = 16) over the words at hand, and keeps them for the next call.
+    related : related words; None means those (r = 16) of the words at hand for collections, and those of the whole
+        vocabulary of the vectors for single pairs (``pair``, ``paired``, ``explain``), so that a pair has one value.
     tokenizer : splits texts; token lists are taken as they are.
     on_empty : documents without known words: "error", "drop" (they are left out) or "keep" (at distance inf from
         all but other empty documents).
@@ -106,13 +108,16 @@ class Measure(Options):
     def pair(self, x: Any, y: Any, run: Run | None = None) -> float:
         """The distance of two documents: texts, token lists, or matrices of one row."""
         value = self._single_pair(x, y)
-        return float(self.pairwise(one(x), one(y), run=run)[0, 0]) if value is None else value
+        if value is not None:
+            return value
+        problem = self._pairs_problem(one(x), one(y), run)
+        return float(fill(problem, np.empty(problem.shape, dtype=np.float32))[0, 0])
 
     def paired(self, A: Any, B: Any, run: Run | None = None) -> Float32Array:
         """The distance of each document of A to the document of B in the same place; see :func:`wordferry.paired`."""
         if self.on_empty == "drop":
             raise InputError("on_empty='drop' would put rows out of step; use 'keep' or 'error' for paired documents.")
-        problem = prepare(self, A, B, run)
+        problem = self._pairs_problem(A, B, run)
         if problem.shape[0] != problem.shape[1]:
             raise InputError(f"Expected as many documents in A as in B, got {problem.shape[0]} and {problem.shape[1]}.")
         values = np.empty(problem.shape[0], dtype=np.float32)
@@ -128,13 +133,23 @@ class Measure(Options):
 
     def explain(self, a: Any, b: Any) -> Explanation:
         """Why two documents are as far apart as they are; see :func:`wordferry.explain`."""
-        first, second = one(a), one(b)
-        problem = prepare(self, first, second, Run(threads=1))
-        return explanation_of(problem)
+        return explanation_of(self._pairs_problem(one(a), one(b), Run(threads=1)))
 
     def searcher(self, Y: Any, run: Run | None = None) -> Searcher:
         """A collection prepared once, for many searches."""
         return Searcher.of(self, Y, run)
+
+    def _pairs_problem(self, A: Any, B: Any, run: Run | None) -> Problem:
+        """A problem whose related words, unless given, are those of the whole vocabulary of the vectors.
+
+        A pair then has one value, whoever asks and whatever else is compared in the same call.
+        """
+        if not self.distance.needs_related or self.related is not None:
+            return prepare(self, A, B, run)
+        embeddings = vectors_for(A, B, self.distance, self.embeddings)
+        assert embeddings is not None  # or vectors_for would have said what is missing
+        related = related_of(embeddings, threads=None if run is None else run.threads)
+        return prepare(replace_options(self, embeddings=embeddings, related=related), A, B, run)
 
     def _single_pair(self, x: Any, y: Any) -> float | None:
         """The distance of two texts or token lists without what collections need; None where there is more to it."""

@@ -38,9 +38,11 @@ class Engine:
 
     def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
         """The related words of the snapshot's words, where the distance needs them."""
-        if not record.needs_related or not len(snapshot.words):
-            return None
-        return self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)
+        return self.graph(snapshot) if record.needs_related else None
+
+    def graph(self, snapshot: Snapshot) -> RelatedWords | None:
+        """The related words of the snapshot's words; None for a snapshot without any."""
+        return self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph) if len(snapshot.words) else None
 
     def overlap(self, record: Distance) -> str | None:
         """The overlap chosen at creation, for the distances that know it."""

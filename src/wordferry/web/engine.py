@@ -151,7 +151,7 @@ class Engine:
 
     def _related_words(self) -> RelatedWords | None:
         with self._index.view() as (_, snapshot):
-            related: RelatedWords | None = self._index.engine.related(snapshot, DISTANCES["rel-rwmd"])
+            related: RelatedWords | None = self._index.engine.graph(snapshot)
         return related
 
     def _for(self, name: str) -> dict[str, Any]:
