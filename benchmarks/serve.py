@@ -1,9 +1,11 @@
 """The service under load: 32 clients on loopback search 10,000 documents; latency, memory, and what batching gains.
 
-    python benchmarks/serve.py [--documents 10000] [--clients 32] [--seconds 60]
+    python benchmarks/serve.py [--documents 10000] [--clients 32] [--seconds 60] [--heavy 0]
 
 The load comes from a second process with one connection a client. Each client asks again as soon as it is answered.
-First the service runs as it is, then with batching off, for the same time; the machine's noise hits both.
+First the service runs as it is, then with batching off, for the same time; the machine's noise hits both. With --heavy
+so many more clients send the heaviest search that is allowed (wmd, long texts) all the time; their answers are counted
+apart, and batching stays on.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +77,39 @@ async def client(port: int, bodies: list[bytes], until: float, number: int, time
     writer.close()
 
 
+def make_heavy(documents: int, number: int) -> bytes:
+    """The body of a search that asks for nearly as much work as is allowed: wmd of long texts of different words."""
+    import wordferry
+    from wordferry.web.settings import Limits
+    from wordferry.web.work import of_search
+
+    limits = Limits()
+    known = [word for word in wordferry.default_embeddings().vocabulary if word.isalpha() and 3 < len(word) < 8]
+    one = of_search("wmd", [1000], documents, 0).steps / 1000
+    most = int(0.9 * limits.work / one)
+    generator = random.Random(number)
+    texts = []
+    while most > 0 and len(texts) < limits.batch:
+        texts.append(" ".join(generator.sample(known, min(most, 12_000))))
+        most -= 12_000
+    return json.dumps({"texts": texts, "k": 10, "distance": "wmd"}).encode()
+
+
+async def heavy_client(port: int, body: bytes, statuses: list[str]) -> None:
+    """A client that asks for as much as it may, again and again."""
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(
+            b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            + f"Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        try:
+            statuses.append((await reader.readuntil(b"\r\n")).split()[1].decode())
+        finally:
+            writer.close()
+
+
 def resident(pid: int) -> float:
     """Memory of a process in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
@@ -86,8 +122,8 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(path: Path, batching: str, clients: int, seconds: float) -> dict[str, Any]:
-    """Run one service under load."""
+def measure(path: Path, batching: str, clients: int, seconds: float, heavy: list[bytes]) -> dict[str, Any]:
+    """Run one service under load, with a client for each heavy request beside the light ones."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -106,13 +142,18 @@ def measure(path: Path, batching: str, clients: int, seconds: float) -> dict[str
         bad: list[str] = []
         memory: list[float] = []
 
+        statuses: list[str] = []
+
         async def load(length: float) -> None:
+            beside = [asyncio.create_task(heavy_client(port, body, statuses)) for body in heavy]
             until = time.perf_counter() + length
             tasks = [asyncio.create_task(client(port, bodies, until, n, times, bad)) for n in range(clients)]
             while time.perf_counter() < until:
                 await asyncio.sleep(min(1.0, length / 10))
                 memory.append(resident(process.pid))
             await asyncio.gather(*tasks)
+            for task in beside:
+                task.cancel()
 
         asyncio.run(load(min(3.0, seconds / 4)))  # warm
         times.clear()
@@ -126,6 +167,7 @@ def measure(path: Path, batching: str, clients: int, seconds: float) -> dict[str
     half = len(memory) // 2
     return {
         "batching": batching,
+        **({"heavy_clients": len(heavy), "heavy_answers": dict(Counter(statuses))} if heavy else {}),
         "searches": len(times),
         "errors": len(bad),
         "per_second": round(len(times) / seconds, 1),
@@ -141,6 +183,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--heavy", type=int, default=0, help="clients that send the heaviest search all the time")
     options = parser.parse_args()
     import wordferry
 
@@ -150,7 +193,11 @@ def main() -> None:
             index.add(make_documents(options.documents))
         machine = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
         print(json.dumps({"documents": options.documents, "clients": options.clients, **machine}))
-        results = [measure(path, batching, options.clients, options.seconds) for batching in ("on", "off")]
+        heavy = [make_heavy(options.documents, number) for number in range(options.heavy)]
+        if heavy:
+            print(json.dumps(measure(path, "on", options.clients, options.seconds, heavy)))
+            return
+        results = [measure(path, batching, options.clients, options.seconds, []) for batching in ("on", "off")]
     for result in results:
         print(json.dumps(result))
     on, off = results

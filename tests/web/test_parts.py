@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from wordferry.errors import InputError
-from wordferry.web.batching import Batcher, Overloaded
+from wordferry.web.batching import Batcher
 from wordferry.web.metrics import Histogram, Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
+from wordferry.web.workers import Overloaded, Workers
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_batcher_joins_what_waits() -> None:
         return [f"{key}{item}" for item in items]
 
     async def scene() -> list[str]:
-        batcher: Batcher[int, str] = Batcher(work, largest=3, waiting=100, workers=1)
+        batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=3, waiting=100)
         tasks = [asyncio.create_task(batcher.submit("a", 0))]
         while not calls:
             await asyncio.sleep(0.001)
@@ -80,7 +81,6 @@ def test_batcher_joins_what_waits() -> None:
         await asyncio.sleep(0)
         gate.set()
         answers = await asyncio.gather(*tasks)
-        batcher.close()
         return list(answers)
 
     assert asyncio.run(scene()) == ["a0", "a1", "a2", "a3", "a4", "a5", "b9"]
@@ -97,12 +97,11 @@ def test_batcher_keeps_errors_apart() -> None:
         return [item * 2 for item in items]
 
     async def scene() -> list[object]:
-        batcher: Batcher[int, int] = Batcher(work, largest=8, waiting=100, workers=1)
+        batcher: Batcher[int, int] = Batcher(work, Workers("test", 1, 100), largest=8, waiting=100)
         tasks = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2, 13, 4)]
         await asyncio.sleep(0.01)
         gate.set()
         answers = await asyncio.gather(*tasks, return_exceptions=True)
-        batcher.close()
         return list(answers)
 
     answers = asyncio.run(scene())
@@ -118,7 +117,7 @@ def test_batcher_refuses_a_long_queue_and_survives_the_impatient() -> None:
         return list(items)
 
     async def scene() -> None:
-        batcher: Batcher[int, int] = Batcher(work, largest=8, waiting=2, workers=1)
+        batcher: Batcher[int, int] = Batcher(work, Workers("test", 1, 100), largest=8, waiting=2)
         first = asyncio.create_task(batcher.submit("a", 0))
         await asyncio.sleep(0.01)
         waiting = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2)]
@@ -130,7 +129,6 @@ def test_batcher_refuses_a_long_queue_and_survives_the_impatient() -> None:
         assert await first == 0
         assert await waiting[1] == 2
         assert await batcher.submit("a", 4) == 4
-        batcher.close()
 
     asyncio.run(scene())
 

@@ -33,6 +33,7 @@ def serve(
     max_batch: int = typer.Option(64, "--max-batch", min=1, help="Most texts of a search, documents of an add."),
     max_k: int = typer.Option(1000, "--max-k", min=1, help="Most hits of a search."),
     max_seconds: float = typer.Option(30.0, "--max-seconds", min=0.1, help="Most seconds of a request."),
+    max_work: float = typer.Option(2e9, "--max-work", min=1, help="Most steps of a request: words x documents."),
     max_head_seconds: float = typer.Option(
         5.0, "--max-head-seconds", min=0.1, help="Seconds after which a connection without a whole request is closed."
     ),
@@ -42,7 +43,8 @@ def serve(
     """Serve an index over HTTP, with a page at /.
 
     The API is under /api, its description at /openapi.json, health at /healthz and counters at /metrics. Log lines
-    are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what runs, then ends.
+    are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what ends soon, cancels
+    the rest, and ends within five seconds.
     """
     from wordferry.index import Index
     from wordferry.web.server import run
@@ -54,6 +56,7 @@ def serve(
         batch=max_batch,
         k=max_k,
         seconds=max_seconds,
+        work=max_work,
         head_seconds=max_head_seconds,
         connections=max_connections,
     )

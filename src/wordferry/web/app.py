@@ -13,12 +13,12 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from wordferry import __version__
-from wordferry.errors import LockedError, NotFound, StorageError, WordferryError
+from wordferry.errors import Cancelled, LockedError, NotFound, StorageError, WordferryError
 from wordferry.web import routes
-from wordferry.web.batching import Overloaded
 from wordferry.web.guard import Guard, Refused
 from wordferry.web.service import Service
 from wordferry.web.settings import Settings
+from wordferry.web.workers import Overloaded
 
 
 def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
@@ -70,10 +70,13 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Overloaded)
     async def overloaded(request: Request, error: Overloaded) -> Response:
-        return failed(503, "Too many searches are waiting. Ask again in a moment.", {"retry-after": "1"})
+        kind = "heavy requests" if str(error) == "heavy" else "requests"
+        return failed(503, f"Too many {kind} are waiting. Ask again in a moment.", {"retry-after": "1"})
 
     @app.exception_handler(WordferryError)
     async def ours(request: Request, error: WordferryError) -> Response:
+        if isinstance(error, Cancelled):  # only a service that stops cancels what somebody waits for
+            return failed(503, "The service is shutting down.", {"retry-after": "5"})
         if isinstance(error, NotFound):
             return failed(404, str(error))
         if isinstance(error, LockedError | StorageError):

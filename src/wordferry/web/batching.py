@@ -8,16 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from wordferry.web.workers import Overloaded, Workers
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
-
-
-class Overloaded(Exception):
-    """Too much is waiting already."""
 
 
 @dataclass
@@ -31,34 +28,37 @@ class _Lane(Generic[Item, Answer]):
 class Batcher(Generic[Item, Answer]):
     """Runs ``work(key, items) -> answers`` in threads, joining items of the same key.
 
-    A lane (key) has at most one call running; different lanes share ``workers`` threads. An item whose batch fails is
-    tried alone, so that nobody gets a neighbour's error.
+    A lane (key) has at most one call running; different lanes share the threads of ``workers``. An item whose batch
+    fails is tried alone, so that nobody gets a neighbour's error. A call is cancelled when nobody waits for any of its
+    items any more.
     """
 
     def __init__(
         self,
         work: Callable[[Any, Sequence[Item]], Sequence[Answer]],
+        workers: Workers,
         *,
         largest: int,
         waiting: int,
-        workers: int = 2,
         observe: Callable[[int], object] = lambda size: None,
     ) -> None:
         self._work = work
+        self._workers = workers
         self._largest = largest
         self._most_waiting = waiting
         self._observe = observe
         self._lanes: dict[Hashable, _Lane[Item, Answer]] = {}
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="wordferry-search")
-        self._turns = asyncio.Semaphore(workers)
+        self._waiting = 0
+        self._turns = asyncio.Semaphore(workers.count)
 
     async def submit(self, key: Hashable, item: Item) -> Answer:
         """The answer to one item."""
-        if sum(len(lane.waiting) for lane in self._lanes.values()) >= self._most_waiting:
-            raise Overloaded
+        if self._waiting >= self._most_waiting:
+            raise Overloaded(self._workers.name)
         lane = self._lanes.setdefault(key, _Lane())
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         lane.waiting.append((item, future))
+        self._waiting += 1
         if lane.task is None:
             lane.task = asyncio.create_task(self._drain(key, lane))
         return await future
@@ -69,6 +69,7 @@ class Batcher(Generic[Item, Answer]):
                 batch: list[tuple[Item, asyncio.Future[Answer]]] = []
                 while lane.waiting and len(batch) < self._largest:
                     item, future = lane.waiting.popleft()
+                    self._waiting -= 1
                     if not future.done():  # its request may have timed out or gone away
                         batch.append((item, future))
                 if batch:
@@ -76,23 +77,32 @@ class Batcher(Generic[Item, Answer]):
         del self._lanes[key]
 
     async def _run(self, key: Hashable, batch: list[tuple[Item, asyncio.Future[Answer]]]) -> None:
-        loop = asyncio.get_running_loop()
+        items = [item for item, _ in batch]
+        job = asyncio.ensure_future(self._workers.run(self._work, key, items))
+
+        def forsaken(_: asyncio.Future[Answer]) -> None:
+            if all(future.done() for _, future in batch):
+                job.cancel()
+
+        for _, future in batch:
+            future.add_done_callback(forsaken)
         try:
             self._observe(len(batch))
-            answers = await loop.run_in_executor(self._threads, self._work, key, [item for item, _ in batch])
+            answers = await job
             if len(answers) != len(batch):
                 raise RuntimeError(f"{len(batch)} searches came back as {len(answers)} answers")
+        except asyncio.CancelledError:
+            if not all(future.done() for _, future in batch):
+                raise
+            return
         except Exception as error:
             if len(batch) > 1:
                 for pair in batch:
-                    await self._run(key, [pair])
+                    if not pair[1].done():
+                        await self._run(key, [pair])
             elif not batch[0][1].done():
                 batch[0][1].set_exception(error)
             return
         for (_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
                 future.set_result(answer)
-
-    def close(self) -> None:
-        """Let running calls end, and stop the threads."""
-        self._threads.shutdown(wait=True, cancel_futures=True)

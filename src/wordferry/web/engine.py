@@ -5,19 +5,46 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import usable_cores
 from wordferry.compare.calls import explain, pair
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import EmptyDocumentError, NotFound
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
+from wordferry.web.work import Work, conditions, most_words, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
-Query = tuple[str, int]
+
+@dataclass(frozen=True)
+class Prepared:
+    """A text in words."""
+
+    words: list[str]
+    """Those that have a vector, in order."""
+    unknown: list[str]
+    """Those that have none, each once."""
+    tokens: int
+    different: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """A text or stored document that is to be explained."""
+
+    id: str | None
+    text: str | Sequence[str]
+    tokens: list[str]
+    different: int
+
+
+Query = tuple[str | Prepared, int]
 """A text and its k."""
 Answer = dict[str, Any] | Exception
 """The result of one query, or why it has none."""
@@ -46,50 +73,108 @@ class Engine:
         """Which searches this one can be joined with."""
         return self.name(distance), orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
 
-    def search(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
+    def prepare(self, text: str) -> Prepared:
+        """A text's words; each different one is looked up once."""
+        tokens = self._index.tokenizer(text)
+        find = self._index.embeddings.vocabulary.finder
+        known = {token: find(token, -1) >= 0 for token in dict.fromkeys(tokens)}
+        unknown = [token for token, found in known.items() if not found]
+        return Prepared([token for token in tokens if known[token]], unknown, len(tokens), len(known) - len(unknown))
+
+    def prepare_all(self, texts: Sequence[str]) -> list[Prepared]:
+        """The words of several texts, which may be long."""
+        prepared = []
+        for text in texts:
+            check_cancelled()
+            prepared.append(self.prepare(text))
+        return prepared
+
+    def most_work(
+        self, texts: Sequence[str], distance: str | None, filter: dict[str, Any] | None, documents: int
+    ) -> Work:
+        """The most that a search can be, judged by the length of its texts."""
+        return of_search(self.name(distance), [*map(most_words, texts)], documents, conditions(filter))
+
+    def work(
+        self, texts: Sequence[Prepared], distance: str | None, filter: dict[str, Any] | None, documents: int
+    ) -> Work:
+        """What a search is."""
+        return of_search(self.name(distance), [text.different for text in texts], documents, conditions(filter))
+
+    def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[Answer]:
         """Answer queries of one lane by one call; a text without known words gets its error, the others their hits."""
         name, packed = lane
-        vocabulary = self._index.embeddings.vocabulary
-        tokens = [self._index.tokenizer(text) for text, _ in queries]
-        known = [[token for token in some if token in vocabulary] for some in tokens]
-        asked = [words for words in known if words]
+        prepared = [self.prepare(text) if isinstance(text, str) else text for text, _ in queries]
+        asked = [text.words for text in prepared if text.words]
         most = max(k for _, k in queries)
         filter = orjson.loads(packed) if packed else None
-        found = iter(self._index.search(asked, k=most, distance=name, filter=filter) if asked else ())
+        found = iter(self._index.search(asked, k=most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
-        for (_, k), some, words in zip(queries, tokens, known, strict=True):
-            if not words:
-                answers.append(_no_known_word(some))
+        for (_, k), text in zip(queries, prepared, strict=True):
+            if not text.words:
+                answers.append(_no_known_word(text.tokens))
                 continue
-            unknown = list(dict.fromkeys(token for token in some if token not in vocabulary))
             answers.append(
                 {
                     "hits": [_document(hit) | {"distance": float(hit.distance)} for hit in next(found)[:k]],
-                    "known_words": len(words),
-                    "unknown_words": unknown[:_MOST_UNKNOWN],
+                    "known_words": len(text.words),
+                    "unknown_words": text.unknown[:_MOST_UNKNOWN],
                 }
             )
         return answers
 
-    def distances(self, a: str, b: str, names: Sequence[str] | None) -> dict[str, float]:
-        """The distance of two texts by each name; related words are those of the index."""
-        own = self.name(None)
-        wanted = names or [own if own in PAIRED else "rel-rwmd"]
-        return {name: pair(a, b, name, **self._for(name)) for name in dict.fromkeys(wanted)}
+    def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
+        """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
+        answers: list[Answer] = []
+        for query in queries:
+            check_cancelled()
+            answers += self.search(lane, [query], max(1, usable_cores() - 1))
+        return answers
 
-    def explain(self, a: dict[str, str], b: dict[str, str], distance: str | None) -> dict[str, Any]:
-        """The flows between two texts or stored documents."""
+    def distance_names(self, names: Sequence[str] | None) -> list[str]:
+        """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
+        own = self.name(None)
+        return list(dict.fromkeys(names or [own if own in PAIRED else "rel-rwmd"]))
+
+    def distances(self, a: Prepared, b: Prepared, names: Sequence[str]) -> dict[str, float]:
+        """The distance of two texts by each name; related words are those of the index."""
+        for side, text in (("a", a), ("b", b)):
+            if not text.words:
+                raise _no_known_word(text.tokens, side)
+        values = {}
+        for name in names:
+            check_cancelled()
+            values[name] = pair(a.words, b.words, name, **self._for(name))
+        return values
+
+    def explained_name(self, distance: str | None) -> str:
+        """The distance by which two texts are explained."""
         own = self.name(distance)
-        name = own if own in EXPLAINED else "rel-rwmd"
-        first, second = self._document(a), self._document(b)
-        result = explain(first, second, name, **self._for(name))
+        return own if own in EXPLAINED else "rel-rwmd"
+
+    def sides(self, a: dict[str, str], b: dict[str, str]) -> tuple[Side, Side]:
+        """Two texts or stored documents with their words; NotFound where there is none."""
+        return self._side("a", a), self._side("b", b)
+
+    def _side(self, name: str, given: dict[str, str]) -> Side:
+        text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
+        known = self._index.embeddings.vocabulary.finder
+        tokens = self._index.tokenizer(text) if isinstance(text, str) else list(text)
+        different = sum(known(token, -1) >= 0 for token in set(tokens))
+        if not different:
+            raise _no_known_word(len(tokens), name)
+        return Side(given.get("id"), text, tokens, different)
+
+    def explain(self, a: Side, b: Side, name: str) -> dict[str, Any]:
+        """The flows between two texts or stored documents."""
+        result = explain(a.tokens, b.tokens, name, **self._for(name))
         return {
             "distance": name,
             "value": float(result.distance),
             "direction": result.side,
             "c_max": _finite(result.c_max),
-            "a": {"id": a.get("id"), "masses": result.a, "segments": self._segments(first, result.a)},
-            "b": {"id": b.get("id"), "masses": result.b, "segments": self._segments(second, result.b)},
+            "a": {"id": a.id, "masses": result.a, "segments": self._segments(a.text, result.a)},
+            "b": {"id": b.id, "masses": result.b, "segments": self._segments(b.text, result.b)},
             "flows": [_flow(row, turned=result.side == "right") for row in result.rows],
         }
 
@@ -132,20 +217,24 @@ class Engine:
         """Delete one document."""
         self._index.delete([id])
 
-    def count(self) -> int:
-        """How many documents there are."""
-        return len(self._index)
-
     def stats(self) -> dict[str, Any]:
         """What is stored."""
         graph = self._related_words()
-        return {
-            "documents": self.count(),
+        return self._names() | {
+            "documents": len(self._index),
             "words": 0 if graph is None else len(graph.vocabulary),
+            "c_max": None if graph is None else _finite(graph.c_max),
+        }
+
+    def unknown_facts(self) -> dict[str, Any]:
+        """The same before anything was counted."""
+        return self._names() | {"documents": None, "words": None, "c_max": None}
+
+    def _names(self) -> dict[str, Any]:
+        return {
             "distance": self.name(None),
             "distances": list(PAIRED),
             "explained": list(EXPLAINED),
-            "c_max": None if graph is None else _finite(graph.c_max),
             "r": self._index.config.r,
         }
 
@@ -159,11 +248,6 @@ class Engine:
         record = DISTANCES[name]
         related = self._related_words() if record.needs_related else None
         return self._options | {"related": related, "overlap": self._index.engine.overlap(record)}
-
-    def _document(self, side: dict[str, str]) -> str | Sequence[str]:
-        """The text, or the tokens, of one side."""
-        text: str | Sequence[str] = side["text"] if "text" in side else self._index.get(side["id"]).text
-        return text
 
     def _segments(self, document: str | Sequence[str], masses: dict[str, float]) -> list[dict[str, Any]]:
         """A text in pieces, each with the known words in it."""
@@ -211,6 +295,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _no_known_word(tokens: Sequence[str]) -> EmptyDocumentError:
-    what = f"0 of {len(tokens)} words have a vector" if tokens else "it has no words"
-    return EmptyDocumentError(f"The text has no known word ({what}). Search with other words.")
+def _no_known_word(tokens: int, side: str = "") -> EmptyDocumentError:
+    what = f"0 of {tokens} words have a vector" if tokens else "it has no words"
+    place, remedy = (f"{side}: ", "Compare other texts.") if side else ("", "Search with other words.")
+    return EmptyDocumentError(f"{place}The text has no known word ({what}). {remedy}")

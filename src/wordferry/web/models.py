@@ -147,8 +147,8 @@ class StatsAnswer(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    documents: int
-    words: int
+    documents: int | None = Field(description="Null in the first moments, while they are counted.")
+    words: int | None
     distance: str
     distances: list[str] = Field(description="Names that search, distance and explain accept.")
     explained: list[str] = Field(description="Names that explain accepts.")

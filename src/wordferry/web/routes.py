@@ -4,6 +4,7 @@ Annotations are evaluated here as they are read (no ``from __future__ import ann
 made for each service, with its limits.
 """
 
+import math
 from collections.abc import Awaitable, Callable, Coroutine
 from importlib import resources
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from wordferry.web import models
 from wordferry.web.guard import check_writer
 from wordferry.web.metrics import resident_bytes
 from wordferry.web.service import Service, writer_admitted
+from wordferry.web.work import of_explanation, of_pair
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MEANINGS = {
@@ -92,14 +94,19 @@ def reading(service: Service) -> APIRouter:
     @router.post("/distance", responses=common, response_model=models.DistanceAnswer)
     async def distance(request: DistanceRequest) -> Response:  # type: ignore[valid-type]
         """The distance of two texts, by one name or several."""
-        values = await service.read(engine.distances, request.a, request.b, request.distances)  # type: ignore
-        return _json({"values": values})
+        names = engine.distance_names(request.distances)  # type: ignore[attr-defined]
+        a, b = await service.read(engine.prepare_all, [request.a, request.b])  # type: ignore[attr-defined]
+        work = of_pair(names, a.different, b.different)
+        return _json({"values": await service.run(work, engine.distances, a, b, names)})
 
     @router.post("/explain", responses=common | _errors(404), response_model=models.ExplainAnswer)
     async def explain(request: ExplainRequest) -> Response:  # type: ignore[valid-type]
         """Which word of one text or stored document travels to which of the other, and what it costs."""
-        a, b = request.a.model_dump(), request.b.model_dump()  # type: ignore[attr-defined]
-        return _json(await service.read(engine.explain, a, b, request.distance))  # type: ignore[attr-defined]
+        name = engine.explained_name(request.distance)  # type: ignore[attr-defined]
+        given = request.a.model_dump(), request.b.model_dump()  # type: ignore[attr-defined]
+        a, b = await service.read(engine.sides, *given)
+        work = of_explanation(name, a.different, b.different)
+        return _json(await service.run(work, engine.explain, a, b, name))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
     async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:
@@ -122,7 +129,7 @@ def reading(service: Service) -> APIRouter:
     @router.get("/stats", responses=_errors(401), response_model=models.StatsAnswer)
     async def stats() -> Response:
         """What is stored, which distances there are, and the limits."""
-        facts = await service.read(engine.stats)
+        facts = await service.facts()
         writable = service.settings.writer_token is not None
         return _json(facts | {"writable": writable, "limits": vars(service.settings.limits)})
 
@@ -170,8 +177,9 @@ def watching(service: Service) -> APIRouter:
     @router.get("/metrics", responses=_errors(401), response_class=PlainTextResponse, dependencies=[bearer])
     async def metrics() -> Response:
         """Counters in the Prometheus text format."""
+        documents = (await service.facts())["documents"]
         gauges = {
-            "wordferry_documents": ("Documents stored.", float(await service.read(service.engine.count))),
+            "wordferry_documents": ("Documents stored.", float(math.nan if documents is None else documents)),
             "process_resident_memory_bytes": ("Memory of the process.", resident_bytes()),
         }
         return PlainTextResponse(service.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import math
+import os
 import sys
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +28,9 @@ class _JsonLines(logging.Formatter):
 
 
 def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
-    """Serve an opened index. SIGTERM and Ctrl-C stop it: running requests are answered first.
+    """Serve an opened index. SIGTERM and Ctrl-C stop it: requests that end soon are answered first, others cancelled.
 
+    It ends within ``settings.stop_seconds`` whatever it does: what was acknowledged is on the disk by then.
     ``quiet`` keeps the lines of answered requests out of the log; errors stay.
     """
     uvicorn = optional_import("uvicorn", "serve")
@@ -55,10 +57,20 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
         log_config=None,
         server_header=False,
         backlog=_BACKLOG,
-        timeout_graceful_shutdown=math.ceil(settings.limits.seconds) + 1,
+        timeout_graceful_shutdown=settings.stop_seconds / 2,
         lifespan="on",
     )
-    uvicorn.Server(config).run()
+    server = uvicorn.Server(config)
+    told = server.handle_exit
+
+    def handle_exit(number: int, frame: Any) -> None:
+        end = threading.Timer(0.9 * settings.stop_seconds, os._exit, [128 + number])
+        end.daemon = True  # for work that cannot be cancelled; a write that was not acknowledged is undone on opening
+        end.start()
+        told(number, frame)
+
+    server.handle_exit = handle_exit
+    server.run()
 
 
 def _with_files(limits: Limits) -> Limits:

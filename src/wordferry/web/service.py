@@ -1,10 +1,14 @@
-"""The running service: an index's engine, its threads, and its batches of searches."""
+"""The running service: an index's engine, its threads, and its batches of searches.
+
+Light and heavy work have threads of their own, so that a short search never waits for a long one; what a request asks
+for is estimated first, and refused where it is more than allowed. Health and counts wait for none of these threads.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -13,10 +17,15 @@ from wordferry.web.batching import Batcher
 from wordferry.web.engine import Answer, Engine, Query
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
+from wordferry.web.work import Work
+from wordferry.web.workers import Workers
 
 Result = TypeVar("Result")
 _PANEL = 16
 """Searches that one call answers at most: so many share one pass over the documents, and more would only wait."""
+_FRESH_SECONDS = 0.25
+"""How long a request for counts waits for new ones before it gets the last ones."""
+_OLD_SECONDS = 5.0
 _admitted: ContextVar[bool] = ContextVar("wordferry_writer", default=False)
 
 
@@ -37,30 +46,42 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.engine = Engine(index)
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="wordferry-web")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="wordferry-writer")
+        limits = settings.limits
+        self._searches = Workers("search", 2, limits.waiting)
+        self._reads = Workers("read", 2, limits.waiting)
+        self._heavy = Workers("heavy", limits.heavy, limits.heavy_waiting)
+        self._writer = Workers("write", 1, limits.waiting)
+        self._watch = Workers("watch", 1, 1)
+        self._facts: dict[str, Any] = {}
+        self._seen = 0.0
+        self._fresh: asyncio.Task[None] | None = None
         self.batcher: Batcher[Query, Answer] | None = None
 
     def start(self) -> None:
         """Make what belongs to the running event loop."""
-        limits = self.settings.limits
         self.batcher = Batcher(
             self.engine.search,
+            self._searches,
             largest=_PANEL if self.settings.batching else 1,
-            waiting=limits.waiting,
+            waiting=self.settings.limits.waiting,
             observe=self.metrics.batch,
         )
+        self._fresh = asyncio.create_task(self._refresh())
 
     def stop(self) -> None:
-        """Let what runs end."""
-        if self.batcher is not None:
-            self.batcher.close()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        self._writer.shutdown(wait=True)
+        """Cancel what still runs; a write gets a moment to end first."""
+        for workers in (self._searches, self._heavy, self._reads, self._watch):
+            workers.close()
+        self._writer.close(self.settings.stop_seconds / 4)
 
     async def read(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a reading call in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        """Run a light reading call in a thread."""
+        return await self._reads.run(work, *arguments)
+
+    async def run(self, work: Work, call: Callable[..., Result], *arguments: Any) -> Result:
+        """Run a reading call by the threads for its kind of work."""
+        light = work.check(self.settings.limits).light(self.settings.limits)
+        return await (self._reads if light else self._heavy).run(call, *arguments)
 
     async def write(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Run a writing call; one at a time. It ends even when its request does not wait for it.
@@ -69,15 +90,56 @@ class Service:
         """
         if not _admitted.get():
             raise RuntimeError("a route that writes must be on the writing router")
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments))
+        return await asyncio.shield(asyncio.create_task(self._writer.run(work, *arguments)))
+
+    async def facts(self) -> dict[str, Any]:
+        """What is stored: as it is now where that is known at once, else as it was a moment ago."""
+        if self._fresh is None or self._fresh.done():
+            self._fresh = asyncio.create_task(self._refresh())
+        await asyncio.wait({self._fresh}, timeout=_FRESH_SECONDS)
+        return self._facts or self.engine.unknown_facts()
+
+    async def _refresh(self) -> None:
+        self._facts = await self._watch.run(self.engine.stats)
+        self._seen = time.monotonic()
 
     async def search(self, request: Any) -> list[dict[str, Any]]:
-        """Answer each text of a search, joined with the searches of others."""
+        """Answer each text of a search, joined with the searches of others where it is light."""
         assert self.batcher is not None
+        limits = self.settings.limits
+        documents = await self._documents()
+        work = self.engine.most_work(request.texts, request.distance, request.filter, documents)
+        texts: Sequence[Any] = request.texts
+        if not work.light(limits):  # perhaps it is, once its words are counted
+            texts = await self.read(self.engine.prepare_all, texts)
+            work = self.engine.work(texts, request.distance, request.filter, documents).check(limits)
         key = self.engine.lane(request.distance, request.filter)
-        waiting = [self.batcher.submit(key, (text, request.k)) for text in request.texts]
-        answers = await asyncio.gather(*waiting)
+        queries = [(text, request.k) for text in texts]
+        if work.light(limits):
+            answers = await _together([self.batcher.submit(key, query) for query in queries])
+        else:
+            answers = await self._heavy.run(self.engine.search_in_turn, key, queries)
         for number, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 raise answer if len(answers) == 1 else type(answer)(f"texts.{number}: {answer}")
         return [answer for answer in answers if isinstance(answer, dict)]
+
+    async def _documents(self) -> int:
+        """How many documents there are, as seen a moment ago."""
+        if not self._facts:
+            await self.facts()
+        elif time.monotonic() - self._seen > _OLD_SECONDS and (self._fresh is None or self._fresh.done()):
+            self._fresh = asyncio.create_task(self._refresh())
+        return int(self._facts.get("documents") or 0)
+
+
+async def _together(calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """The results of several calls; when one fails, nobody waits for the others."""
+    if len(calls) == 1:
+        return [await calls[0]]
+    tasks = [asyncio.create_task(call) for call in calls]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -33,6 +33,16 @@ class Limits:
     """Open connections of one address, by the same rule."""
     filter_terms: int = 1_000
     """Conditions of a filter, each value of an ``in`` counted."""
+    work: float = 2e9
+    """Steps that one request may ask for: words x documents, by the cheapest distance (see wordferry.web.work)."""
+    work_bytes: float = 512 << 20
+    """Bytes that a comparison of two texts may hold."""
+    light_work: float = 1e8
+    """Steps up to which a request is light: it never waits for a heavier one."""
+    heavy: int = 2
+    """Heavy requests that run at once."""
+    heavy_waiting: int = 16
+    """Heavy requests that may wait for their turn; more are refused with 503."""
     metadata_keys: int = 256
     """Keys of a document's metadata."""
 
@@ -51,6 +61,8 @@ class Settings:
     token: str | None = None
     writer_token: str | None = None
     limits: Limits = field(default_factory=Limits)
+    stop_seconds: float = 5.0
+    """A service that is told to stop has ended after so long."""
     batching: bool = True
     """Join concurrent searches into one call. False is for measuring what that gains."""
 

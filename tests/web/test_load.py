@@ -1,0 +1,293 @@
+"""Heavy requests beside light ones: nobody waits for what is not his, and work ends with its request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+import pytest
+
+import wordferry
+from tests.web.conftest import open_client, serving
+from tests.web.test_process import _write
+from wordferry.base.cancel import check_cancelled
+from wordferry.errors import Cancelled
+from wordferry.web.batching import Batcher
+from wordferry.web.settings import Limits
+from wordferry.web.work import TooMuch, of_explanation, of_pair, of_search
+from wordferry.web.workers import Workers
+
+DOCUMENTS = 4_000
+
+
+@pytest.fixture(scope="module")
+def large_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some thousand documents, mixed from the sample's sentences."""
+    generator = random.Random(0)
+    sentences = [s for text in wordferry.sample().texts for s in text.split(". ") if len(s) > 30]
+    path = tmp_path_factory.mktemp("load") / "large"
+    with wordferry.Index.create(path) as index:
+        index.add([{"id": f"d{i}", "text": ". ".join(generator.sample(sentences, 5))} for i in range(DOCUMENTS)])
+    return path
+
+
+def long_text(seed: int, words: int = 11_500) -> str:
+    """A text of so many different words, none of which is a stop word."""
+    known = [word for word in wordferry.default_embeddings().vocabulary if word.isalpha() and 3 < len(word) < 8]
+    return " ".join(random.Random(seed).sample(known, words))
+
+
+def heaviest(seed: int = 0) -> dict[str, Any]:
+    """About the most that a search of the large index may ask for: many seconds of work."""
+    return {"texts": [long_text(seed + i) for i in range(2)], "k": 10, "distance": "wmd"}
+
+
+def processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+
+
+def busy_share(pid: int, seconds: float) -> float:
+    """The processor time that a process uses in a span, in cores."""
+    before, start = processor_seconds(pid), time.monotonic()
+    time.sleep(seconds)
+    return (processor_seconds(pid) - before) / (time.monotonic() - start)
+
+
+@contextmanager
+def asking(address: str, path: str, bodies: Sequence[dict[str, Any]]) -> Iterator[list[int]]:
+    """Clients that send the same request again and again; the statuses they got."""
+    stop = threading.Event()
+    statuses: list[int] = []
+
+    def ask(body: bytes) -> None:
+        while not stop.is_set():
+            try:
+                answer = httpx.post(f"{address}{path}", content=body, headers=JSON, timeout=120)
+                statuses.append(answer.status_code)
+            except httpx.TransportError:
+                return
+
+    threads = [threading.Thread(target=ask, args=(json.dumps(body).encode(),), daemon=True) for body in bodies]
+    for thread in threads:
+        thread.start()
+    try:
+        yield statuses
+    finally:
+        stop.set()
+
+
+JSON = {"content-type": "application/json"}
+
+
+def _light_beside_heavy(path: Path, seconds: float) -> list[float]:
+    """The times of light searches while two of the heaviest run all the time; every one is answered."""
+    times: list[float] = []
+    bad: list[Any] = []
+    queries = [sentence for text in wordferry.sample().texts[:40] for sentence in text.split(". ")]
+    with serving(path, "--quiet") as (address, _), asking(address, "/api/search", [heaviest(i) for i in (0, 9)]):
+        time.sleep(1)  # until they run
+        until = time.monotonic() + seconds
+
+        def ask(number: int) -> None:
+            with httpx.Client(base_url=address, timeout=60) as client:
+                i = number
+                while time.monotonic() < until:
+                    start = time.monotonic()
+                    answer = client.post("/api/search", json={"texts": [queries[i % len(queries)]], "k": 10})
+                    times.append(time.monotonic() - start)
+                    if answer.status_code != 200 or len(answer.json()["results"][0]["hits"]) != 10:
+                        bad.append(answer.text)
+                    i += 8
+
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert bad == []
+    return times
+
+
+def test_light_beside_heavy(large_index: Path) -> None:
+    times = _light_beside_heavy(large_index, 3)
+    assert len(times) > 8
+    assert float(np.percentile(times, 99)) < 10  # half a minute when they had to wait for one another
+
+
+@pytest.mark.slow
+def test_light_beside_heavy_for_long(large_index: Path) -> None:
+    times = _light_beside_heavy(large_index, 20)
+    assert float(np.percentile(times, 99)) < 1
+
+
+def test_counts_and_health_wait_for_nobody(large_index: Path) -> None:
+    """With every worker busy comparing texts of 6,500 words, health, counts and documents are answered."""
+    texts = [long_text(i, 6_500) for i in range(8)]
+    bodies = [{"a": texts[i], "b": texts[7 - i], "distances": ["wmd", "rel-wmd"]} for i in range(6)]
+    with serving(large_index, "--quiet") as (address, _), asking(address, "/api/distance", bodies) as statuses:
+        time.sleep(0.5)
+        for _ in range(5):
+            assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+            assert httpx.get(f"{address}/api/stats", timeout=10).json()["documents"] == DOCUMENTS
+            assert httpx.get(f"{address}/api/documents/d7", timeout=10).status_code == 200
+    assert set(statuses) <= {200}
+
+
+@needs_proc
+def test_work_ends_when_its_client_goes(large_index: Path) -> None:
+    body = json.dumps(heaviest()).encode()
+    head = "POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
+    with serving(large_index, "--quiet") as (address, process):
+        place = urlsplit(address)
+        clients = [socket.create_connection((place.hostname, place.port)) for _ in range(2)]
+        for client in clients:
+            client.sendall(head.encode() + body)
+        assert _reaches(lambda: busy_share(process.pid, 0.3) > 0.3)
+        for client in clients:
+            client.close()
+        time.sleep(1)
+        assert busy_share(process.pid, 1) < 0.3
+        assert httpx.post(f"{address}/api/search", json={"texts": ["a boat"]}, timeout=10).status_code == 200
+
+
+@needs_proc
+def test_work_ends_when_its_time_is_over(large_index: Path) -> None:
+    with serving(large_index, "--quiet", "--max-seconds", "1") as (address, process):
+        answer = httpx.post(f"{address}/api/search", json=heaviest(), timeout=60)
+        assert answer.status_code == 503
+        assert "longer than the 1 s allowed" in answer.json()["error"]
+        time.sleep(1)
+        assert busy_share(process.pid, 1) < 0.3
+
+
+def _reaches(state: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        if state():
+            return True
+    return False
+
+
+def test_stop_under_full_load(large_index: Path, tmp_path: Path) -> None:
+    """SIGTERM while searches and writes run: the service ends in seconds and keeps what it acknowledged."""
+    path = tmp_path / "copy"
+    shutil.copytree(large_index, path)
+    acknowledged: set[str] = set()
+    deleted: set[str] = set()
+    stop = threading.Event()
+    with (
+        serving(path, "--quiet", WORDFERRY_WRITER_TOKEN="writer") as (address, process),
+        asking(address, "/api/search", [heaviest(i) for i in range(4)]),
+        asking(address, "/api/search", [{"texts": ["a boat on the river"]} for _ in range(4)]),
+    ):
+        writers = [
+            threading.Thread(target=_write, args=(address, f"w{i}", acknowledged, deleted, stop)) for i in range(2)
+        ]
+        for writer in writers:
+            writer.start()
+        assert _reaches(lambda: len(acknowledged) > 3)
+        start = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        seconds = time.monotonic() - start
+        stop.set()
+        for writer in writers:
+            writer.join()
+    assert seconds < 6  # it ends itself after 4.5; the rest is this machine
+    with wordferry.Index.open(path) as index:
+        assert acknowledged - deleted <= set(index.ids())
+
+
+TOO_MUCH: list[tuple[str, dict[str, Any], str]] = [
+    ("/api/search", {"texts": ["a boat"], "distance": "act"}, "texts, distance: 1 text of up to 1 different words x"),
+    ("/api/distance", {"a": "old boats", "b": "new boats"}, "a, b, distances: 2 x 2 different words by rel-rwmd is"),
+    ("/api/explain", {"a": {"text": "old boats"}, "b": {"text": "new boats"}}, "a, b: 2 x 2 different words explained"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "text"), TOO_MUCH, ids=[path for path, _, _ in TOO_MUCH])
+def test_too_much_work_is_refused(built_index: Path, path: str, body: Any, text: str) -> None:
+    with open_client(built_index, limits=Limits(work=10, light_work=1)) as client:
+        answer = client.post(path, json=body)
+    assert answer.status_code == 422
+    assert text in answer.json()["error"]
+    assert "times the work that one request may ask for" in answer.json()["error"]
+
+
+def test_the_attack_of_old_is_refused(large_index: Path) -> None:
+    """Texts that stopped all searches: refused at once, or worked off beside the others."""
+    with open_client(large_index) as client:
+        body = {"texts": [long_text(i) for i in range(8)], "k": 10, "distance": "wmd"}
+        answer = client.post("/api/search", json=body)
+    assert answer.status_code == 422
+    assert "different words x 4000 documents by wmd is about" in answer.json()["error"]
+
+
+def test_estimates_grow_with_what_is_asked() -> None:
+    few = of_search("rel-rwmd", [10], 1_000, 0)
+    assert of_search("wmd", [10], 1_000, 0).steps > few.steps
+    assert of_search("rel-rwmd", [10, 10], 1_000, 0).steps == 2 * few.steps
+    assert of_search("rel-rwmd", [10], 2_000, 0).steps == 2 * few.steps
+    assert of_search("rel-rwmd", [10], 1_000, 3).steps > few.steps
+    assert of_pair(["wmd", "act"], 10, 10).steps > of_pair(["wmd"], 10, 10).steps
+    with pytest.raises(TooMuch, match="about 2,000 times"):
+        of_explanation("wmd", 100_000, 100_000).check(Limits(work_bytes=160 * 5e6))
+    with pytest.raises(TooMuch, match="rel-rwmd"):
+        of_search("wmd", [12_528] * 16, 20_000, 0).check(Limits())
+
+
+def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:
+    """One of two goes: the work goes on for the other. Both go: it is cancelled."""
+    ended: list[str] = []
+
+    def work(key: str, items: Sequence[int]) -> list[int]:
+        until = time.monotonic() + (0.3 if key == "short" else 60)
+        try:
+            while time.monotonic() < until:
+                check_cancelled()
+                time.sleep(0.005)
+        except Cancelled:
+            ended.append(f"{key} cancelled")
+            raise
+        ended.append(f"{key} done")
+        return list(items)
+
+    async def scene() -> None:
+        workers = Workers("test", 1, 100)
+        batcher: Batcher[int, int] = Batcher(work, workers, largest=8, waiting=100)
+        for key in ("short", "long"):
+            tasks = [asyncio.create_task(batcher.submit(key, i)) for i in range(2)]
+            await asyncio.sleep(0.1)
+            tasks[0].cancel()
+            if key == "long":
+                await asyncio.sleep(0.05)
+                assert ended == ["short done"]
+                tasks[1].cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for _ in range(200):
+            if len(ended) < 2:
+                await asyncio.sleep(0.01)
+        assert await batcher.submit("short", 5) == 5
+        workers.close()
+
+    asyncio.run(scene())
+    assert ended == ["short done", "long cancelled", "short done"]
