@@ -229,6 +229,19 @@ class Neighbors(Tabular):
             return found
         return replace(found, proved=np.logical_and.reduce([_not_after_the_proved(found, part) for part in parts]))
 
+    def widened(self, k: int) -> Neighbors:
+        """The same with k places for each query; those that are added are empty (-1, inf)."""
+        more = k - self.indices.shape[1]
+        if more <= 0:
+            return self
+        room = ((0, 0), (0, more))
+        return replace(
+            self,
+            indices=np.pad(self.indices, room, constant_values=-1),
+            distances=np.pad(self.distances, room, constant_values=np.inf),
+            proved=None if self.proved is None else np.pad(self.proved, room, constant_values=True),
+        )
+
     def renumbered(self, numbers: Int64Array) -> Neighbors:
         """Document i becomes document ``numbers[i]``; numbers must rise, so that ties keep their order."""
         if not len(numbers):

@@ -7,8 +7,10 @@ from typing import Any
 from wordferry.errors import InputError
 
 
-def whole_number(value: Any, name: str, least: int = 1, *, of: str = "", advice: str = "") -> int:
-    """A whole number of at least ``least``: an int of Python or of NumPy, but no bool and no float.
+def whole_number(
+    value: Any, name: str, least: int = 1, *, most: int | None = None, of: str = "", advice: str = ""
+) -> int:
+    """A whole number from ``least`` to ``most``: an int of Python or of NumPy, but no bool and no float.
 
     ``of`` says what it counts, ``advice`` what to do instead; both are for the error.
 
@@ -20,4 +22,6 @@ def whole_number(value: Any, name: str, least: int = 1, *, of: str = "", advice:
         raise InputError(f"{name} must be a whole number{counted}, at least {least}; got {value!r}.")
     if value < least:
         raise InputError(f"{name} must be at least {least}, got {value}.{advice and ' ' + advice}")
+    if most is not None and value > most:
+        raise InputError(f"{name} must be at most {most}, got {value}.{advice and ' ' + advice}")
     return int(value)

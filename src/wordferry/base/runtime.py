@@ -31,6 +31,10 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int, /) -> object: ...
 
 
+MOST_THREADS = 4096
+"""More threads than any machine has a use for; a larger number is a mistake."""
+
+
 def thread_count(threads: int | None = None) -> int:
     """The number of threads to use: the argument, else ``WORDFERRY_THREADS``, else every usable core."""
     if threads is None:
@@ -41,7 +45,7 @@ def thread_count(threads: int | None = None) -> int:
             threads = int(text)
         except ValueError:
             raise InputError(f"WORDFERRY_THREADS must be a whole number of threads, got {text!r}.") from None
-    return whole_number(threads, "threads", advice="Leave it out to use every core.")
+    return whole_number(threads, "threads", most=MOST_THREADS, advice="Leave it out to use every core.")
 
 
 def usable_cores() -> int:

@@ -29,7 +29,9 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
     of the full answer. Places beyond the solved ones are empty (-1, inf).
     """
     allowed = np.ones(problem.shape[1], bool) if mask is None else np.ascontiguousarray(mask)
-    limit = -1 if budget is None else whole_number(budget, "budget", 0, of="problems to solve for a query")
+    limit = -1
+    if budget is not None:  # no query has more problems than there are documents
+        limit = min(whole_number(budget, "budget", 0, of="problems to solve for a query"), problem.shape[1])
     k_used = min(k, int(allowed.sum()))
     rows = np.full((problem.shape[0], k), -1, np.int64)
     values = np.full((problem.shape[0], k), np.inf, np.float32)

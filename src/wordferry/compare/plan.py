@@ -64,7 +64,10 @@ def fill(problem: Problem, out: Float32Array, plan: Plan | None = None) -> Float
     chosen = plan or make_plan(problem)
     method = _method(problem, chosen.method)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
-    if out.size:
+    if not problem.x.nnz or not problem.y.nnz:  # every pair has an empty document, so nothing is left to compute
+        out.fill(np.inf)
+        problem.settle_empty(out)
+    elif out.size:
         if chosen.swapped:
             turned = np.empty(problem.shape[::-1], dtype=np.float32)
             method.run(problem.turned(), turned, report)

@@ -14,7 +14,7 @@ from wordferry.base.runtime import Run
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame, related_over
 from wordferry.compare.problem import Distance, Options, Problem
-from wordferry.errors import InputError
+from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts import bow
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
@@ -29,6 +29,23 @@ class Encoded:
     rows: Int64Array
     documents: int
     """Documents of the input, kept or not."""
+
+    def weighed(self, weights: Any, on_empty: str, name: str) -> Encoded:
+        """Without words of weight 0; a document that has no other words is an empty one."""
+        if weights is None or weights.all():
+            return self
+        some = weights[self.matrix.indices] > 0
+        indptr = np.concatenate(([0], np.cumsum(some)))[self.matrix.indptr]
+        matrix = sp.csr_array((self.matrix.data[some], self.matrix.indices[some], indptr), shape=self.matrix.shape)
+        emptied = (np.diff(matrix.indptr) == 0) & (np.diff(self.matrix.indptr) > 0)
+        if not emptied.any() or on_empty == "keep":
+            return Encoded(matrix, self.rows, self.documents)
+        if on_empty == "error":
+            raise EmptyDocumentError(
+                f"Document {int(self.rows[emptied][0])} of {name} has only words of weight 0 (idf=). Give them a "
+                "weight, drop such documents with on_empty='drop', or keep them at distance inf with on_empty='keep'."
+            )
+        return Encoded(matrix[~emptied], self.rows[~emptied], self.documents)
 
     def bags(self, frame: Frame, weights: Any, name: str) -> Bags:
         """The documents as masses over the ids of a frame."""
@@ -110,6 +127,9 @@ def prepare(options: Options, X: Any, Y: Any = None, run: Run | None = None) -> 
     if first.matrix.shape[1] != second.matrix.shape[1]:
         raise InputError(f"X has {first.matrix.shape[1]} columns and Y {second.matrix.shape[1]}; they must agree.")
     weights = weights_for(record, options.weights, second.matrix)
+    same = second is first
+    first = first.weighed(weights, options.on_empty, "X")
+    second = first if same else second.weighed(weights, options.on_empty, "Y")
     words = words_of(first.matrix, second.matrix)
     frame = frame_for(record, embeddings, options.related, words, first.matrix.shape[1], how.workers)
     x = first.bags(frame, weights, "X")

@@ -31,6 +31,10 @@ def check_k(k: Any) -> int:
     return whole_number(k, "k")
 
 
+MOST_EMPTY_PLACES = 1 << 16
+"""A result has places for k neighbours, also where there are fewer documents, but no more than this beyond them."""
+
+
 def check_mask(mask: Any, problem: Problem) -> BoolArray | None:
     """The mask over the problem's own rows of Y."""
     if mask is None:
@@ -48,7 +52,11 @@ def check_mask(mask: Any, problem: Problem) -> BoolArray | None:
 def nearest(
     problem: Problem, k: int, mask: BoolArray | None = None, algorithm: str = "auto", budget: int | None = None
 ) -> Neighbors:
-    """The k nearest rows of y to each row of x, numbered as the caller numbers them."""
+    """The k nearest rows of y to each row of x, numbered as the caller numbers them.
+
+    Work is done for as many places as there are documents; the others are added in the end.
+    """
+    places, k = min(k, max(problem.y.passed, MOST_EMPTY_PLACES)), min(k, max(len(problem.y), 1))
     if mask is not None and 2 * np.count_nonzero(mask) < len(mask):
         problem, mask = replace(problem, y=problem.y.take(np.flatnonzero(mask))), None
     plan = make_plan(problem, algorithm)
@@ -60,7 +68,7 @@ def nearest(
         found = _nearest_values(problem, k, mask, plan)
     if len(problem.y) and not problem.y.in_order:
         found = replace(found, indices=np.where(found.indices >= 0, problem.y.rows[found.indices], -1))
-    return found
+    return found.widened(places)
 
 
 def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Any) -> Neighbors:
@@ -150,8 +158,9 @@ class Searcher:
         self.embeddings = vectors_for(Y, None, record, options.embeddings)
         second = encoded(Y, options, self.embeddings, "Y")
         self._columns = second.matrix.shape[1]
-        self._words = words_of(second.matrix)
         self._weights = weights_for(record, options.weights, second.matrix)
+        second = second.weighed(self._weights, options.on_empty, "Y")
+        self._words = words_of(second.matrix)
         self._frame = frame_for(record, self.embeddings, options.related, self._words, self._columns, run.workers)
         self.related = self._frame.related
         self.bags = second.bags(self._frame, self._weights, "Y")
@@ -176,6 +185,7 @@ class Searcher:
         first = encoded(X, self.options, self.embeddings, "X")
         if first.matrix.shape[1] != self._columns:
             raise InputError(f"X has {first.matrix.shape[1]} columns, the collection {self._columns}; they must agree.")
+        first = first.weighed(self._weights, self.options.on_empty, "X")
         frame = self._frame.extended(words_of(first.matrix))
         run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=progress)
         return Problem(self.options, first.bags(frame, self._weights, "X"), self.bags, frame, run)

@@ -13,6 +13,8 @@ from wordferry.errors import InputError, SolverError
 from wordferry.kernels import native_transport as kernels
 
 _LARGEST_MASS = 2**61
+_SMALLEST, _LARGEST = 1e-150, 1e150
+"""Sums of masses that can be scaled to whole numbers and back without leaving the range of float64."""
 _SUM_TOLERANCE = 1e-6
 
 
@@ -54,13 +56,14 @@ def solve(masses_a: Any, masses_b: Any, costs: Any) -> Transport:
         they are; others are scaled to whole numbers, which moves less than 1e-15 of the mass.
     costs : (sources, sinks) finite costs of moving one unit.
 
+    Masses that are no whole numbers must have a sum between 1e-150 and 1e150; a cost of the plan that is too large for
+    float64 is an error.
+
     >>> solve([1, 2], [2, 1], [[0.0, 1.0], [1.0, 3.0]]).cost
     3.0
     """
     a, b, unit = _whole_masses(np.asarray(masses_a), np.asarray(masses_b))
-    matrix = np.ascontiguousarray(costs, dtype=np.float64)
-    if matrix.shape != (len(a), len(b)):
-        raise InputError(f"costs must have shape {(len(a), len(b))}, one row a source; got {matrix.shape}.")
+    matrix = _checked_costs(costs, (len(a), len(b)))
     rows, columns = np.flatnonzero(a), np.flatnonzero(b)
     duals = np.zeros(len(a)), np.zeros(len(b))
     if not len(rows):
@@ -74,7 +77,22 @@ def solve(masses_a: Any, masses_b: Any, costs: Any) -> Transport:
     duals[0][rows], duals[1][columns] = found.source_duals, found.sink_duals
     masses = found.masses if unit == 1 else found.masses * unit
     plan = TransportPlan(rows[found.sources].astype(np.int32), columns[found.sinks].astype(np.int32), masses)
-    return Transport(found.total * unit, plan, duals, found.pivots, "exact" if found.proof == 2 else "bounded")
+    cost = found.total * unit
+    if not (np.isfinite(cost) and np.isfinite(duals[0]).all() and np.isfinite(duals[1]).all()):
+        raise InputError(
+            f"The cheapest plan costs {cost:g}, too much for float64 (the largest cost is {np.abs(used).max():.3g}). "
+            "Divide the costs by a large number."
+        )
+    return Transport(cost, plan, duals, found.pivots, "exact" if found.proof == 2 else "bounded")
+
+
+def _checked_costs(costs: Any, shape: tuple[int, int]) -> Float64Array:
+    given = np.asarray(costs)
+    if given.shape != shape or given.dtype.kind not in "biuf":
+        came = f"{given.dtype} of shape {given.shape}"
+        raise InputError(f"costs must be numbers of shape {shape}, one row for each source; got {came}.")
+    with np.errstate(over="ignore"):  # a long double that is too large is found as infinity, and named
+        return np.ascontiguousarray(given, dtype=np.float64)
 
 
 def _whole_masses(a: Any, b: Any) -> tuple[Int64Array, Int64Array, float]:
@@ -84,7 +102,11 @@ def _whole_masses(a: Any, b: Any) -> tuple[Int64Array, Int64Array, float]:
             raise InputError(f"{name} must be a vector of numbers; got shape {masses.shape}, type {masses.dtype}.")
         if not np.isfinite(masses).all() or (masses < 0).any():
             raise InputError(f"{name} must be finite and not negative.")
-    sums = float(a.sum(dtype=np.float64)), float(b.sum(dtype=np.float64))
+    with np.errstate(over="ignore"):
+        sums = float(a.sum(dtype=np.float64)), float(b.sum(dtype=np.float64))
+    for total, name in zip(sums, ("masses_a", "masses_b"), strict=True):
+        if total and not _SMALLEST <= total <= _LARGEST:
+            raise InputError(f"The sum of {name} is {total:.3g}; it must be 0 or from {_SMALLEST:g} to {_LARGEST:g}.")
     if np.issubdtype(a.dtype, np.integer) and np.issubdtype(b.dtype, np.integer) and max(sums) < _LARGEST_MASS:
         if int(a.sum(dtype=np.int64)) != int(b.sum(dtype=np.int64)):
             raise InputError(f"The masses must have equal sums; got {sums[0]:g} and {sums[1]:g}.")

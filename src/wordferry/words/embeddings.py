@@ -54,7 +54,9 @@ class Embeddings:
 
     @classmethod
     def adopt(cls, vocabulary: Vocabulary, matrix: Float32Array, *, normalize: bool = True) -> Embeddings:
-        """Take over a C-ordered float32 matrix that nobody else uses: checked and scaled in place, not copied."""
+        """Take over a float32 matrix that nobody else uses: checked and scaled in place; copied only to bring it into C
+        order."""
+        matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         return cls._trusted(vocabulary, _checked(matrix, vocabulary, normalize), bool(normalize))
 
     @classmethod
