@@ -1,0 +1,356 @@
+"""The jobs: what they compute, cut into tasks by a plan that does not depend on who does them."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.runtime import Progress, no_progress
+from wordferry.compare.measures import find_distance, find_overlap
+from wordferry.engines.components import Components
+from wordferry.engines.engine import Engine, Local
+from wordferry.engines.journal import Done, Journal, write_whole
+from wordferry.engines.sources import Fields, Part, cut
+from wordferry.engines.work import Comparing, Encoding, Task, _Names, _parquet, load, words_of
+from wordferry.errors import FormatError, InputError
+from wordferry.texts.datasets import default_embeddings
+from wordferry.texts.tokenizers import Tokenizer
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import DEFAULT_R, RelatedWords
+
+_TASKS = 256
+"""About how many tasks a job is cut into at most, beside one per part: so much that little is lost with a worker."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What changes the answer of a job, or the pieces it is cut into; all of it is in the plan on disk."""
+
+    distance: str = "rel-rwmd"
+    overlap: str | None = None
+    weights: str = "idf"
+    """"idf" (over all documents that are searched) or "counts"."""
+    r: int = DEFAULT_R
+    block: int = 20_000
+    """Documents in a part."""
+    fields: Fields = field(default_factory=Fields)
+
+    def checked(self) -> Settings:
+        """The same, or an error that says which value is wrong."""
+        record = find_distance(self.distance)
+        find_overlap(record, self.overlap)
+        if self.weights not in ("idf", "counts"):
+            raise InputError(f"weights must be 'idf' or 'counts', got {self.weights!r}.")
+        if isinstance(self.block, bool) or not isinstance(self.block, int) or self.block < 1:
+            raise InputError(f"block must be a whole number of at least 1, got {self.block!r}.")
+        return self
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a job did."""
+
+    output: str
+    documents: int
+    pairs: int
+    tasks: int
+    resumed: int
+    """Tasks that an earlier run had done."""
+    peak: int
+    """The most memory that a task's process has held, in bytes."""
+    engine: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Job:
+    """A job under way: its parts, its journal, and the engine that does its tasks."""
+
+    def __init__(
+        self,
+        kind: str,
+        sources: Mapping[str, str],
+        output: str | os.PathLike[str],
+        settings: Settings,
+        options: Mapping[str, Any],
+        *,
+        embeddings: Embeddings | None = None,
+        tokenizer: Tokenizer | None = None,
+        engine: Engine | None = None,
+        work: str | os.PathLike[str] | None = None,
+        memory: int = 256 << 20,
+        progress: Progress | None = None,
+    ) -> None:
+        self.settings = settings.checked()
+        self.output = Path(output)
+        self.embeddings = embeddings or default_embeddings()
+        self.tokenizer = tokenizer
+        self.engine = engine or Local()
+        self.memory = memory
+        self.progress = progress or no_progress
+        if self.output.exists() and any(self.output.iterdir() if self.output.is_dir() else [self.output]):
+            raise InputError(f"{self.output} exists and is not empty. Give the job another output folder.")
+        self.parts = {side: cut(source, settings.block, settings.fields) for side, source in sources.items()}
+        plan = {
+            "format": 1,
+            "job": kind,
+            "settings": asdict(settings),
+            "options": dict(options),
+            "vectors": self.embeddings.fingerprint,
+            "parts": {side: [part.to_json() for part in parts] for side, parts in self.parts.items()},
+        }
+        folder = Path(work) if work is not None else self.output.with_name(self.output.name + ".job")
+        self.journal = Journal(folder, plan)
+        self.tasks = self.count = 0
+
+    # -- stages -----------------------------------------------------------------------------------------------------
+
+    def run(self, tasks: Iterable[Task], shared: Any) -> dict[str, Done]:
+        """Do what is not done yet; the facts of all tasks by name."""
+        wanted = list(tasks)
+        self.tasks += len(wanted)
+        names = {task.name for task in wanted}
+        self.count += sum(name in self.journal.done for name in names)
+        left = [task for task in wanted if task.name not in self.journal.done]
+        finished = len(wanted) - len(left)
+        self.progress(finished, len(wanted))
+        for task, outcome in self.engine.run(left, str(self.journal.folder.resolve()), shared):
+            self.journal.record(task.name, outcome.file, outcome.sha256, outcome.size, outcome.facts)
+            finished += 1
+            self.progress(finished, len(wanted))
+        return {task.name: self.journal.done[task.name] for task in wanted}
+
+    def encode(self) -> None:
+        """All texts to counts; ids that occur twice are refused here, before any distance is computed."""
+        shared = Encoding(self.embeddings.vocabulary, self.tokenizer, self.settings.fields)
+        tasks = [
+            Task(_counts(side, part), "encode", {"part": part.to_json()})
+            for side, parts in self.parts.items()
+            for part in parts
+        ]
+        self.run(tasks, shared)
+        for side in self.parts:
+            self._check_ids(side)
+
+    def _check_ids(self, side: str) -> None:
+        parts = self.parts[side]
+        hashes = np.concatenate([load(self.journal.folder, _counts(side, part))["hashes"] for part in parts])
+        order = np.argsort(hashes, kind="stable")
+        equal = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        names = _Names(self.journal.folder, self.columns(side), "ids")
+        for place in equal.tolist():
+            a, b = sorted((int(order[place]), int(order[place + 1])))
+            if names[a] == names[b]:
+                raise FormatError(f"{self._where(side, a)} and {self._where(side, b)} have the same id {names[a]!r}.")
+
+    def _where(self, side: str, number: int) -> str:
+        part = next(part for part in reversed(self.parts[side]) if part.first <= number)
+        return f"{part.path}, row {part.start + number - part.first + 1}"
+
+    def columns(self, side: str) -> list[dict[str, Any]]:
+        """The parts of a side as tasks name them."""
+        return [{"name": _counts(side, part), "first": part.first} for part in self.parts[side]]
+
+    def comparing(self, searched: str) -> Comparing:
+        """Words in play, their related words and weights: from partial counts, the same however they were cut."""
+        folder = self.journal.folder
+        frequencies = np.zeros(len(self.embeddings), dtype=np.int64)
+        used = np.zeros(len(self.embeddings), dtype=bool)
+        for side in self.parts:
+            for column in self.columns(side):
+                data = load(folder, column["name"])
+                used[data["words"]] = True
+                if side == searched:
+                    frequencies[data["words"]] += data["frequencies"]
+        words = np.flatnonzero(used).astype(np.int64)
+        if not len(words):
+            raise InputError("No document has a word with a vector. Load larger embeddings.")
+        vectors = self.embeddings.restrict(words)
+        columns = np.full(len(self.embeddings), -1, dtype=np.int32)
+        columns[words] = np.arange(len(words), dtype=np.int32)
+        documents = sum(part.rows for part in self.parts[searched])
+        idf = None
+        if self.settings.weights == "idf":
+            idf = np.log((1 + documents) / (1 + frequencies[words])) + 1.0
+        related = self._related(vectors) if find_distance(self.settings.distance).needs_related else None
+        return Comparing(
+            self.settings.distance, self.settings.overlap, vectors, related, columns, idf, threads=1, memory=self.memory
+        )
+
+    def _related(self, vectors: Embeddings) -> RelatedWords:
+        """The graph over the words in play, kept for a run that goes on later."""
+        folder = self.journal.folder / "related"
+        if not folder.exists():
+            RelatedWords.build(vectors, self.settings.r).save(folder)
+        return RelatedWords.load(folder)
+
+    def finish(self, done: Mapping[str, Done], facts: Mapping[str, Any], keep: bool) -> Summary:
+        """Move the parts of the answer to where they were asked for, and tidy up."""
+        self.output.mkdir(parents=True, exist_ok=True)
+        for number, task in enumerate(sorted(done.values(), key=lambda one: one.task)):
+            write_whole(self.output / f"part-{number:05d}.parquet", (self.journal.folder / task.file).read_bytes())
+        every = self.journal.done.values()
+        summary = Summary(
+            str(self.output),
+            sum(part.rows for parts in self.parts.values() for part in parts),
+            sum(int(one.facts.get("pairs", 0)) for one in every),
+            self.tasks,
+            self.count,
+            max((int(one.facts.get("peak", 0)) for one in every), default=0),
+            self.engine.name,
+            facts,
+        )
+        if not keep:
+            shutil.rmtree(self.journal.folder)
+        return summary
+
+
+def _counts(side: str, part: Part) -> str:
+    return f"counts-{side}-{part.number:06d}"
+
+
+def _near_tasks(job: Job, rows: str, columns: str, k: int) -> dict[int, list[Task]]:
+    """Tasks by part of the rows: each against some parts of the columns, so many that no task is large."""
+    every = job.columns(columns)
+    step = max(1, math.ceil(len(job.parts[rows]) * len(every) / _TASKS))
+    found: dict[int, list[Task]] = {}
+    for part, row in zip(job.parts[rows], job.columns(rows), strict=True):
+        found[part.number] = [
+            Task(
+                f"near-{part.number:06d}-{start:06d}",
+                "near",
+                {"rows": row, "columns": every[start : start + step], "k": k, "same": rows == columns},
+            )
+            for start in range(0, len(every), step)
+        ]
+    return found
+
+
+def _nearest(
+    job: Job, rows: str, columns: str, k: int, kind: str, options: Mapping[str, Any], keep: bool
+) -> tuple[dict[str, Done], Summary]:
+    """The shared course of all jobs that look for nearest documents."""
+    job.encode()
+    tasks = _near_tasks(job, rows, columns, k)
+    job.run((task for some in tasks.values() for task in some), job.comparing(columns))
+    every = job.columns(columns)
+    final = [
+        Task(
+            f"{kind}-{number:06d}",
+            kind,
+            {"rows": row, "columns": every, "parts": [task.name for task in tasks[number]], "k": k, **options},
+        )
+        for number, row in enumerate(job.columns(rows))
+    ]
+    done = job.run(final, None)
+    facts: dict[str, Any] = {}
+    if kind == "votes":
+        labelled = sum(int(one.facts["labelled"]) for one in done.values())
+        right = sum(int(one.facts["right"]) for one in done.values())
+        facts = {"labelled": labelled, "right": right}
+    return done, job.finish(done, facts, keep)
+
+
+def _checked_k(k: Any) -> int:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InputError(f"k must be a whole number of at least 1, got {k!r}.")
+    return k
+
+
+def knn_graph(source: str, output: str, k: int = 10, settings: Settings | None = None, **run: Any) -> Summary:
+    """The k nearest other documents of each document, as Parquet with one row per document.
+
+    ``run`` takes ``embeddings``, ``tokenizer``, ``engine``, ``work`` (the folder of the plan and of what is done),
+    ``memory``, ``progress`` and ``keep`` (keep that folder when the job is done).
+    """
+    keep = bool(run.pop("keep", False))
+    job = Job("knn-graph", {"documents": source}, output, settings or Settings(), {"k": _checked_k(k)}, **run)
+    return _nearest(job, "documents", "documents", k, "merge", {}, keep)[1]
+
+
+def top_k(
+    queries: str, documents: str, output: str, k: int = 10, settings: Settings | None = None, **run: Any
+) -> Summary:
+    """The k documents nearest to each query, as Parquet with one row per query; ``run`` as for :func:`knn_graph`."""
+    keep = bool(run.pop("keep", False))
+    sources = {"queries": queries, "documents": documents}
+    job = Job("top-k", sources, output, settings or Settings(), {"k": _checked_k(k)}, **run)
+    return _nearest(job, "queries", "documents", k, "merge", {}, keep)[1]
+
+
+def classify(train: str, test: str, output: str, k: int = 19, settings: Settings | None = None, **run: Any) -> Summary:
+    """The label that the k nearest training documents vote for; ``run`` as for :func:`knn_graph`.
+
+    Training documents need a label; where test documents have one, the summary says how many were right.
+    """
+    keep = bool(run.pop("keep", False))
+    job = Job("classify", {"test": test, "train": train}, output, settings or Settings(), {"k": _checked_k(k)}, **run)
+    job.encode()
+    classes: set[str] = set()
+    for column in job.columns("train"):
+        labels = words_of(load(job.journal.folder, column["name"]), "labels")
+        if None in labels:
+            where = job._where("train", column["first"] + labels.index(None))
+            raise FormatError(f"{where}: a training document needs a label ({job.settings.fields.label!r}).")
+        classes.update(labels)
+    return _nearest(job, "test", "train", k, "votes", {"classes": sorted(classes)}, keep)[1]
+
+
+def duplicates(
+    source: str, output: str, threshold: float, settings: Settings | None = None, **run: Any
+) -> Summary:
+    """All pairs of documents at a distance of at most ``threshold``, and the groups they form.
+
+    The pairs are Parquet files ``part-*.parquet`` (first, second, distance), the groups ``groups.parquet`` (id, group:
+    the first document of the group; only documents that have a duplicate). ``run`` as for :func:`knn_graph`.
+    """
+    keep = bool(run.pop("keep", False))
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold < math.inf:
+        raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
+    options = {"threshold": float(threshold)}
+    job = Job("duplicates", {"documents": source}, output, settings or Settings(), options, **run)
+    job.encode()
+    columns = job.columns("documents")
+    tasks = {
+        (i, j): Task(f"close-{i:06d}-{j:06d}", "close", {"rows": columns[i], "column": columns[j], **options})
+        for i in range(len(columns))
+        for j in range(i, len(columns))
+    }
+    job.run(tasks.values(), job.comparing("documents"))
+    final = [
+        Task(
+            f"edges-{i:06d}",
+            "edges",
+            {"columns": columns, "parts": [tasks[i, j].name for j in range(i, len(columns))]},
+        )
+        for i in range(len(columns))
+    ]
+    done = job.run(final, None)
+    groups, members = _groups(job, [task.name for task in tasks.values()])
+    edges = sum(int(one.facts["edges"]) for one in done.values())
+    job.output.mkdir(parents=True, exist_ok=True)
+    write_whole(job.output / "groups.parquet", groups)
+    return job.finish(done, {"pairs_found": edges, "documents_in_groups": members}, keep)
+
+
+def _groups(job: Job, edges: list[str]) -> tuple[bytes, int]:
+    """Connected components of all edges, out of core: only documents that have a duplicate."""
+    joined = Components(sum(part.rows for part in job.parts["documents"]), job.journal.folder)
+    try:
+        nodes = np.zeros(0, dtype=np.int64)
+        for name in edges:
+            data = load(job.journal.folder, name)
+            joined.add(data["first"], data["second"])
+            nodes = np.unique(np.concatenate([nodes, data["first"], data["second"]]))
+        names = _Names(job.journal.folder, job.columns("documents"), "ids")
+        ids = [names[node] for node in nodes.tolist()]
+        firsts = [names[joined.group(node)] for node in nodes.tolist()]
+    finally:
+        joined.close()
+    return _parquet({"id": ids, "group": firsts}), len(ids)

@@ -1,0 +1,183 @@
+"""Documents in files, cut into parts that any worker can read on its own."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wordferry.base.runtime import optional_import
+from wordferry.errors import FormatError, InputError, NotFound
+
+_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Which columns hold what."""
+
+    text: str = "text"
+    id: str = "id"
+    label: str = "label"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one file: a worker reads them without looking at any other."""
+
+    number: int
+    source: str
+    """The folder, file or bucket address that was given."""
+    path: str
+    """The file, as its file system names it."""
+    start: int
+    """The first row of the file that belongs to the part."""
+    rows: int
+    first: int
+    """The number in the whole collection of the first document."""
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One document of a part."""
+
+    id: str
+    text: Any
+    label: str | None
+
+
+def cut(source: str, block: int, fields: Fields) -> list[Part]:
+    """The parts of a file, a folder or a bucket, in the order of file names; none has more than ``block`` rows.
+
+    Columns are looked at now, so that a file without the text column is refused before any work is done.
+    """
+    system, files = _files(source)
+    parts: list[Part] = []
+    first = 0
+    for path in files:
+        rows = _count_rows(system, path, fields)
+        for start in range(0, rows, block):
+            size = min(block, rows - start)
+            parts.append(Part(len(parts), source, path, start, size, first))
+            first += size
+    if not parts:
+        raise InputError(f"{source} holds no documents.")
+    return parts
+
+
+def _files(source: str) -> tuple[Any, list[str]]:
+    """The file system of a source and its files, sorted by name."""
+    fs = optional_import("pyarrow.fs", "cluster")
+    try:
+        if "://" in source:
+            system, path = fs.FileSystem.from_uri(source)
+        else:
+            import os
+
+            system, path = fs.LocalFileSystem(), os.path.abspath(source)
+        info = system.get_file_info(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{source} cannot be reached: {error}.") from None
+    if info.type == fs.FileType.NotFound:
+        raise NotFound(f"{source} does not exist.")
+    if info.type == fs.FileType.File:
+        found = [path]
+    else:
+        inside = system.get_file_info(fs.FileSelector(path, recursive=True))
+        found = sorted(one.path for one in inside if one.type == fs.FileType.File and one.path.endswith(_SUFFIXES))
+    wrong = [path for path in found if not path.endswith(_SUFFIXES)]
+    if wrong or not found:
+        raise InputError(f"{wrong[0] if wrong else source}: expected files that end in {', '.join(_SUFFIXES)}.")
+    return system, found
+
+
+def _count_rows(system: Any, path: str, fields: Fields) -> int:
+    if path.endswith(".parquet"):
+        table = _parquet(system, path)
+        names = table.schema_arrow.names
+        if fields.text not in names:
+            raise FormatError(f"{path}: expected a column {fields.text!r} with the text, found {', '.join(names)}.")
+        return int(table.metadata.num_rows)
+    with _lines(system, path) as stream:
+        return sum(1 for line in stream if line.strip())
+
+
+def _parquet(system: Any, path: str) -> Any:
+    module = optional_import("pyarrow.parquet", "cluster")
+    try:
+        return module.ParquetFile(system.open_input_file(path))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} is not a readable Parquet file: {error}") from None
+
+
+def _lines(system: Any, path: str) -> Any:
+    stream = io.BufferedReader(system.open_input_stream(path, compression=None))
+    return gzip.open(stream) if path.endswith(".gz") else stream
+
+
+def read_part(part: Part, fields: Fields) -> Iterator[Row]:
+    """The documents of one part; an error names the file and the row."""
+    system, _ = _files(part.source)
+    rows = _parquet_rows if part.path.endswith(".parquet") else _json_rows
+    count = 0
+    name = part.path.rsplit("/", 1)[-1]
+    for offset, row in enumerate(rows(system, part, fields)):
+        where = f"{part.path}, row {part.start + offset + 1}"
+        yield _checked(row, where, fields, f"{name}:{part.start + offset + 1}")
+        count += 1
+    if count != part.rows:
+        raise FormatError(f"{part.path} has changed since the job was planned: {count} rows instead of {part.rows}.")
+
+
+def _parquet_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
+    table = _parquet(system, part.path)
+    wanted = [name for name in (fields.text, fields.id, fields.label) if name in table.schema_arrow.names]
+    before, stop = 0, part.start + part.rows
+    for group in range(table.metadata.num_row_groups):
+        size = table.metadata.row_group(group).num_rows
+        if before + size > part.start and before < stop:
+            low, high = max(0, part.start - before), min(size, stop - before)
+            try:
+                rows = table.read_row_group(group, columns=wanted)
+            except (OSError, ValueError) as error:
+                raise FormatError(f"{part.path} is damaged (rows {before + 1} to {before + size}): {error}") from None
+            for batch in rows.slice(low, high - low).to_batches(max_chunksize=4096):
+                yield from batch.to_pylist()
+        before += size
+
+
+def _json_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
+    with _lines(system, part.path) as stream:
+        row = -1
+        for line in stream:
+            if not line.strip():
+                continue
+            row += 1
+            if row < part.start:
+                continue
+            if row >= part.start + part.rows:
+                return
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(f"{part.path}, row {row + 1}: not valid JSON ({error}).") from None
+
+
+def _checked(row: Any, where: str, fields: Fields, otherwise: str) -> Row:
+    if not isinstance(row, dict) or fields.text not in row:
+        raise FormatError(f"{where}: expected a field {fields.text!r} with the text.")
+    text = row[fields.text]
+    tokens = isinstance(text, Sequence) and not isinstance(text, bytes)
+    if not tokens or (not isinstance(text, str) and not all(isinstance(token, str) for token in text)):
+        raise FormatError(f"{where}: the text must be a str or a list of tokens, got {type(text).__name__}.")
+    given = row.get(fields.id)
+    if given is not None and not isinstance(given, str | int):
+        raise FormatError(f"{where}: the id must be a str or a whole number, got {type(given).__name__}.")
+    label = row.get(fields.label)
+    return Row(otherwise if given is None else str(given), text, None if label is None else str(label))

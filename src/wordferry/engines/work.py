@@ -1,0 +1,291 @@
+"""What a worker does: one task, from files to one file. The same functions run in this process, on Ray and on Spark."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import resource
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Neighbors
+from wordferry.base.runtime import optional_import
+from wordferry.compare.distances import pairwise
+from wordferry.compare.search import top_k
+from wordferry.engines.journal import digest, write_whole
+from wordferry.engines.sources import Fields, Part, read_part
+from wordferry.errors import FormatError
+from wordferry.judge.voting import vote
+from wordferry.texts.bow import bags, weighted
+from wordferry.texts.tokenizers import Tokenizer
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+from wordferry.words.vocabulary import Vocabulary
+
+_TILE = 1 << 24
+"""Distances held at once when all pairs under a threshold are sought: 64 MB."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of a job; its name says the same on every engine and in every run."""
+
+    name: str
+    kind: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The file a task has written, and what there is to say about it."""
+
+    file: str
+    sha256: str
+    size: int
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What turns texts into counts."""
+
+    vocabulary: Vocabulary
+    tokenizer: Tokenizer | None
+    fields: Fields
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What turns counts into distances: the words in play with their vectors, related words and weights."""
+
+    distance: str
+    overlap: str | None
+    embeddings: Embeddings
+    related: RelatedWords | None
+    columns: Any
+    """The place of each word of the whole vocabulary among those in play."""
+    idf: Any
+    """One weight per word in play, or None for plain counts."""
+    threads: int
+    memory: int
+
+
+def perform(task: Task, folder: str, shared: Any) -> Outcome:
+    """Do one task and write its file into the job's folder, whole or not at all."""
+    start = time.perf_counter()
+    data, facts = _KINDS[task.kind](task.arguments, Path(folder), shared)
+    file = f"{task.name}.{'parquet' if task.kind in ('merge', 'votes', 'edges') else 'npz'}"
+    write_whole(Path(folder) / file, data)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    facts = {**facts, "seconds": round(time.perf_counter() - start, 3), "peak": peak, "process": os.getpid()}
+    return Outcome(file, digest(data), len(data), facts)
+
+
+def _saved(**arrays: Any) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def load(folder: Path, name: str) -> Any:
+    """The arrays of a task's file."""
+    return np.load(folder / f"{name}.npz", allow_pickle=False)
+
+
+def words_of(data: Any, name: str) -> list[Any]:
+    """A list of strings that was saved as JSON."""
+    return list(json.loads(data[name].tobytes()))
+
+
+def _text(values: list[Any]) -> Any:
+    return np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def encode(arguments: Mapping[str, Any], folder: Path, shared: Encoding) -> tuple[bytes, dict[str, Any]]:
+    """Texts of one part to counts, with in how many documents each word stands."""
+    part = Part(**arguments["part"])
+    rows = list(read_part(part, shared.fields))
+    ids = [row.id for row in rows]
+    if len(set(ids)) < len(ids):
+        seen: dict[str, int] = {}
+        for number, one in enumerate(ids):
+            if one in seen:
+                first, second = part.start + seen[one] + 1, part.start + number + 1
+                raise FormatError(f"{part.path}: rows {first} and {second} have the same id {one!r}.")
+            seen[one] = number
+    found = bags((row.text for row in rows), shared.vocabulary, tokenizer=shared.tokenizer, on_empty="keep")
+    matrix = found.matrix
+    words, frequencies = np.unique(matrix.indices, return_counts=True)
+    hashes = [int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little") for one in ids]
+    data = _saved(
+        indptr=matrix.indptr,
+        indices=matrix.indices,
+        data=matrix.data,
+        ids=_text(ids),
+        labels=_text([row.label for row in rows]),
+        hashes=np.array(hashes, dtype=np.uint64),
+        words=words.astype(np.int64),
+        frequencies=frequencies.astype(np.int64),
+    )
+    tokens, known = int(found.tokens.sum()), int(found.known.sum())
+    return data, {"documents": len(ids), "tokens": tokens, "known": known}
+
+
+def bags_of(folder: Path, name: str, shared: Comparing) -> sp.csr_array:
+    """The weights of one part over the words in play."""
+    data = load(folder, name)
+    indptr, indices = data["indptr"], shared.columns[data["indices"]]
+    shape = (len(indptr) - 1, len(shared.embeddings))
+    counts = sp.csr_array((data["data"], indices, indptr), shape=shape)
+    return counts if shared.idf is None else weighted(counts, shared.idf)
+
+
+def near(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tuple[bytes, dict[str, Any]]:
+    """The k nearest documents in some parts of each document of one part."""
+    X = bags_of(folder, arguments["rows"]["name"], shared)
+    k, same = arguments["k"], arguments["same"]
+    found = []
+    pairs = 0
+    for column in arguments["columns"]:
+        own = same and column["name"] == arguments["rows"]["name"]
+        Y = X if own else bags_of(folder, column["name"], shared)
+        part = top_k(X, Y, k + own, shared.distance, on_empty="keep", memory=shared.memory, **_options(shared))
+        found.append((part.without_self(0) if own else part).shifted(column["first"]))
+        found = [Neighbors.merge(found, k)]
+        pairs += X.shape[0] * Y.shape[0]
+    return _saved(indices=found[0].indices, distances=found[0].distances), {"pairs": pairs}
+
+
+def _options(shared: Comparing) -> dict[str, Any]:
+    return {
+        "embeddings": shared.embeddings,
+        "related": shared.related,
+        "overlap": shared.overlap,
+        "threads": shared.threads,
+    }
+
+
+def close(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tuple[bytes, dict[str, Any]]:
+    """All pairs of documents of two parts at a distance of at most a threshold, each pair once."""
+    rows, column = arguments["rows"], arguments["column"]
+    own = rows["name"] == column["name"]
+    X = bags_of(folder, rows["name"], shared)
+    Y = X if own else bags_of(folder, column["name"], shared)
+    step = max(1, _TILE // max(1, Y.shape[0]))
+    first, second, distances = [], [], []
+    for start in range(0, X.shape[0], step):
+        values = pairwise(X[start : start + step], Y, shared.distance, on_empty="keep", **_options(shared))
+        i, j = np.nonzero(values <= arguments["threshold"])
+        kept = (j > i + start) if own else np.ones(len(i), dtype=bool)
+        first.append(i[kept] + start + rows["first"])
+        second.append(j[kept] + column["first"])
+        distances.append(values[i[kept], j[kept]])
+    arrays = {"first": np.concatenate(first), "second": np.concatenate(second), "distances": np.concatenate(distances)}
+    return _saved(**arrays), {"pairs": X.shape[0] * Y.shape[0], "edges": len(arrays["first"])}
+
+
+def _merged(arguments: Mapping[str, Any], folder: Path) -> Neighbors:
+    parts = [load(folder, name) for name in arguments["parts"]]
+    return Neighbors.merge([Neighbors(part["indices"], part["distances"]) for part in parts], arguments["k"])
+
+
+class _Names:
+    """Ids or labels of documents by their number in the collection, read part by part as they are asked for."""
+
+    def __init__(self, folder: Path, columns: list[Mapping[str, Any]], what: str) -> None:
+        self.folder, self.columns, self.what = folder, columns, what
+        self.starts = np.array([column["first"] for column in columns])
+        self.read: dict[int, list[Any]] = {}
+
+    def __getitem__(self, number: int) -> Any:
+        part = int(np.searchsorted(self.starts, number, side="right")) - 1
+        if part not in self.read:
+            self.read[part] = words_of(load(self.folder, self.columns[part]["name"]), self.what)
+        return self.read[part][number - int(self.starts[part])]
+
+
+def merge(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: each document with its nearest ones, by id."""
+    found = _merged(arguments, folder)
+    names = _Names(folder, arguments["columns"], "ids")
+    ids = words_of(load(folder, arguments["rows"]["name"]), "ids")
+    near = [[names[int(i)] for i in row[np.isfinite(d)]] for row, d in found]
+    distances = [d[np.isfinite(d)].tolist() for _, d in found]
+    return _parquet({"id": ids, "neighbors": near, "distances": distances}), {"documents": len(ids)}
+
+
+def votes(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: each document with the label that its nearest training documents vote for."""
+    found = _merged(arguments, folder)
+    labels = _Names(folder, arguments["columns"], "labels")
+    numbers: dict[str, int] = {name: number for number, name in enumerate(arguments["classes"])}
+    valid = (found.indices >= 0) & np.isfinite(found.distances)
+    classes = np.full(found.indices.shape, -1, dtype=np.int64)
+    for place in np.argwhere(valid):
+        classes[tuple(place)] = numbers[labels[int(found.indices[tuple(place)])]]
+    winners = vote(classes, len(numbers), arguments["k"])
+    names = [*arguments["classes"], None]
+    own = load(folder, arguments["rows"]["name"])
+    ids, known = words_of(own, "ids"), words_of(own, "labels")
+    predicted = [names[winner] for winner in winners.winner]
+    shares = [float(row.max(initial=0.0)) for row in winners.shares]
+    right = sum(a == b for a, b in zip(predicted, known, strict=True) if b is not None)
+    facts = {"documents": len(ids), "labelled": sum(one is not None for one in known), "right": right}
+    return _parquet({"id": ids, "predicted": predicted, "share": shares, "label": known}), facts
+
+
+def edges(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: near-duplicate pairs by id, in the order of their first documents."""
+    parts = [load(folder, name) for name in arguments["parts"]]
+    first = np.concatenate([part["first"] for part in parts])
+    second = np.concatenate([part["second"] for part in parts])
+    distances = np.concatenate([part["distances"] for part in parts])
+    order = np.lexsort((second, first))
+    names = _Names(folder, arguments["columns"], "ids")
+    columns = {
+        "first": [names[int(i)] for i in first[order]],
+        "second": [names[int(i)] for i in second[order]],
+        "distance": distances[order].astype(np.float32),
+    }
+    return _parquet(columns), {"edges": len(first)}
+
+
+def _parquet(columns: Mapping[str, Any]) -> bytes:
+    """A table as the bytes of a Parquet file; the same rows give the same bytes."""
+    arrow = optional_import("pyarrow", "cluster")
+    types = {
+        "id": arrow.string(),
+        "neighbors": arrow.list_(arrow.string()),
+        "distances": arrow.list_(arrow.float32()),
+        "predicted": arrow.string(),
+        "label": arrow.string(),
+        "share": arrow.float64(),
+        "first": arrow.string(),
+        "second": arrow.string(),
+        "distance": arrow.float32(),
+        "group": arrow.string(),
+    }
+    table = arrow.table({name: arrow.array(values, type=types[name]) for name, values in columns.items()})
+    stream = io.BytesIO()
+    optional_import("pyarrow.parquet", "cluster").write_table(table, stream, compression="zstd")
+    return stream.getvalue()
+
+
+_KINDS: dict[str, Any] = {
+    "encode": encode,
+    "near": near,
+    "close": close,
+    "merge": merge,
+    "votes": votes,
+    "edges": edges,
+}
+
+
