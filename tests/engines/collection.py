@@ -14,9 +14,7 @@ def write(folder: Path, count: int = 90, files: int = 3) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     articles = wordferry.sample().articles[:count]
     for number in range(files):
-        lines = [
-            json.dumps({"id": one.id, "text": one.text, "label": one.label}) for one in articles[number::files]
-        ]
+        lines = [json.dumps({"id": one.id, "text": one.text, "label": one.label}) for one in articles[number::files]]
         data = ("\n".join(lines) + "\n").encode()
         if number == 1:
             (folder / f"docs-{number}.jsonl.gz").write_bytes(gzip.compress(data))

@@ -83,6 +83,7 @@ COMMANDS: tuple[str, ...] = (
     "reproduce",
     "plot",
     "map",
+    "cluster",
     "serve",
     "info",
 )

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.runtime import Progress, no_progress
-from wordferry.compare.measures import find_distance, find_overlap
+from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.engines.components import Components
 from wordferry.engines.engine import Engine, Local
 from wordferry.engines.journal import Done, Journal, write_whole
 from wordferry.engines.sources import Fields, Part, cut
-from wordferry.engines.work import Comparing, Encoding, Task, _Names, _parquet, load, words_of
+from wordferry.engines.work import Comparing, Encoding, Names, Task, load, parquet_bytes, words_of
 from wordferry.errors import FormatError, InputError
 from wordferry.texts.datasets import default_embeddings
 from wordferry.texts.tokenizers import Tokenizer
@@ -107,16 +107,17 @@ class Job:
         }
         folder = Path(work) if work is not None else self.output.with_name(self.output.name + ".job")
         self.journal = Journal(folder, plan)
-        self.tasks = self.count = 0
+        self.seen: set[str] = set()
+        self.resumed = 0
 
     # -- stages -----------------------------------------------------------------------------------------------------
 
     def run(self, tasks: Iterable[Task], shared: Any) -> dict[str, Done]:
         """Do what is not done yet; the facts of all tasks by name."""
         wanted = list(tasks)
-        self.tasks += len(wanted)
-        names = {task.name for task in wanted}
-        self.count += sum(name in self.journal.done for name in names)
+        new = {task.name for task in wanted} - self.seen
+        self.resumed += sum(name in self.journal.done for name in new)
+        self.seen |= new
         left = [task for task in wanted if task.name not in self.journal.done]
         finished = len(wanted) - len(left)
         self.progress(finished, len(wanted))
@@ -143,13 +144,13 @@ class Job:
         hashes = np.concatenate([load(self.journal.folder, _counts(side, part))["hashes"] for part in parts])
         order = np.argsort(hashes, kind="stable")
         equal = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-        names = _Names(self.journal.folder, self.columns(side), "ids")
+        names = Names(self.journal.folder, self.columns(side), "ids")
         for place in equal.tolist():
             a, b = sorted((int(order[place]), int(order[place + 1])))
             if names[a] == names[b]:
-                raise FormatError(f"{self._where(side, a)} and {self._where(side, b)} have the same id {names[a]!r}.")
+                raise FormatError(f"{self.where(side, a)} and {self.where(side, b)} have the same id {names[a]!r}.")
 
-    def _where(self, side: str, number: int) -> str:
+    def where(self, side: str, number: int) -> str:
         part = next(part for part in reversed(self.parts[side]) if part.first <= number)
         return f"{part.path}, row {part.start + number - part.first + 1}"
 
@@ -200,8 +201,8 @@ class Job:
             str(self.output),
             sum(part.rows for parts in self.parts.values() for part in parts),
             sum(int(one.facts.get("pairs", 0)) for one in every),
-            self.tasks,
-            self.count,
+            len(self.seen),
+            self.resumed,
             max((int(one.facts.get("peak", 0)) for one in every), default=0),
             self.engine.name,
             facts,
@@ -296,15 +297,13 @@ def classify(train: str, test: str, output: str, k: int = 19, settings: Settings
     for column in job.columns("train"):
         labels = words_of(load(job.journal.folder, column["name"]), "labels")
         if None in labels:
-            where = job._where("train", column["first"] + labels.index(None))
+            where = job.where("train", column["first"] + labels.index(None))
             raise FormatError(f"{where}: a training document needs a label ({job.settings.fields.label!r}).")
         classes.update(labels)
     return _nearest(job, "test", "train", k, "votes", {"classes": sorted(classes)}, keep)[1]
 
 
-def duplicates(
-    source: str, output: str, threshold: float, settings: Settings | None = None, **run: Any
-) -> Summary:
+def duplicates(source: str, output: str, threshold: float, settings: Settings | None = None, **run: Any) -> Summary:
     """All pairs of documents at a distance of at most ``threshold``, and the groups they form.
 
     The pairs are Parquet files ``part-*.parquet`` (first, second, distance), the groups ``groups.parquet`` (id, group:
@@ -348,9 +347,9 @@ def _groups(job: Job, edges: list[str]) -> tuple[bytes, int]:
             data = load(job.journal.folder, name)
             joined.add(data["first"], data["second"])
             nodes = np.unique(np.concatenate([nodes, data["first"], data["second"]]))
-        names = _Names(job.journal.folder, job.columns("documents"), "ids")
+        names = Names(job.journal.folder, job.columns("documents"), "ids")
         ids = [names[node] for node in nodes.tolist()]
         firsts = [names[joined.group(node)] for node in nodes.tolist()]
     finally:
         joined.close()
-    return _parquet({"id": ids, "group": firsts}), len(ids)
+    return parquet_bytes({"id": ids, "group": firsts}), len(ids)

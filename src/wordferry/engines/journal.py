@@ -46,7 +46,6 @@ class Journal:
         else:
             write_whole(file, text.encode())
         self.done = self._read()
-        self.resumed = len(self.done)
 
     def _read(self) -> dict[str, Done]:
         """The finished tasks whose files are whole; a line that a kill cut off ends the list."""

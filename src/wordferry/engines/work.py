@@ -8,7 +8,7 @@ import json
 import os
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Neighbors
 from wordferry.base.runtime import optional_import
-from wordferry.compare.distances import pairwise
-from wordferry.compare.search import top_k
+from wordferry.compare.calls import pairwise, top_k
 from wordferry.engines.journal import digest, write_whole
 from wordferry.engines.sources import Fields, Part, read_part
 from wordferry.errors import FormatError
@@ -197,10 +196,10 @@ def _merged(arguments: Mapping[str, Any], folder: Path) -> Neighbors:
     return Neighbors.merge([Neighbors(part["indices"], part["distances"]) for part in parts], arguments["k"])
 
 
-class _Names:
+class Names:
     """Ids or labels of documents by their number in the collection, read part by part as they are asked for."""
 
-    def __init__(self, folder: Path, columns: list[Mapping[str, Any]], what: str) -> None:
+    def __init__(self, folder: Path, columns: Sequence[Mapping[str, Any]], what: str) -> None:
         self.folder, self.columns, self.what = folder, columns, what
         self.starts = np.array([column["first"] for column in columns])
         self.read: dict[int, list[Any]] = {}
@@ -215,17 +214,17 @@ class _Names:
 def merge(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each document with its nearest ones, by id."""
     found = _merged(arguments, folder)
-    names = _Names(folder, arguments["columns"], "ids")
+    names = Names(folder, arguments["columns"], "ids")
     ids = words_of(load(folder, arguments["rows"]["name"]), "ids")
     near = [[names[int(i)] for i in row[np.isfinite(d)]] for row, d in found]
     distances = [d[np.isfinite(d)].tolist() for _, d in found]
-    return _parquet({"id": ids, "neighbors": near, "distances": distances}), {"documents": len(ids)}
+    return parquet_bytes({"id": ids, "neighbors": near, "distances": distances}), {"documents": len(ids)}
 
 
 def votes(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: each document with the label that its nearest training documents vote for."""
     found = _merged(arguments, folder)
-    labels = _Names(folder, arguments["columns"], "labels")
+    labels = Names(folder, arguments["columns"], "labels")
     numbers: dict[str, int] = {name: number for number, name in enumerate(arguments["classes"])}
     valid = (found.indices >= 0) & np.isfinite(found.distances)
     classes = np.full(found.indices.shape, -1, dtype=np.int64)
@@ -239,7 +238,7 @@ def votes(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[byte
     shares = [float(row.max(initial=0.0)) for row in winners.shares]
     right = sum(a == b for a, b in zip(predicted, known, strict=True) if b is not None)
     facts = {"documents": len(ids), "labelled": sum(one is not None for one in known), "right": right}
-    return _parquet({"id": ids, "predicted": predicted, "share": shares, "label": known}), facts
+    return parquet_bytes({"id": ids, "predicted": predicted, "share": shares, "label": known}), facts
 
 
 def edges(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[bytes, dict[str, Any]]:
@@ -249,16 +248,16 @@ def edges(arguments: Mapping[str, Any], folder: Path, shared: Any) -> tuple[byte
     second = np.concatenate([part["second"] for part in parts])
     distances = np.concatenate([part["distances"] for part in parts])
     order = np.lexsort((second, first))
-    names = _Names(folder, arguments["columns"], "ids")
+    names = Names(folder, arguments["columns"], "ids")
     columns = {
         "first": [names[int(i)] for i in first[order]],
         "second": [names[int(i)] for i in second[order]],
         "distance": distances[order].astype(np.float32),
     }
-    return _parquet(columns), {"edges": len(first)}
+    return parquet_bytes(columns), {"edges": len(first)}
 
 
-def _parquet(columns: Mapping[str, Any]) -> bytes:
+def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
     """A table as the bytes of a Parquet file; the same rows give the same bytes."""
     arrow = optional_import("pyarrow", "cluster")
     types = {
@@ -287,5 +286,3 @@ _KINDS: dict[str, Any] = {
     "votes": votes,
     "edges": edges,
 }
-
-

@@ -1,0 +1,121 @@
+"""Tasks on a Ray cluster: one that runs already, or one that is started for the call on this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from wordferry.base.runtime import optional_import, usable_cores
+from wordferry.engines.work import Outcome, Task, perform
+from wordferry.errors import InputError, StorageError
+
+_RETRIES = 5
+"""How often a task is given to another worker after its own has died."""
+
+
+class Ray:
+    """A Ray cluster: ``address`` of a running one, or None to start one with ``workers`` workers on this machine.
+
+    A cluster that is started here listens on the loopback address only and asks for a token that nobody else has.
+    """
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+            raise InputError(f"workers must be a whole number of at least 1, got {workers!r}.")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address is None and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+            # Ray reads this when it is imported. Once it has been, its own default holds.
+            os.environ["RAY_AUTH_MODE"] = "token"
+            os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+        self._ray = optional_import("ray", "cluster")
+        self._started = False
+        if self._ray.is_initialized():
+            self.workers = workers or int(self._ray.cluster_resources().get("CPU", 1))
+        elif address is None:
+            self._start(workers or usable_cores())
+        else:
+            self._connect(address, workers)
+        nodes = sum(bool(node["Alive"]) for node in self._ray.nodes())
+        self.name = f"Ray, {self.workers} workers on {nodes} node{'s' if nodes > 1 else ''}"
+        self.fetched: dict[str, int] = {}
+        """How often each process has taken the shared data from its node's store."""
+
+    def _start(self, workers: int) -> None:
+        self._ray.init(
+            address="local",
+            num_cpus=workers,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            _node_ip_address="127.0.0.1",
+        )
+        self.workers = workers
+        self._started = True
+
+    def _connect(self, address: str, workers: int | None) -> None:
+        try:
+            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise InputError(f"There is no Ray cluster at {address}: {error}") from None
+        self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._started = True
+
+    def run(self, tasks: Iterable[Task], folder: str, shared: Any) -> Iterator[tuple[Task, Outcome]]:
+        """Do all tasks; a worker or node that dies gives its tasks to the others."""
+        ray = self._ray
+        stored = ray.put(shared)
+        remote = ray.remote(_perform).options(num_cpus=1, max_retries=_RETRIES)
+        waiting = iter(tasks)
+        running: dict[Any, Task] = {}
+        try:
+            while True:
+                for task in islice(waiting, max(0, 2 * self.workers - len(running))):
+                    running[remote.remote(task, folder, [stored])] = task
+                if not running:
+                    return
+                ready, _ = ray.wait(list(running), num_returns=1)
+                for reference in ready:
+                    task = running.pop(reference)
+                    yield task, self._outcome(reference, task)
+        finally:
+            for reference in running:
+                ray.cancel(reference, force=True)
+
+    def _outcome(self, reference: Any, task: Task) -> Outcome:
+        try:
+            outcome, where, fetched = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise StorageError(f"The task {task.name} was lost {_RETRIES + 1} times with its worker: {error}") from None
+        self.fetched[where] = fetched
+        return Outcome(outcome.file, outcome.sha256, outcome.size, {**outcome.facts, "worker": where})
+
+    def close(self) -> None:
+        """Leave the cluster, and end it if it was started here."""
+        if self._started:
+            self._ray.shutdown()
+            self._started = False
+
+
+_held: dict[str, Any] = {}
+_counts: dict[str, int] = {}
+
+
+def _perform(task: Task, folder: str, stored: list[Any]) -> tuple[Outcome, str, int]:
+    """On a worker: the shared data is taken from the node's object store once per process, not once per task."""
+    import ray
+
+    (reference,) = stored
+    key = reference.hex()
+    if key not in _held:
+        _held.clear()
+        _held[key] = ray.get(reference)
+        _counts[key] = _counts.get(key, 0) + 1
+    where = f"{ray.get_runtime_context().get_node_id()[:8]}/{os.getpid()}"
+    return perform(task, folder, _held[key]), where, _counts[key]

@@ -1,0 +1,224 @@
+"""Jobs in parts: the answer of the undivided collection, whatever the parts, the order, the engine or the stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wordferry
+from tests.engines.collection import write
+from wordferry.engines import jobs, work
+from wordferry.engines.components import Components
+from wordferry.engines.engine import Local
+from wordferry.engines.jobs import Settings
+from wordferry.engines.sources import Fields, cut, read_part
+from wordferry.errors import FormatError, InputError, NotFound, WordferryError
+
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    return str(write(tmp_path_factory.mktemp("documents") / "in"))
+
+
+def rows(folder) -> list[dict]:
+    files = sorted(folder.glob("part-*.parquet"))
+    return [row for file in files for row in parquet.read_table(file).to_pylist()]
+
+
+def contents(folder) -> list[tuple[str, bytes]]:
+    return [(file.name, file.read_bytes()) for file in sorted(folder.iterdir())]
+
+
+def documents(source) -> list:
+    parts = cut(source, 1000, Fields())
+    return [row for part in parts for row in read_part(part, Fields())]
+
+
+def whole_matrix(texts) -> np.ndarray:
+    """The distances of the undivided collection, with weights and related words over all of it."""
+    emb = wordferry.default_embeddings()
+    X = wordferry.encode(texts, emb)
+    words = np.unique(X.indices).astype(np.int64)
+    idf = wordferry.texts.bow.TfIdf.fit(X)
+    related = wordferry.RelatedWords.build(emb.restrict(words))
+    return wordferry.pairwise(idf.apply(X), None, "rel-rwmd", embeddings=emb, related=related)
+
+
+def test_the_graph_of_parts_is_the_graph_of_the_whole(source, tmp_path):
+    summary = jobs.knn_graph(source, str(tmp_path / "out"), 5, Settings(block=7))
+    read = documents(source)
+    distances = whole_matrix([row.text for row in read])
+    np.fill_diagonal(distances, np.inf)
+    order = np.argsort(distances, axis=1, kind="stable")[:, :5]
+    found = rows(tmp_path / "out")
+    assert [row["id"] for row in found] == [row.id for row in read]
+    assert [row["neighbors"] for row in found] == [[read[j].id for j in places] for places in order]
+    assert np.allclose([row["distances"] for row in found], np.take_along_axis(distances, order, axis=1), atol=2e-6)
+    assert summary.pairs == 90 * 90
+    assert not (tmp_path / "out.job").exists()
+
+
+@pytest.mark.parametrize("block", [1000, 31, 8])
+def test_the_size_of_parts_does_not_show(source, tmp_path, block):
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=13))
+    jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=block))
+    a, b = rows(tmp_path / "a"), rows(tmp_path / "b")
+    assert [row["neighbors"] for row in a] == [row["neighbors"] for row in b]
+    assert np.allclose([row["distances"] for row in a], [row["distances"] for row in b], atol=1e-6)
+
+
+def test_processes_give_the_same_bytes(source, tmp_path):
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=30))
+    jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=30), engine=Local(2))
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_close_pairs_and_their_groups(source, tmp_path):
+    jobs.duplicates(source, str(tmp_path / "out"), 0.92, Settings(block=11))
+    read = documents(source)
+    distances = whole_matrix([row.text for row in read])
+    i, j = np.nonzero(np.triu(distances <= 0.92, 1))
+    assert len(i)
+    found = rows(tmp_path / "out")
+    assert {(row["first"], row["second"]) for row in found} == {
+        (read[a].id, read[b].id) for a, b in zip(i, j, strict=True)
+    }
+    groups = {row["id"]: row["group"] for row in parquet.read_table(tmp_path / "out" / "groups.parquet").to_pylist()}
+    assert set(groups) == {read[n].id for n in {*i.tolist(), *j.tolist()}}
+    assert all(groups[row["first"]] == groups[row["second"]] for row in found)
+
+
+def test_top_k_and_votes(source, tmp_path):
+    train, test = f"{source}/docs-0.jsonl", f"{source}/docs-2.jsonl"
+    jobs.top_k(test, train, str(tmp_path / "near"), 5, Settings(block=9))
+    summary = jobs.classify(train, test, str(tmp_path / "votes"), 5, Settings(block=9))
+    labels = {row.id: row.label for row in documents(train)}
+    near = {row["id"]: row["neighbors"] for row in rows(tmp_path / "near")}
+    for row in rows(tmp_path / "votes"):
+        assert row["predicted"] in {labels[one] for one in near[row["id"]]}
+    assert summary.facts["labelled"] == 30
+    assert summary.facts["right"] > 15
+
+
+def test_a_stopped_job_goes_on_and_repeats_only_what_was_not_done(source, tmp_path, monkeypatch):
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20))
+    done = []
+    true = work.perform
+
+    def stopping(task, folder, shared):
+        if len(done) == 17:
+            raise KeyboardInterrupt
+        done.append(task.name)
+        return true(task, folder, shared)
+
+    monkeypatch.setattr("wordferry.engines.engine.perform", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=20))
+    again = []
+    monkeypatch.setattr("wordferry.engines.engine.perform", lambda *a: (again.append(a[0].name), true(*a))[1])
+    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=20))
+    assert not set(done) & set(again)
+    assert summary.resumed == 17
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_file_that_lost_its_bytes_is_made_again(source, tmp_path):
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20), keep=True)
+    expected = contents(tmp_path / "a")
+    victim = tmp_path / "a.job" / "near-000001-000002.npz"
+    victim.write_bytes(victim.read_bytes()[:-1])
+    with (tmp_path / "a.job" / "done.jsonl").open("ab") as stream:
+        stream.write(b'{"task": "near-0000')  # a kill in the middle of a line
+    for file in (tmp_path / "a").iterdir():
+        file.unlink()
+    summary = jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20))
+    assert summary.tasks - summary.resumed == 1
+    assert contents(tmp_path / "a") == expected
+
+
+def test_another_job_in_the_same_folder_is_refused(source, tmp_path):
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20), work=tmp_path / "job", keep=True)
+    with pytest.raises(InputError, match="another job"):
+        jobs.knn_graph(source, str(tmp_path / "b"), 5, Settings(block=20), work=tmp_path / "job")
+
+
+def test_kill_the_driver_and_start_again(source, tmp_path):
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=5))
+    line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "5"]
+    line += ["-o", str(tmp_path / "b"), "--json"]
+    journal = tmp_path / "b.job" / "done.jsonl"
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+    limit = time.monotonic() + 120
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 40:
+        assert process.poll() is None, "the job was done before it could be killed"
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["resumed"] >= 40
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (['{"id": "a", "body": "cat"}'], r"docs.jsonl, row 1.*'text'"),
+        (['{"text": "cat"}', "{broken"], "row 2: not valid JSON"),
+        (['{"text": 7}'], "row 1.*got int"),
+        (['{"id": "a", "text": "cat"}', '{"id": "b", "text": "dog"}', '{"id": "a", "text": "cow"}'], "rows 1 and 3"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, lines, words):
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(FormatError, match=words):
+        jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1)
+
+
+def test_an_id_in_two_files_is_named_with_both(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"id": "same", "text": "a cat"}\n')
+    with pytest.raises(FormatError, match=r"a\.jsonl, row 1 and .*b\.jsonl, row 1 have the same id 'same'"):
+        jobs.knn_graph(str(tmp_path), str(tmp_path / "out"), 1)
+
+
+def test_bad_sources_are_refused_before_work(tmp_path, source):
+    with pytest.raises(NotFound, match="does not exist"):
+        jobs.knn_graph(str(tmp_path / "none"), str(tmp_path / "out"))
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 this is none")
+    with pytest.raises(FormatError, match=r"broken\.parquet is not a readable Parquet file"):
+        jobs.knn_graph(str(tmp_path / "broken.parquet"), str(tmp_path / "out"))
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet.write_table(pyarrow.table({"body": ["cat"]}), tmp_path / "column.parquet")
+    with pytest.raises(FormatError, match=r"expected a column 'text'.*found body"):
+        jobs.knn_graph(str(tmp_path / "column.parquet"), str(tmp_path / "out"))
+    for bad in (Settings(distance="nonsense"), Settings(weights="many"), Settings(block=0)):
+        with pytest.raises(WordferryError):
+            jobs.knn_graph(source, str(tmp_path / "out"), 3, bad)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 30), st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29))), st.randoms())
+def test_components_do_not_depend_on_the_order_of_edges(nodes, edges, random):
+    edges = [(a % nodes, b % nodes) for a, b in edges]
+    expected = list(range(nodes))
+    for _ in range(nodes):
+        for a, b in edges:
+            expected[a] = expected[b] = min(expected[a], expected[b])
+    random.shuffle(edges)
+    joined = Components(nodes)
+    for a, b in edges:
+        joined.add([a], [b])
+    assert joined.groups().tolist() == expected
+    joined.close()
