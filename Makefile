@@ -4,7 +4,9 @@
 #   make test       lint, types and every test (PYTEST_OPTIONS="-k loaders" for some)
 #   make browser    chromium for the test of the page, where it can be installed
 #   make test-slow  the long forms of tests
-#   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some)
+#   make check      everything there is: test, the other builds below, and test-slow
+#   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some); results are kept in benchmarks/results
+#   make bench-report  the history of those results, as a page of the documentation
 #   make docs       the documentation, into docs/_build/html
 #   make sanitize   kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make plain      kernel tests on a build without multiversioning or vector types
@@ -13,7 +15,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 WERROR := $(if $(CI),ON,OFF)
-BENCH  ?= $(sort $(wildcard benchmarks/*.py))
+BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.py)))
 CODE   := src tests benchmarks tools docs/conf.py
 # Tests that call kernels, for the builds below.
 KERNEL_TESTS ?= tests/related tests/relaxed tests/transport
@@ -25,13 +27,15 @@ TOOLS   := $(VENV)/.tools
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: demo test browser test-slow lint types bench docs sanitize plain clean
+.PHONY: demo test check browser test-slow lint types bench bench-report docs sanitize plain clean
 
 demo: $(PACKAGE)
 	@$(BIN)/wordferry demo
 
 test: lint types browser
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+check: test sanitize plain test-slow
 
 test-slow: $(TOOLS)
 	$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
@@ -52,7 +56,10 @@ types: $(TOOLS)
 	$(BIN)/mypy
 
 bench: $(RIVALS)
-	@set -e; for script in $(BENCH); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(BENCH); do echo "== $$script"; $(BIN)/python $$script --save; done
+
+bench-report: $(RIVALS)
+	$(BIN)/python benchmarks/report.py
 
 docs: $(TOOLS)
 	$(BIN)/python tools/make_cli_reference.py

@@ -10,18 +10,17 @@ latter. The large part reads glove.6B.100d-341k-f16.npz from --data or $WORDFERR
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import harness
+from harness import Results, Took, timed
 from wordferry import Embeddings, RelatedWords
 from wordferry.base.runtime import blas_threads, thread_count
 from wordferry.words.related.clusters import true_neighbours
@@ -30,26 +29,9 @@ from wordferry.words.related.exact import scaled_points
 GLOVE = "embeddings/glove.6B.100d-341k-f16.npz"
 
 
-@dataclass
-class Timed:
-    value: Any
-    wall: float
-    cpu: float
-
-
-def timed(work: Callable[[], Any], repeats: int) -> Timed:
-    """The fastest of some runs."""
-    best: Timed | None = None
-    for _ in range(repeats):
-        wall, cpu = time.perf_counter(), time.process_time()
-        value = work()
-        run = Timed(value, time.perf_counter() - wall, time.process_time() - cpu)
-        best = run if best is None or run.wall < best.wall else best
-    assert best is not None
-    return best
-
-
-def line(name: str, run: Timed, base: Timed, note: str = "") -> None:
+def line(results: Results, name: str, run: Took, base: Took, note: str = "") -> None:
+    """One line of the report; the processor time relative to the base is what the history keeps."""
+    results.values[f"{name}: CPU ratio"] = run.cpu / base.cpu
     ratio = f"{run.wall / base.wall:6.2f}x wall {run.cpu / base.cpu:6.2f}x CPU"
     print(f"{name:34} {run.wall:8.3f} s wall {run.cpu:8.3f} s CPU   {ratio}   {note}", flush=True)
 
@@ -113,18 +95,22 @@ def agreement(own: np.ndarray, other: np.ndarray) -> float:
     return found / own.size
 
 
-def exact_part(words: int, dimensions: int, r: int, threads: int, repeats: int) -> None:
+def exact_part(results: Results, words: int, dimensions: int, r: int, threads: int, repeats: int) -> None:
     print(f"\nexact: {words} random unit vectors x {dimensions}, r = {r}, {threads} threads, best of {repeats}")
     matrix = np.random.default_rng(0).standard_normal((words, dimensions), dtype=np.float32)
     embeddings = named(matrix)
     matrix = embeddings.matrix
     base = timed(bare_product(matrix, threads), repeats)
-    line("bare blocked sgemm", base, base)
+    line(results, "bare blocked sgemm", base, base)
     ours = timed(build(embeddings, r, "exact", threads), repeats)
-    line("wordferry exact, graph and c_max", ours, base, f"c_max {ours.value.c_max:.6f}")
+    line(results, "wordferry exact, graph and c_max", ours, base, f"c_max {ours.value.c_max:.6f}")
     for name, rival in (("faiss IndexFlatL2", faiss_flat), ("scikit-learn brute force", sklearn_brute)):
-        run = timed(rival(matrix, r, threads), repeats)
-        line(name, run, base, f"agreement {agreement(ours.value.own, run.value):.6f}, no c_max")
+        try:
+            run = timed(rival(matrix, r, threads), repeats)
+        except ImportError as error:
+            print(f"{name}: left out ({error}; pip install 'wordferry[bench]')")
+            continue
+        line(results, name, run, base, f"agreement {agreement(ours.value.own, run.value):.6f}, no c_max")
 
 
 def recall_on(points: Any, own: Callable[[np.ndarray], np.ndarray], r: int, threads: int) -> float:
@@ -134,7 +120,7 @@ def recall_on(points: Any, own: Callable[[np.ndarray], np.ndarray], r: int, thre
     return agreement(true, own(sample))
 
 
-def large_part(data: Path, words: int, r: int, threads: int, rivals: bool) -> None:
+def large_part(results: Results, data: Path, words: int, r: int, threads: int, rivals: bool) -> None:
     with np.load(data / GLOVE) as arrays:
         matrix = arrays["vectors"][:words].astype(np.float32)
     embeddings = named(matrix)
@@ -142,11 +128,17 @@ def large_part(data: Path, words: int, r: int, threads: int, rivals: bool) -> No
     points, _ = scaled_points(matrix)
     print(f"\nlarge: {len(matrix)} GloVe words x {matrix.shape[1]}, r = {r}, {threads} threads, one run each")
     exact = timed(build(embeddings, r, "exact", threads), 1)
-    line("wordferry exact", exact, exact, f"c_max {exact.value.c_max:.6f}")
+    line(results, "wordferry exact", exact, exact, f"c_max {exact.value.c_max:.6f}")
     ours = timed(build(embeddings, r, "clusters", threads), 1)
     record = ours.value.record
     goal = recall_on(points, lambda sample: ours.value.own[sample], r, threads)
-    line("wordferry clusters, auto probes", ours, exact, f"recall {goal:.3f}, {record.probes} of {record.clusters}")
+    line(
+        results,
+        "wordferry clusters, auto probes",
+        ours,
+        exact,
+        f"recall {goal:.3f}, {record.probes} of {record.clusters}",
+    )
     difference = abs(ours.value.c_max - exact.value.c_max) / record.c_max_standard_error
     print(
         f"  exact/clusters: {exact.wall / ours.wall:.1f}x wall, {exact.cpu / ours.cpu:.1f}x CPU; recall in the record "
@@ -155,20 +147,25 @@ def large_part(data: Path, words: int, r: int, threads: int, rivals: bool) -> No
     )
     paper = timed(build(embeddings, r, "clusters", threads, probes=1), 1)
     recall = recall_on(points, lambda sample: paper.value.own[sample], r, threads)
-    line("wordferry clusters, probes=1", paper, exact, f"recall {recall:.3f} (the paper's way)")
+    line(results, "wordferry clusters, probes=1", paper, exact, f"recall {recall:.3f} (the paper's way)")
     if rivals:
-        rival_part(matrix, points, r, threads, exact, goal, record.clusters)
-    print(f"  peak memory of clusters alone: {peak_memory(data, words, r, threads):.0f} MB (interpreter included)")
+        rival_part(results, matrix, points, r, threads, exact, goal, record.clusters)
+    megabytes = peak_memory(data, words, r, threads)
+    results.add(
+        "clusters: peak MB", megabytes, f"  peak memory of clusters alone: {megabytes:.0f} MB (interpreter included)"
+    )
 
 
-def rival_part(matrix: np.ndarray, points: Any, r: int, threads: int, exact: Timed, goal: float, lists: int) -> None:
+def rival_part(
+    results: Results, matrix: np.ndarray, points: Any, r: int, threads: int, exact: Took, goal: float, lists: int
+) -> None:
     """Each rival at the cheapest of its settings that reaches our recall, every setting tried being printed."""
 
     def until_goal(name: str, settings: Iterable[int], make: Callable[[int], Callable[[], np.ndarray]]) -> None:
         for setting in settings:
             run = timed(make(setting), 1)
             recall = recall_on(points, lambda sample, run=run: run.value[sample], r, threads)
-            line(f"{name}={setting}", run, exact, f"recall {recall:.3f}, no c_max")
+            line(results, f"{name}={setting}", run, exact, f"recall {recall:.3f}, no c_max")
             if recall >= goal - 0.005:
                 return
         print(f"  {name}: no setting tried reached a recall of {goal:.3f}")
@@ -224,7 +221,8 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
     parser.add_argument("--large", action="store_true", help="the clustered build on real vectors instead")
     parser.add_argument("--rivals", action="store_true", help="with --large: also faiss IVF and pynndescent")
     parser.add_argument("--words", type=int, help="default 20000, or 200000 with --large")
@@ -232,15 +230,16 @@ def main() -> None:
     parser.add_argument("--r", type=int, default=16)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--data", type=Path, default=os.environ.get("WORDFERRY_DATA"))
-    arguments = parser.parse_args()
-    threads = thread_count(arguments.threads)
-    if arguments.large:
-        if arguments.data is None:
-            parser.error("--large needs --data or WORDFERRY_DATA, a folder with " + GLOVE)
-        large_part(Path(arguments.data), arguments.words or 200_000, arguments.r, threads, arguments.rivals)
+    options = parser.parse_args()
+    threads = thread_count(options.threads)
+    if options.large and options.data is None:
+        parser.error("--large needs --data or WORDFERRY_DATA, a folder with " + GLOVE)
+    results = Results("graph", options)
+    if options.large:
+        large_part(results, options.data, options.words or 200_000, options.r, threads, options.rivals)
     else:
-        exact_part(arguments.words or 20_000, arguments.dimensions, arguments.r, threads, arguments.repeats)
+        exact_part(results, options.words or 20_000, options.dimensions, options.r, threads, options.repeats)
+    results.finish()
 
 
 if __name__ == "__main__":

@@ -11,23 +11,20 @@ a machine that others use too.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
-import platform
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import harness
 import wordferry
+from harness import Results, Took, timed
 from wordferry.index import Index
 from wordferry.texts.tokenizers import default_tokenizer
 
@@ -77,89 +74,83 @@ def varied(texts: list[list[str]], count: int, seed: int = 7) -> list[str]:
     return documents
 
 
-@dataclass(frozen=True)
-class Time:
-    """Seconds of an action: wall and processor time."""
-
-    wall: float
-    processor: float
-
-
-def timed(action: Callable[[], Any], repeat: int = 1) -> Time:
-    """The medians of some repetitions."""
-    wall, processor = [], []
-    for _ in range(repeat):
-        start = time.perf_counter(), time.process_time()
-        action()
-        wall.append(time.perf_counter() - start[0])
-        processor.append(time.process_time() - start[1])
-    return Time(statistics.median(wall), statistics.median(processor))
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--data", type=Path, default=os.environ.get("WORDFERRY_DATA"))
     arguments = parser.parse_args()
     os.environ["WORDFERRY_THREADS"] = str(arguments.threads)
     source, texts = real_texts(arguments.data)
     documents = varied(texts, arguments.documents)
     queries = varied(texts, QUERIES, seed=8)
     emb = wordferry.default_embeddings()
-    print(f"{len(documents)} documents from {source}, {arguments.threads} threads, {platform.processor() or 'CPU'}")
+    results = Results("index", arguments)
+    results.note("data", f"{len(documents)} documents from {source}, {arguments.threads} threads")
     with tempfile.TemporaryDirectory() as folder:
-        measure(Path(folder) / "index", documents, queries, emb, arguments.threads)
+        measure(results, Path(folder) / "index", documents, queries, emb, arguments.threads)
+    results.finish()
 
 
-def measure(place: Path, documents: list[str], queries: list[str], emb: wordferry.Embeddings, threads: int) -> None:
-    """Print one line a measurement."""
+def measure(
+    results: Results,
+    place: Path,
+    documents: list[str],
+    queries: list[str],
+    emb: wordferry.Embeddings,
+    threads: int,
+) -> None:
+    """One line per measurement."""
     words = sorted({word for text in documents for word in text.split()})
     related: list[wordferry.RelatedWords] = []
     took = timed(lambda: related.append(wordferry.RelatedWords.build(emb.restrict(words), threads=threads)))
-    show(f"graph over {len(words)} words (before)", took)
+    show(results, f"graph over {len(words)} words (before)", took)
 
     def create() -> None:
         with Index.create(place, embeddings=emb, related=related[0]) as index:
             index.add({"text": text, "number": i} for i, text in enumerate(documents))
 
-    show("create", timed(create), wanted="< 60 s")
+    show(results, "create", timed(create), wanted="< 60 s")
     command = [sys.executable, "-c", OPEN, str(place), queries[0], str(threads)]
     opened, first = map(float, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
-    print(f"{'open (a new process)':42s} {opened:10.2f} s   (wanted < 1 s)")
-    print(f"{'open and first query':42s} {first:10.2f} s")
+    results.add("open: s", opened, f"{'open (a new process)':42s} {opened:10.2f} s   (wanted < 1 s)")
+    results.add("open and first query: s", first, f"{'open and first query':42s} {first:10.2f} s")
     with Index.open(place) as index:
-        measure_opened(index, queries, threads, len(documents))
+        measure_opened(results, index, queries, threads, len(documents))
     with Index.open(place) as index:
         stats = index.stats()
-    print(f"{'a distinct word-document pair, all in':42s} {stats.bytes_per_pair:10.1f} bytes   (wanted < 200)")
+    line = f"{'a distinct word-document pair, all in':42s} {stats.bytes_per_pair:10.1f} bytes   (wanted < 200)"
+    results.add("bytes per word-document pair", stats.bytes_per_pair, line)
     print(json.dumps(stats.to_json()))
 
 
-def measure_opened(index: Index, queries: list[str], threads: int, count: int) -> None:
+def measure_opened(results: Results, index: Index, queries: list[str], threads: int, count: int) -> None:
     """Searches and changes of an index that has answered before."""
     index.search(queries[0], threads=threads)
-    singles = iter(queries[1:] * 4)
-    show("one query", timed(lambda: index.search(next(singles), threads=threads), 60), wanted="< 60 ms", unit="ms")
-    many = timed(lambda: index.search(queries, threads=threads), 5)
-    show("a query in a batch of 64", many, share=len(queries), wanted="< 10 ms", unit="ms")
+    singles, extra = iter(queries[1:] * 4), iter(queries[1:30])
     rule = {"number": {"lt": count // 10}}
-    show("first query with a filter", timed(lambda: index.search(queries[0], filter=rule)), unit="ms")
-    show("a query with the same filter", timed(lambda: index.search(queries[1], filter=rule), 5), unit="ms")
-    show("a query reranked by wmd", timed(lambda: index.search(queries[1], rerank="wmd"), 5), unit="ms")
+
+    def often(what: str, times: int, action: Callable[[], Any], **options: Any) -> None:
+        show(results, what, timed(action, times, median=True), unit="ms", **options)
+
+    often("one query", 60, lambda: index.search(next(singles), threads=threads), wanted="< 60 ms")
+    batch = {"share": len(queries), "wanted": "< 10 ms"}
+    often("a query in a batch of 64", 5, lambda: index.search(queries, threads=threads), **batch)
+    often("first query with a filter", 1, lambda: index.search(queries[0], filter=rule))
+    often("a query with the same filter", 5, lambda: index.search(queries[1], filter=rule))
+    often("a query reranked by wmd", 5, lambda: index.search(queries[1], rerank="wmd"))
     index.add([queries[0]])
-    extra = iter(queries[1:30])
-    show("add one document", timed(lambda: index.add([next(extra)]), 20), unit="ms")
-    show("add one and search", timed(lambda: (index.add([next(extra)]), index.search(queries[2])), 5), unit="ms")
-    show("compact", timed(index.compact))
-    show("verify", timed(index.verify))
+    often("add one document", 20, lambda: index.add([next(extra)]))
+    often("add one and search", 5, lambda: (index.add([next(extra)]), index.search(queries[2])))
+    show(results, "compact", timed(index.compact))
+    show(results, "verify", timed(index.verify))
 
 
-def show(what: str, took: Time, *, share: int = 1, wanted: str = "", unit: str = "s") -> None:
-    """One line of the report."""
+def show(results: Results, what: str, took: Took, *, share: int = 1, wanted: str = "", unit: str = "s") -> None:
+    """One line of the report; the history keeps the processor time."""
     scale = (1e3 if unit == "ms" else 1.0) / share
-    line = f"{what:42s} {took.wall * scale:10.2f} {unit}, processor {took.processor * scale:.2f} {unit}"
-    print(line + (f"   (wanted {wanted})" if wanted else ""), flush=True)
+    line = f"{what:42s} {took.wall * scale:10.2f} {unit}, processor {took.cpu * scale:.2f} {unit}"
+    results.add(f"{what}: CPU {unit}", took.cpu * scale, line + (f"   (wanted {wanted})" if wanted else ""))
 
 
 if __name__ == "__main__":

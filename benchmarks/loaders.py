@@ -8,23 +8,21 @@ The files are generated; nothing is downloaded.
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+import harness
 import wordferry
+from harness import Results, least
 
 CHILD = """
 import resource, sys, time
-import numpy, scipy.sparse, wordferry, wordferry.loaders
+import numpy, scipy.sparse, wordferry, wordferry.words.loaders
 path, every, keep = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 words = ["w%d" % (i * every) for i in range(keep)]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -60,7 +58,7 @@ def write_text(path: Path, words: int, dimensions: int, header: bool) -> int:
     return path.stat().st_size
 
 
-def bound(folder: Path, words: int, dimensions: int, keep: int) -> None:
+def bound(results: Results, folder: Path, words: int, dimensions: int, keep: int) -> None:
     """Peak memory of a restricted read, in a process of its own."""
     path = folder / "large.bin.gz"
     size = write_binary(path, words, dimensions)
@@ -73,10 +71,12 @@ def bound(folder: Path, words: int, dimensions: int, keep: int) -> None:
     found, result, peak, seconds = child.stdout.split()
     print(f"word2vec binary, gzipped: {words:,} words x {dimensions}, {size / 1e9:.2f} GB unpacked")
     print(f"read restricted to {int(found):,} words in {float(seconds):.1f} s of CPU time")
-    print(f"result {int(result) / 1e6:.1f} MB, peak memory {(int(peak) - int(result)) / 1e6:.1f} MB beyond the result")
+    beyond = (int(peak) - int(result)) / 1e6
+    line = f"result {int(result) / 1e6:.1f} MB, peak memory {beyond:.1f} MB beyond the result"
+    results.add("restricted read: MB beyond the result", beyond, line)
 
 
-def speed(folder: Path, words: int, dimensions: int) -> None:
+def speed(results: Results, folder: Path, words: int, dimensions: int) -> None:
     """Words and megabytes a second of a full read, best of three, and how many times as long gensim takes."""
     where = f"({words:,} words x {dimensions}, one thread, CPU time)"
     print(f"\n{'format':<18}{'words/s':>12}{'MB/s':>10}{'x gensim':>12}   {where}")
@@ -88,8 +88,10 @@ def speed(folder: Path, words: int, dimensions: int) -> None:
     }
     for name, (file, make) in makers.items():
         size = make(folder / file)
-        best = min(_timed(lambda path=folder / file: wordferry.load_embeddings(path)) for _ in range(3))
-        rival = min(_timed(lambda path=folder / file: _gensim(path)) for _ in range(3))
+        best = least(lambda path=folder / file: wordferry.load_embeddings(path))
+        rival = least(lambda path=folder / file: _gensim(path))
+        results.values[f"{name}: words per second"] = words / best
+        results.values[f"{name}: times as fast as gensim"] = rival / best
         print(f"{name:<18}{words / best:>12,.0f}{size / best / 1e6:>10.1f}{rival / best:>12.1f}")
 
 
@@ -99,28 +101,19 @@ def _gensim(path: Path) -> None:
     KeyedVectors.load_word2vec_format(str(path), binary=".bin" in path.suffixes, no_header=path.suffix == ".txt")
 
 
-def _timed(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
     parser.add_argument("--words", type=int, default=3_000_000)
     parser.add_argument("--dimensions", type=int, default=300)
     parser.add_argument("--keep", type=int, default=20_000)
     parser.add_argument("--bound-only", action="store_true")
     options = parser.parse_args()
-    print(f"wordferry {wordferry.__version__}, Python {sys.version.split()[0]}, {_memory():.0f} MB after import")
+    results = Results("loaders", options)
     with tempfile.TemporaryDirectory() as name:
-        bound(Path(name), options.words, options.dimensions, options.keep)
+        bound(results, Path(name), options.words, options.dimensions, options.keep)
         if not options.bound_only:
-            speed(Path(name), 40_000, options.dimensions)
-
-
-def _memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            speed(results, Path(name), 40_000, options.dimensions)
+    results.finish()
 
 
 if __name__ == "__main__":

@@ -1,20 +1,20 @@
 """How long a map takes to build, and how fluently its page moves.
 
-python benchmarks/map.py --data ../shared/data     20news (18,821 documents) after its neighbour graph
+python benchmarks/map.py --data FOLDER             20news (18,821 documents) after its neighbour graph
 python benchmarks/map.py --points 100000           frames per second of that many points in headless Chromium
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+import harness
+from harness import Results, timed
 from wordferry import Vocabulary
 from wordferry.base.arrays import Neighbors
 from wordferry.base.runtime import thread_count
@@ -26,30 +26,28 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 SECONDS = 5
 
 
-def build(data: Path) -> None:
+def build(results: Results, data: Path) -> None:
     """The parts of a map of 20news, timed one by one."""
     records = read_collection(data / "20news").records
     spent: dict[str, float] = {}
 
-    def timed(module, name):
+    def watch(module, name):
         whole = getattr(module, name)
 
         def call(*arguments, **options):
-            start = time.perf_counter()
-            result = whole(*arguments, **options)
-            spent[name] = time.perf_counter() - start
-            return result
+            took = timed(lambda: whole(*arguments, **options))
+            spent[name] = took.wall
+            return took.value
 
         setattr(atlas, name, call)
 
     for module, name in ((atlas, "top_k"), (layout, "coordinates"), (clusters, "find_levels")):
-        timed(module, name)
-    start = time.perf_counter()
-    drawn = atlas.make_map(records)
-    whole = time.perf_counter() - start
-    start = time.perf_counter()
-    size = len(drawn.to_html())
-    spent["page"] = time.perf_counter() - start
+        watch(module, name)
+    made = timed(lambda: atlas.make_map(records))
+    drawn, whole = made.value, made.wall
+    page = timed(lambda: len(drawn.to_html()))
+    size, spent["page"] = page.value, page.wall
+    results.values.update({f"{name}: s": seconds for name, seconds in spent.items()})
     after = spent["coordinates"] + spent["find_levels"] + spent["page"]
     print(f"{drawn!r}, {thread_count()} threads: {whole + spent['page']:.1f} s in all")
     print(
@@ -58,7 +56,7 @@ def build(data: Path) -> None:
     print(f"clusters and names {spent['find_levels']:.1f} s, page {spent['page']:.1f} s ({size / 1e6:.1f} MB)")
 
 
-def frames(count: int) -> None:
+def frames(results: Results, count: int) -> None:
     """Frames per second while the view moves, each frame drawing all points."""
     from playwright.sync_api import sync_playwright
 
@@ -95,14 +93,17 @@ def frames(count: int) -> None:
             SECONDS,
         )
         browser.close()
-    print(f"{count:,} points, 1280 x 850, headless Chromium without a graphics card: {rate:.0f} frames per second")
+    line = f"{count:,} points, 1280 x 850, headless Chromium without a graphics card: {rate:.0f} frames per second"
+    results.add("frames per second", float(rate), line)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the folder that holds 20news")
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
     parser.add_argument("--points", type=int, default=100_000)
     chosen = parser.parse_args()
+    figures = Results("map", chosen)
     if chosen.data is not None:
-        build(chosen.data)
-    frames(chosen.points)
+        build(figures, chosen.data)
+    frames(figures, chosen.points)
+    figures.finish()

@@ -9,29 +9,17 @@ gensim (extra "bench") are timed on some of the same pairs with the same vectors
 
 from __future__ import annotations
 
-import argparse
-import platform
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import harness
 import wordferry
+from harness import GensimWmd, Results, least, pot_wmd
 
 PEER_PAIRS = 300
 NAMES = ("wcd", "rel-rwmd", "rwmd", "rel-wmd", "act", "wmd")
-
-
-def best(work: Callable[[], Any], times: int = 3) -> float:
-    """CPU seconds of the fastest run."""
-    found = []
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        found.append(time.process_time() - start)
-    return min(found)
 
 
 def ours(X: Any, embeddings: wordferry.Embeddings, related: wordferry.RelatedWords) -> dict[str, float]:
@@ -40,7 +28,7 @@ def ours(X: Any, embeddings: wordferry.Embeddings, related: wordferry.RelatedWor
     for name in NAMES:
         graph = related if name.startswith("rel-") else None
         distance: Any = name
-        seconds = best(
+        seconds = least(
             lambda d=distance, g=graph: wordferry.pairwise(X, X, d, embeddings=embeddings, related=g, threads=1)
         )
         result[name] = 1e6 * seconds / X.shape[0] ** 2
@@ -49,31 +37,25 @@ def ours(X: Any, embeddings: wordferry.Embeddings, related: wordferry.RelatedWor
 
 def with_pot(X: Any, embeddings: wordferry.Embeddings, pairs: list[tuple[int, int]]) -> tuple[float, np.ndarray]:
     """Exact transport by POT, cost matrix included."""
-    import ot
 
-    def value(i: int, j: int) -> float:
-        a, b = X[[i]], X[[j]]
-        cost = ot.dist(embeddings.matrix[a.indices], embeddings.matrix[b.indices], metric="euclidean")
-        return float(ot.emd2(a.data / a.data.sum(), b.data / b.data.sum(), cost))
+    def all_values() -> list[float]:
+        return [pot_wmd(X[[i]], X[[j]], embeddings) for i, j in pairs]
 
-    values = np.array([value(i, j) for i, j in pairs])
-    return 1e6 * best(lambda: [value(i, j) for i, j in pairs]) / len(pairs), values
+    return 1e6 * least(all_values) / len(pairs), np.array(all_values())
 
 
-def with_gensim(
-    texts: list[list[str]], embeddings: wordferry.Embeddings, pairs: list[tuple[int, int]]
-) -> tuple[float, np.ndarray]:
+def with_gensim(X: Any, embeddings: wordferry.Embeddings, pairs: list[tuple[int, int]]) -> tuple[float, np.ndarray]:
     """KeyedVectors.wmdistance of gensim."""
-    from gensim.models import KeyedVectors
+    distance = GensimWmd(embeddings)
+    texts = [distance.tokens(X[[i]]) for i in range(X.shape[0])]
 
-    vectors = KeyedVectors(embeddings.dimensions)
-    vectors.add_vectors(list(embeddings.vocabulary), embeddings.matrix)
-    values = np.array([vectors.wmdistance(texts[i], texts[j]) for i, j in pairs])
-    work = lambda: [vectors.wmdistance(texts[i], texts[j]) for i, j in pairs]  # noqa: E731
-    return 1e6 * best(work, 1) / len(pairs), values
+    def all_values() -> list[float]:
+        return [distance(texts[i], texts[j]) for i, j in pairs]
+
+    return 1e6 * least(all_values, 1) / len(pairs), np.array(all_values())
 
 
-def measure() -> tuple[list[tuple[str, float]], str]:
+def measure(processor: str) -> tuple[list[tuple[str, float]], str]:
     """Rows of (name, microseconds a pair), and where they were measured."""
     from wordferry.texts.tokenizers import default_tokenizer
 
@@ -87,7 +69,7 @@ def measure() -> tuple[list[tuple[str, float]], str]:
     rows = [(f"wordferry {name}", value) for name, value in ours(X, embeddings, related).items()]
     for name, run in (
         ("POT wmd", lambda: with_pot(X, embeddings, pairs)),
-        ("gensim wmd", lambda: with_gensim(texts, embeddings, pairs)),
+        ("gensim wmd", lambda: with_gensim(X, embeddings, pairs)),
     ):
         try:
             microseconds, values = run()
@@ -99,17 +81,8 @@ def measure() -> tuple[list[tuple[str, float]], str]:
     words = X.nnz / X.shape[0]
     return (
         rows,
-        f"{X.shape[0]} articles of {words:.0f} distinct words, 100 dimensions; {hardware()}, one thread, CPU time",
+        f"{X.shape[0]} articles of {words:.0f} distinct words, 100 dimensions; {processor}, one thread, CPU time",
     )
-
-
-def hardware() -> str:
-    """The processor's name, where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.machine()
 
 
 def svg(rows: list[tuple[str, float]], note: str) -> str:
@@ -120,9 +93,10 @@ def svg(rows: list[tuple[str, float]], note: str) -> str:
     height = step * len(rows) + 74
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="720" height="{height}" viewBox="0 0 720 {height}" '
-        'font-family="sans-serif" font-size="13" role="img" aria-label="Microseconds a pair of documents">',
+        'font-family="sans-serif" font-size="13" role="img" aria-label="Microseconds per pair of documents">',
         f'<rect width="720" height="{height}" fill="white"/>',
-        '<text x="10" y="20" font-weight="bold">Microseconds a pair of documents (logarithmic, less is better)</text>',
+        '<text x="10" y="20" font-weight="bold">'
+        "Microseconds per pair of documents (logarithmic, less is better)</text>",
     ]
     for row, (name, value) in enumerate(rows):
         y = 34 + row * step
@@ -141,16 +115,18 @@ def shown(value: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
     parser.add_argument("--svg", type=Path, help="draw the chart into this file")
     options = parser.parse_args()
-    rows, note = measure()
-    print(f"{'':<20}{'us a pair':>10}")
+    results = Results("readme", options)
+    rows, note = measure(results.facts["machine"]["processor"])
+    print(f"{'':<20}{'us per pair':>12}")
     for name, value in rows:
-        print(f"{name:<20}{shown(value):>10}")
-    print(note)
+        results.add(f"{name}: us", value, f"{name:<20}{shown(value):>12}")
+    results.note("data", note)
     if options.svg:
         options.svg.write_text(svg(rows, note), encoding="utf-8")
+    results.finish()
 
 
 if __name__ == "__main__":

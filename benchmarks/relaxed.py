@@ -2,7 +2,7 @@
 
     python benchmarks/relaxed.py                          # the sample collection, repeated
     python benchmarks/relaxed.py --data folder            # 20news, training x test, with Google News vectors
-    python benchmarks/relaxed.py --data folder --save     # also benchmarks/results/relaxed.json and the chart in docs
+    python benchmarks/relaxed.py --data folder --save     # and keep the results; the chart of docs is drawn again
 
 The folder (or $WORDFERRY_DATA) holds 20news/{train,test}.jsonl.gz, stop_words_smart570.txt and
 embeddings/word2vec-google-news-300-subset31k.{npz,vocab.txt.gz}. Times are processor time of one thread, the least of
@@ -15,12 +15,10 @@ import argparse
 import gzip
 import json
 import os
-import platform
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,12 +27,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import harness
+from harness import ROOT, Results, least
 from wordferry import Embeddings, RelatedWords, Searcher, default_embeddings, pairwise, sample, top_k
 from wordferry.base.runtime import blas_threads, thread_count
-from wordferry.kernels.native import cpu_variant
 from wordferry.texts.bow import bags, normalized
 
-ROOT = Path(__file__).resolve().parents[1]
 VECTORS = "embeddings/word2vec-google-news-300-subset31k"
 
 
@@ -86,27 +84,6 @@ def in_play(name: str, X: sp.csr_array, Y: sp.csr_array, embeddings: Embeddings)
     used = np.union1d(X.indices, Y.indices)
     small = embeddings.restrict(used)
     return Data(name, sp.csr_array(X[:, used]), sp.csr_array(Y[:, used]), small, RelatedWords.build(small, 16))
-
-
-def least(work: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
-    """The least time of some runs."""
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        work()
-        times.append(clock() - start)
-    return min(times)
-
-
-class Results:
-    """What was measured, printed as it comes and kept for the file."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-
-    def add(self, key: str, value: Any, text: str) -> None:
-        self.values[key] = value
-        print(text, flush=True)
 
 
 def savings(side: sp.csr_array, related: RelatedWords, step: int = 1000) -> sp.csr_array:
@@ -223,9 +200,9 @@ def whole_job(data: Data, results: Results, repeats: int, slow: bool) -> None:
     results.add("itself", half / full, f"X with itself takes {half / full:.2f} of X with a copy")
 
 
-def peak_memory(data_option: str | None, results: Results) -> None:
+def peak_memory(folder: Path | None, results: Results) -> None:
     """top_k on the whole job in a process of its own: the peak above what the inputs took."""
-    command = [sys.executable, __file__, "--peak", *(["--data", data_option] if data_option else [])]
+    command = [sys.executable, __file__, "--peak", *(["--data", str(folder)] if folder else [])]
     megabytes = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     results.add("top_k_peak_mb", megabytes, f"top_k(k=19): {megabytes:.0f} MB at the peak above the inputs")
 
@@ -261,7 +238,7 @@ def synthetic(documents: int, words: int, embeddings: Embeddings, seed: int = 0)
     return sp.csr_array((np.ones(len(ids), dtype=np.float32), (rows, ids)), shape=(documents, len(embeddings)))
 
 
-def scaling(results: Results, repeats: int) -> None:
+def scaling(repeats: int) -> dict[str, dict[str, dict[int, float]]]:
     """Microseconds a pair over documents, words, r (CPU, one thread) and threads (wall), on random documents."""
     embeddings = default_embeddings().restrict(np.arange(20000))
     related = RelatedWords.build(embeddings, 128)
@@ -289,7 +266,7 @@ def scaling(results: Results, repeats: int) -> None:
         us = least(work, 3 * repeats, time.perf_counter) / X.shape[0] ** 2 * 1e6
         series.setdefault("threads (wall time)", {}).setdefault("rel-rwmd", {})[threads] = us
         print(f"{'threads (wall time)':22} {threads:6}  rel-rwmd  {us:9.4f} us a pair", flush=True)
-    results.values["scaling"] = series
+    return series
 
 
 def single_queries(results: Results, repeats: int, threads: int) -> None:
@@ -304,13 +281,12 @@ def single_queries(results: Results, repeats: int, threads: int) -> None:
     results.add("batch_query_ms", many, f"64 queries at once: {many:.2f} ms each")
 
 
-def chart(results: dict[str, Any], path: Path) -> None:
+def chart(scaled: dict[str, dict[str, dict[int, float]]], machine: dict[str, Any], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    scaled = results["scaling"]
     figure, axes = plt.subplots(1, len(scaled), figsize=(12, 3.2), sharey=True)
     for place, (axis, lines) in zip(axes, scaled.items(), strict=True):
         for name, points in lines.items():
@@ -323,36 +299,29 @@ def chart(results: dict[str, Any], path: Path) -> None:
         place.grid(alpha=0.3)
     axes[0].set_ylabel("microseconds a pair, one thread\n(CPU time; wall time over threads)")
     axes[0].legend(frameon=False)
-    figure.suptitle(f"random documents over 20,000 words x 100 dimensions; {results['machine']}", fontsize=8)
+    figure.suptitle(f"random documents over 20,000 words x 100 dimensions; {machine['processor']}", fontsize=8)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default=os.environ.get("WORDFERRY_DATA"))
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
         "--rows", type=int, default=500, help="documents for the comparison with SciPy (x 4 times as many)"
     )
     parser.add_argument("--skip-scaling", action="store_true")
-    parser.add_argument("--save", action="store_true")
     parser.add_argument("--peak", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    data = real_data(Path(options.data)) if options.data else sample_data()
+    data = real_data(options.data) if options.data else sample_data()
     if options.peak:
         print_peak(data)
         return
-    results = Results()
-    machine = f"{platform.machine()}, {cpu_variant()} kernels, {thread_count()} cores, NumPy {np.__version__}"
-    results.add("machine", machine, machine)
-    if hasattr(os, "getloadavg"):
-        load = os.getloadavg()[0]
-        results.add("load", load, f"load average of the machine at the start: {load:.1f}")
+    results = Results("relaxed", options)
     sides = f"{data.X.shape[0]} x {data.Y.shape[0]} documents"
     words = (data.X.nnz + data.Y.nnz) / (data.X.shape[0] + data.Y.shape[0])
-    text = f"{data.name}: {sides} of {words:.0f} words, {len(data.embeddings)} words in play, r = 16"
-    results.add("data", text, text)
+    results.note("data", f"{data.name}: {sides} of {words:.0f} words, {len(data.embeddings)} words in play, r = 16")
     whole_job(data, results, options.repeats, slow=True)
     against_scipy(data, results, options.rows)
     numpy_rwmd(data, results)
@@ -361,13 +330,11 @@ def main() -> None:
         peak_memory(options.data, results)
     single_queries(results, options.repeats, min(2, thread_count()))
     if not options.skip_scaling:
-        scaling(results, options.repeats)
-    if options.save:
-        target = ROOT / "benchmarks" / "results" / "relaxed.json"
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(json.dumps(results.values, indent=1) + "\n", encoding="utf-8")
-        if not options.skip_scaling:
-            chart(results.values, ROOT / "docs" / "_static" / "relaxed-scaling.svg")
+        series = scaling(options.repeats)
+        results.facts["scaling"] = series
+        if options.save:
+            chart(series, results.facts["machine"], ROOT / "docs" / "_static" / "relaxed-scaling.svg")
+    results.finish()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
+import harness
+from harness import Results
+
 DATA = Path(os.environ.get("WORDFERRY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 Finder = Callable[[str, int], list[int]]
 
@@ -127,7 +130,7 @@ PEERS: dict[str, Callable[[list[str]], Finder]] = {
 }
 
 
-def quality() -> None:
+def quality(results: Results) -> None:
     """nDCG@10 and MRR of every peer on every collection."""
     print(f"{'':20}" + "".join(f"{name:>15}" for name in PEERS))
     groups: list[tuple[str, list[Judged], Callable[[list[int], set[int]], float]]] = [
@@ -152,6 +155,7 @@ def quality() -> None:
                 depth = 10 if score is ndcg else len(one.texts)
                 values.append(np.mean([score(find(q, depth), r) for q, r in zip(one.queries, one.right, strict=True)]))
             table.append(values)
+            results.values.update({f"{one.name}, {measure}: {p}": float(v) for p, v in zip(PEERS, values, strict=True)})
             print(f"{one.name + ', ' + measure:28.28}" + "".join(f"{value:15.4f}" for value in values)[8:])
         print(f"{'mean, ' + measure:28}" + "".join(f"{value:15.4f}" for value in np.mean(table, axis=0))[8:])
 
@@ -202,8 +206,8 @@ def child(peer: str, folder: Path) -> None:
     print(json.dumps(result))
 
 
-def speed(documents: int) -> None:
-    """CPU time a query and memory to build, a process a peer."""
+def speed(results: Results, documents: int) -> None:
+    """CPU time per query and memory to build, in one process per peer."""
     rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -224,11 +228,13 @@ def speed(documents: int) -> None:
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             out = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
             one = json.loads(out.splitlines()[-1])
+            results.values[f"{peer}: CPU ms per query"] = one["mean"]
+            results.values[f"{peer}: build MB"] = one["memory"]
             print(f"{peer:16}{one['mean']:12.2f}{one['median']:10.2f}{one['build']:10.1f}{one['memory']:10.0f}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
     parser.add_argument("--quality-only", action="store_true")
     parser.add_argument("--speed-only", action="store_true")
     parser.add_argument("--documents", type=int, default=100_000)
@@ -240,10 +246,12 @@ def main() -> None:
         return
     if not DATA.is_dir():
         sys.exit(f"{DATA} is not there: set WORDFERRY_DATA to the folder that holds ir/, 20news/ and the others.")
+    results = Results("search", given)
     if not given.speed_only:
-        quality()
+        quality(results)
     if not given.quality_only:
-        speed(given.documents)
+        speed(results, given.documents)
+    results.finish()
 
 
 if __name__ == "__main__":

@@ -10,11 +10,9 @@ apart, and batching stays on.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
-import platform
 import random
 import socket
 import subprocess
@@ -26,6 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import harness
+from harness import Results
 
 SERVER = """
 import sys, wordferry
@@ -179,7 +180,7 @@ def measure(path: Path, batching: str, clients: int, seconds: float, heavy: list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -187,25 +188,28 @@ def main() -> None:
     options = parser.parse_args()
     import wordferry
 
+    results = Results("serve", options)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index"
         with wordferry.Index.create(path) as index:
             index.add(make_documents(options.documents))
-        machine = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
-        print(json.dumps({"documents": options.documents, "clients": options.clients, **machine}))
         heavy = [make_heavy(options.documents, number) for number in range(options.heavy)]
         if heavy:
-            print(json.dumps(measure(path, "on", options.clients, options.seconds, heavy)))
-            return
-        results = [measure(path, batching, options.clients, options.seconds, []) for batching in ("on", "off")]
-    for result in results:
-        print(json.dumps(result))
-    on, off = results
-    gains = {
-        "batching_gain_searches": round(on["per_second"] / off["per_second"], 2),
-        "batching_gain_processor": round(off["processor_ms_per_search"] / on["processor_ms_per_search"], 2),
-    }
-    print(json.dumps(gains))
+            found = [measure(path, "on", options.clients, options.seconds, heavy)]
+        else:
+            found = [measure(path, batching, options.clients, options.seconds, []) for batching in ("on", "off")]
+    for run in found:
+        print(json.dumps(run))
+        about = f"batching {run['batching']}" + (f", {options.heavy} heavy requests" if heavy else "")
+        for key in ("per_second", "p50_ms", "p95_ms", "p99_ms", "processor_ms_per_search", "memory_MiB"):
+            if key in run:
+                results.values[f"{about}: {key}"] = run[key]
+    if not heavy:
+        on, off = found
+        results.add("batching gain in searches", round(on["per_second"] / off["per_second"], 2))
+        gain = round(off["processor_ms_per_search"] / on["processor_ms_per_search"], 2)
+        results.add("batching gain in processor time", gain)
+    results.finish()
 
 
 if __name__ == "__main__":

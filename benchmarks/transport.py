@@ -2,7 +2,7 @@
 
     python benchmarks/transport.py                          # solver and documents, one thread, generated data
     python benchmarks/transport.py --search                 # also exact top-10 on real data (see --data)
-    python benchmarks/transport.py --json results.json
+    python benchmarks/transport.py --save                   # and keep the results
 
 Times are CPU seconds of one thread, the least of several runs; rivals are measured in the same run. The real data is
 found in $WORDFERRY_DATA or --data: a folder of sets (twitter, r8) and embeddings/.
@@ -10,11 +10,6 @@ found in $WORDFERRY_DATA or --data: a folder of sets (twitter, r8) and embedding
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import harness
 import wordferry
+from harness import GensimWmd, Results, least, timed
 from wordferry.kernels import native_transport
 from wordferry.words.related.graph import RelatedWords
 
@@ -30,16 +27,6 @@ SIZES = (10, 40, 70, 200)
 PAIRS = {10: 2000, 40: 300, 70: 120, 200: 16}
 SETS = {"twitter": False, "r8": True}  # and whether stop words go
 VECTORS = ("word2vec-google-news-300-subset31k.npz", "glove.6B.100d-60k-int8.npz")
-
-
-def least(work: Callable[[], object], runs: int) -> float:
-    """CPU seconds of the fastest run."""
-    best = float("inf")
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def generated(words: int, dimensions: int) -> wordferry.Embeddings:
@@ -95,22 +82,14 @@ def solver_row(embeddings: wordferry.Embeddings, distinct: int, equal: bool) -> 
 
 
 class Gensim:
-    """gensim's wmdistance on the same vectors, for twenty pairs of documents."""
+    """gensim's wmdistance of twenty pairs of documents."""
 
     def __init__(self, embeddings: wordferry.Embeddings, X: sp.csr_array, Y: sp.csr_array) -> None:
-        from gensim.models import KeyedVectors
-
-        self.vectors = KeyedVectors(embeddings.dimensions)
-        self.vectors.add_vectors(list(embeddings.vocabulary), embeddings.matrix)
-        self.texts = [(self.tokens(X, i), self.tokens(Y, i)) for i in range(20)]
-
-    @staticmethod
-    def tokens(matrix: sp.csr_array, i: int) -> list[str]:
-        row = matrix[[i]]
-        return [f"w{word}" for word in np.repeat(row.indices, row.data)]
+        self.distance = GensimWmd(embeddings)
+        self.texts = [(self.distance.tokens(X[[i]]), self.distance.tokens(Y[[i]])) for i in range(20)]
 
     def values(self) -> list[float]:
-        return [self.vectors.wmdistance(x, y, norm=False) for x, y in self.texts]
+        return [self.distance(x, y) for x, y in self.texts]
 
 
 def compared(job: str, distinct: int, ours: Callable[[], Any], pairs: int, gensim: Gensim) -> dict[str, Any]:
@@ -194,13 +173,10 @@ def search_row(folder: Path, name: str, vectors: str, distance: str, queries: in
     chosen = np.random.default_rng(0).choice(test.shape[0], queries, replace=False)
     related = RelatedWords.build(embeddings.restrict(np.union1d(train.indices, test.indices).astype(np.int64)), 16)
     options = {"embeddings": embeddings, "related": related if distance == "rel-wmd" else None, "threads": 1}
-    start = time.process_time()
-    found = wordferry.top_k(test[chosen], train, 10, distance, **options)
-    cascade = time.process_time() - start
-    start = time.process_time()
-    values = wordferry.pairwise(test[chosen], train, distance, **options)
-    everything = time.process_time() - start
-    order = np.argsort(values, axis=1, kind="stable")[:, :10]
+    search = timed(lambda: wordferry.top_k(test[chosen], train, 10, distance, **options))
+    solving = timed(lambda: wordferry.pairwise(test[chosen], train, distance, **options))
+    found, cascade, everything = search.value, search.cpu, solving.cpu
+    order = np.argsort(solving.value, axis=1, kind="stable")[:, :10]
     return {
         "job": f"top-10 {distance}",
         "set": f"{name}, {vectors.split('-')[0].split('.')[0]}",
@@ -223,51 +199,48 @@ def act_row(folder: Path, name: str, vectors: str, queries: int) -> dict[str, An
     limit = found.distances[:, -1:]
     row: dict[str, Any] = {"job": "bounds below the 10th distance", "set": f"{name}, {vectors[:8]}", "queries": queries}
     for bound, overlap in (("rwmd", "omr"), ("act", "omr"), ("act", "residual"), ("wmd", None)):
-        start = time.process_time()
-        values = wordferry.pairwise(test[chosen], train, bound, overlap=overlap, **options)
-        seconds = time.process_time() - start
+        took = timed(lambda b=bound, o=overlap: wordferry.pairwise(test[chosen], train, b, overlap=o, **options))
+        values, seconds = took.value, took.cpu
         label = bound if overlap is None else f"{bound} {overlap}"
         row[f"{label} share"] = float((values <= limit).mean())
         row[f"{label} us"] = 1e6 * seconds / values.size
     return row
 
 
-def show(row: dict[str, Any]) -> None:
+def add(results: Results, row: dict[str, Any]) -> None:
+    """Print a row, and keep its figures under what it is about."""
     cells = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
     print("; ".join(cells), flush=True)
+    about = ", ".join(str(row[key]) for key in ("job", "set") if key in row)
+    about += f", {row['words']} words" if "words" in row else ""
+    results.values.update({f"{about}: {key}": value for key, value in row.items() if isinstance(value, float)})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
     parser.add_argument("--search", action="store_true", help="exact top-10 on real data")
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("WORDFERRY_DATA", "data")))
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-
-    def add(row: dict[str, Any]) -> None:
-        rows.append(row)
-        show(row)
-
+    if arguments.search and arguments.data is None:
+        parser.error("--search needs --data or WORDFERRY_DATA, a folder of sets (twitter, r8) and embeddings/")
+    results = Results("transport", arguments)
     if arguments.sizes:
         embeddings = generated(20_000, 100)
         for distinct in arguments.sizes:
             for equal in (False, True):
-                add(solver_row(embeddings, distinct, equal))
-            add(gensim_row(embeddings, distinct))
-            add(single_row(embeddings, distinct))
-        add(related_row(embeddings, 70))
+                add(results, solver_row(embeddings, distinct, equal))
+            add(results, gensim_row(embeddings, distinct))
+            add(results, single_row(embeddings, distinct))
+        add(results, related_row(embeddings, 70))
     if arguments.search:
         for name in SETS:
             for vectors in VECTORS:
                 for distance in ("wmd", "rel-wmd"):
-                    add(search_row(arguments.data, name, vectors, distance, arguments.queries))
-            add(act_row(arguments.data, name, VECTORS[0], min(20, arguments.queries)))
-    if arguments.json is not None:
-        machine = {"machine": platform.platform(), "processor": platform.processor(), "rows": rows}
-        arguments.json.write_text(json.dumps(machine, indent=1))
+                    add(results, search_row(arguments.data, name, vectors, distance, arguments.queries))
+            add(results, act_row(arguments.data, name, VECTORS[0], min(20, arguments.queries)))
+    results.finish()
 
 
 if __name__ == "__main__":
