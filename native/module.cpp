@@ -9,6 +9,7 @@ void bind_lists(nanobind::module_&);
 void bind_relaxed(nanobind::module_&);
 void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
+void bind_related_lists(nanobind::module_&);
 void bind_transport(nanobind::module_&);
 }  // namespace wordferry
 
@@ -20,5 +21,6 @@ NB_MODULE(_native, m) {
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);
   wordferry::bind_numbers(m);
+  wordferry::bind_related_lists(m);
   wordferry::bind_transport(m);
 }

@@ -162,3 +162,18 @@ class WordLists:
     ) -> int: ...
 
 def nearest_among(indptr: Any, stems: Any, counts: Any, weight: Any, groups: int, found: Any, cosines: Any) -> None: ...
+def list_bounds(
+    blocks: Any,
+    words: Any,
+    starts: Any,
+    rows: Any,
+    counts: Any,
+    touched: Any,
+    near: Any,
+    gain: Any,
+    common: Any,
+    totals: Any,
+    rest: float,
+    out: Any,
+    threads: int,
+) -> int: ...

@@ -139,6 +139,33 @@ def test_flipped_bits_in_the_catalogue(place: Path) -> None:
     assert harmless < found / 4
 
 
+def test_no_document_is_denied_or_left_out(place: Path) -> None:
+    """A flip that hides rows of the catalogue is noticed by what asks for them, not only by verify."""
+    file = place / "catalogue.sqlite"
+    whole = file.read_bytes()
+    filters: list[dict[str, Any]] = [{"topic": "law"}, {"year": {"gte": 1995}}]
+
+    def ask(index: Index) -> list[Any]:
+        found: list[Any] = [[index.get(id) for id in wanted_ids], [id in index for id in [*wanted_ids, "nothing"]]]
+        found += [index.ids(), index.page(7), index.page(50, after="d10"), list(index)]
+        return [*found, *(index.search(QUERY, k=50, filter=one) for one in filters)]
+
+    wanted_ids = attempt(place, lambda index: index.ids())
+    wanted = attempt(place, ask)
+    noticed = 0
+    for position in range(100, len(whole), 41):
+        if whole[position] == 0:
+            continue
+        flip(file, position, position % 8)
+        answer = attempt(place, ask)
+        assert answer == wanted or isinstance(answer, FormatError | StorageError), f"byte {position}"
+        noticed += answer != wanted
+        for stray in place.glob("catalogue.sqlite-*"):
+            stray.unlink()
+        file.write_bytes(whole)
+    assert noticed > 20
+
+
 @pytest.mark.parametrize("table", ["documents", "buffer", "segments", "words", "tombstones", "meta"])
 def test_changed_rows_are_found(place: Path, table: str) -> None:
     """Every column of a row of every table, changed behind the back of the index, fails verify."""
@@ -204,7 +231,7 @@ def test_a_newer_format_explains_itself(place: Path) -> None:
     with sqlite3.connect(place / "catalogue.sqlite") as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(FormatError, match="format 99; this version of wordferry reads formats up to 1"):
+    with pytest.raises(FormatError, match="format 99; this version of wordferry reads formats up to 2"):
         Index.open(place)
 
 

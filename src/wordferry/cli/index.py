@@ -1,4 +1,4 @@
-"""``wordferry index create | add | delete | info | verify | compact``: a collection on disk."""
+"""``wordferry index create | add | delete | info | verify | compact | upgrade``: a collection on disk."""
 
 from __future__ import annotations
 
@@ -186,6 +186,16 @@ def compact(
         before = index.stats().bytes if not rebuild else 0
         index.compact(rebuild=rebuild)
     _report(path, as_json, **({"bytes_before": before} if before else {}))
+
+
+@commands.command(epilog=examples("wordferry index upgrade news"))
+def upgrade(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
+    """Bring an index that an earlier version made up to date, in its place."""
+    from wordferry.index import Index
+
+    if not Index.upgrade(path):
+        note(f"{path} is up to date")
+    _report(path, as_json)
 
 
 def _add(index: Index, documents: str | None, fields: dict[str, Any], *, upsert: bool = False) -> int:

@@ -24,7 +24,7 @@ from wordferry.errors import FormatError, LockedError, NotFound, StorageError, W
 from wordferry.index.place import Place, Stamp
 
 FILE = "catalogue.sqlite"
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x57464958
 """The four letters WFIX, in the header of the file."""
 BUSY_SECONDS = 20.0
@@ -94,7 +94,7 @@ class Link:
 class Catalogue:
     """Connections to the catalogue of one index: any number for reading, one for writing."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, any_format: bool = False) -> None:
         self.folder = folder
         self.file = folder / FILE
         self._idle: list[Link] = []
@@ -110,7 +110,7 @@ class Catalogue:
         self.place = Place(folder)
         self.identity: str | None = None
         with self.reading() as connection:
-            check_header(connection, self.file)
+            check_header(connection, self.file, any_format=any_format)
             self.identity = get_meta(connection, "identity", self.file)
 
     @classmethod
@@ -274,7 +274,7 @@ class Catalogue:
         self.place.close()
 
 
-def check_header(connection: sqlite3.Connection, file: Path) -> None:
+def check_header(connection: sqlite3.Connection, file: Path, *, any_format: bool = False) -> None:
     """Refuse a file of another program or of a later format."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise FormatError(f"{file} is not the catalogue of a wordferry index, or its first bytes are damaged.")
@@ -286,6 +286,11 @@ def check_header(connection: sqlite3.Connection, file: Path) -> None:
         )
     if version < 1:
         raise FormatError(f"{file} names the format {version}, which never existed: the file is damaged.")
+    if version < FORMAT and not any_format:
+        raise FormatError(
+            f"{file.parent} is an index in format {version}; this version of wordferry works with format {FORMAT}. "
+            f"Bring it up to date, in its place: wordferry index upgrade {file.parent}"
+        )
 
 
 def set_meta(connection: sqlite3.Connection, key: str, value: Any) -> None:

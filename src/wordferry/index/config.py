@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
+from wordferry.index.catalogue import get_meta
 from wordferry.index.segments import check_manifest
 from wordferry.texts.datasets import given_or_default
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, default_tokenizer
@@ -52,6 +54,14 @@ class Config:
 
     def make_tokenizer(self) -> WordTokenizer:
         return WordTokenizer.from_config(self.tokenizer)
+
+
+def read_config(connection: sqlite3.Connection, file: Path) -> Config:
+    """The choices that a catalogue holds."""
+    values = get_meta(connection, "config", file)
+    if values is None:
+        raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
+    return Config.from_json(values)
 
 
 def check_tokenizer(tokenizer: Tokenizer | None) -> WordTokenizer:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Neighbors
+<<<<<<< HEAD
 from wordferry.base.runtime import Progress
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
+=======
+from wordferry.base.runtime import Progress, thread_count
+from wordferry.compare.measures import Distance, find_overlap
+>>>>>>> d247503 (Format 2: inverted lists and metadata columns in mapped segments; exact search through the lists; upgrade)
 from wordferry.compare.search import Searcher
 from wordferry.index.graph import Graphs
+from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.words.embeddings import Embeddings
@@ -21,7 +29,7 @@ from wordferry.words.related.graph import RelatedWords
 
 _KEPT = 6
 Rows = tuple[Any, ...]
-"""Which documents: "segments", "buffer" or "live", and which state of them."""
+"""Which documents: a "segment" by its name, or the "buffer" or all that "live" in one state."""
 Key = tuple[str, Rows, Any]
 """The distance, the documents, and the words of the graph where one is needed."""
 
@@ -35,6 +43,8 @@ class Engine:
         self._overlap = overlap
         self._mutex = Lock()
         self._searchers: OrderedDict[Key, Searcher] = OrderedDict()
+        self._building: dict[Key, Lock] = {}
+        self._words: tuple[tuple[int, int], Words] | None = None
 
     def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
         """The related words of the snapshot's words, where the distance needs them."""
@@ -61,15 +71,54 @@ class Engine:
     ) -> Neighbors:
         """The nearest rows of the snapshot, by (distance, row); rows that the mask forbids are never found."""
         k = min(k, len(snapshot.numbers))
+        related = self.related(snapshot, record) if record.name == "rel-rwmd" else None
+        if related is not None and not np.isnan(related.c_max):
+            return self._top_k_lists(snapshot, related, queries, k, record, mask, threads, progress)
         if record.tfidf:  # the frequencies are those of the living documents together
             return self._top_k_live(snapshot, queries, k, record, mask, threads)
         found = []
         for part in snapshot.parts:
-            searcher = self._searcher(part.key, part.bags, snapshot, record)
+            searcher = self._searcher(part.key, lambda: part.bags, snapshot, record)  # noqa: B023 - called at once
             allowed = None if mask is None else mask[part.span]
             near = searcher.top_k(queries, k, mask=allowed, threads=threads, progress=progress)
             found.append(near.shifted(part.start))
         return Neighbors.merge(found, k)
+
+    def _top_k_lists(
+        self,
+        snapshot: Snapshot,
+        related: RelatedWords,
+        queries: sp.csr_array,
+        k: int,
+        record: Distance,
+        mask: BoolArray | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Neighbors:
+        """Query by query through the inverted lists; nothing is prepared but the words."""
+        words = self._words_of(snapshot, related)
+        overlap = find_overlap(record, self.overlap(record))
+        workers = thread_count(threads)
+        found = []
+        for number in range(queries.shape[0]):
+            span = slice(queries.indptr[number], queries.indptr[number + 1])
+            ids, counts = queries.indices[span].astype(np.int64), queries.data[span].astype(np.float64)
+            if len(ids):
+                order = np.argsort(ids)
+                query = words.query(ids[order], (counts / counts.sum())[order].astype(np.float32), overlap)
+                found.append(nearest(snapshot, query, k, mask, workers))
+            else:
+                found.append(nearest_to_nothing(snapshot, k, mask))
+            if progress is not None:
+                progress(number + 1, queries.shape[0])
+        return stacked(found)
+
+    def _words_of(self, snapshot: Snapshot, related: RelatedWords) -> Words:
+        key = (snapshot.epoch, len(snapshot.words))
+        with self._mutex:
+            if self._words is None or self._words[0] != key:
+                self._words = key, Words(self._embeddings, related, snapshot.words)
+            return self._words[1]
 
     def _top_k_live(
         self,
@@ -87,7 +136,7 @@ class Engine:
 
     def live_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher:
         """One searcher over the documents that are alive, in order."""
-        return self._searcher(("live", snapshot.generation), snapshot.live_bags(), snapshot, record)
+        return self._searcher(("live", snapshot.generation), snapshot.live_bags, snapshot, record)
 
     def bound_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher | None:
         """A searcher for a cheaper distance that never exceeds this one; None where there is no such distance."""
@@ -104,22 +153,31 @@ class Engine:
             on_empty="keep",
         )
 
-    def _searcher(self, rows: Rows, bags: Bags, snapshot: Snapshot, record: Distance) -> Searcher:
+    def _searcher(self, rows: Rows, bags: Callable[[], Bags], snapshot: Snapshot, record: Distance) -> Searcher:
         words = (snapshot.epoch, len(snapshot.words)) if record.needs_related else None
         key = (record.name, rows, words)
         with self._mutex:
             found = self._searchers.get(key)
+            if found is not None:
+                self._searchers.move_to_end(key)
+                return found
+            building = self._building.setdefault(key, Lock())
+        with building:  # who has a searcher, or needs another one, does not wait for this one
+            with self._mutex:
+                found = self._searchers.get(key)
             if found is None:
-                found = self._made(key, bags, snapshot, record)
-                self._forget_relatives(key)
+                found = self._made(key, bags(), snapshot, record)
+            with self._mutex:
+                self._building.pop(key, None)
+                self._forget(key, snapshot)
                 self._searchers[key] = found
-            self._searchers.move_to_end(key)
             return found
 
     def _made(self, key: Key, bags: Bags, snapshot: Snapshot, record: Distance) -> Searcher:
         """A new searcher; one over the same documents and fewer words is taken over."""
         related = self.related(snapshot, record)
-        same = next((s for known, s in self._searchers.items() if known[:2] == key[:2]), None)
+        with self._mutex:
+            same = next((s for known, s in self._searchers.items() if known[:2] == key[:2]), None)
         if same is not None and related is not None:
             return same.with_related(related)
         return Searcher(
@@ -131,10 +189,11 @@ class Engine:
             on_empty="keep",
         )
 
-    def _forget_relatives(self, key: Key) -> None:
-        """Make room: an earlier state of the same documents goes first."""
+    def _forget(self, key: Key, snapshot: Snapshot) -> None:
+        """Make room: what belongs to no part of the present state goes, then what was not used for longest."""
+        present = {part.key for part in snapshot.parts} | {("live", snapshot.generation)}
         for known in list(self._searchers):
-            if known[0] == key[0] and known[1][0] == key[1][0]:
+            if known[1] not in present or known[:2] == key[:2]:
                 del self._searchers[known]
-        while len(self._searchers) >= _KEPT:
+        while len(self._searchers) >= _KEPT * max(1, len(snapshot.parts)):
             self._searchers.popitem(last=False)

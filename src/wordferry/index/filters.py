@@ -1,4 +1,4 @@
-"""Filters on metadata: a small mapping becomes one SQL condition, applied before the nearest are chosen.
+"""Filters on metadata: a small mapping that says which documents may be found, before the nearest are chosen.
 
 ``{"topic": "sport", "year": {"gte": 2001, "lt": 2010}}`` means every condition at once. Values are compared with
 values of their own kind only (text with text, numbers with numbers, bools with bools).
@@ -6,34 +6,79 @@ values of their own kind only (text with text, numbers with numbers, bools with 
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from wordferry.base.arrays import BoolArray
 from wordferry.errors import InputError
+from wordferry.index.columns import ID, LABEL, MISSING, Columns
 from wordferry.index.model import check_encodable, check_key, shown
 
 OPERATORS = ("eq", "ne", "in", "gt", "gte", "lt", "lte", "exists")
-_SQL = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-_COLUMNS = ("id", "label")
+OWN = (ID, LABEL)
+"""Fields that every document has: they mean its own id and label where its metadata has no such key."""
 MOST_CONDITIONS = 100
 MOST_VALUES = 200_000
 LONGEST_VALUE = 100_000
-Part = tuple[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One condition on one field."""
+
+    key: str
+    operator: str
+    values: tuple[Any, ...]
+
+    def passed(self, columns: Columns) -> BoolArray:
+        """The rows that meet it."""
+        column = columns.get(self.key)
+        codes = np.zeros(column.size, dtype=bool)
+        if self.operator == "exists":
+            codes[MISSING + 1 :] = True
+        elif self.operator in ("eq", "ne", "in"):
+            column.equal(codes, self.values)
+        else:
+            column.between(codes, self.operator, self.values[0])
+        if self.operator == "ne" or (self.values == (False,) and self.operator == "exists"):
+            codes = ~codes
+        result: BoolArray = codes[column.codes]
+        return result
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A filter as SQL over the table of documents."""
+    """A checked filter: all its rules at once."""
 
-    sql: str
-    values: tuple[Any, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells this condition from others; 1, 1.0 and True are equal in Python and differ here."""
+        return tuple((r.key, r.operator, tuple((type(v).__name__, v) for v in r.values)) for r in self.rules)
+
+    def passed(self, columns: Columns) -> BoolArray:
+        """The rows that meet every rule."""
+        found = self.rules[0].passed(columns)
+        for rule in self.rules[1:]:
+            found &= rule.passed(columns)
+        return found
+
+    def check_fields(self, parts: Sequence[Columns]) -> None:
+        """Refuse a field that no document has: a typing error would otherwise find nothing, or everything."""
+        known = {name for part in parts for name in part.names} | set(OWN)
+        for rule in self.rules:
+            if rule.key not in known:
+                fields = ", ".join(map(repr, sorted(known)[:50]))
+                raise InputError(f"filter: no document has a field {rule.key!r}. The fields are: {fields}.")
 
 
 def compile_filter(filter: Mapping[str, Any] | None) -> Condition | None:
-    """Check a filter and turn it into SQL; None and {} mean no filter."""
+    """Check a filter; None and {} mean no filter."""
     if filter is None:
         return None
     if not isinstance(filter, Mapping):
@@ -42,18 +87,14 @@ def compile_filter(filter: Mapping[str, Any] | None) -> Condition | None:
             f"got {type(filter).__name__}."
         )
     _check_size(filter)
-    parts: list[str] = []
-    values: list[Any] = []
+    found: list[Rule] = []
     for key, wanted in filter.items():
         check_key(key, "filter")
         rules = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
         if not rules:
             raise InputError(f"filter: {key!r} has no condition. Use one of {', '.join(OPERATORS)}, or a plain value.")
-        for operator, value in rules.items():
-            sql, bound = _rule(key, operator, value)
-            parts.append(f"({sql})")
-            values.extend(bound)
-    return Condition(" AND ".join(parts), tuple(values)) if parts else None
+        found.extend(_rule(key, operator, value) for operator, value in rules.items())
+    return Condition(tuple(found)) if found else None
 
 
 def _check_size(filter: Mapping[str, Any]) -> None:
@@ -65,82 +106,42 @@ def _check_size(filter: Mapping[str, Any]) -> None:
         )
 
 
-def _rule(key: str, operator: str, value: Any) -> Part:
+def _rule(key: str, operator: Any, value: Any) -> Rule:
     where = f"filter on {key!r}"
     if operator not in OPERATORS:
         raise InputError(f"{where}: unknown operator {shown(operator)}. Choose one of: {', '.join(OPERATORS)}.")
     if operator == "exists":
         if not isinstance(value, bool):
             raise InputError(f"{where}: 'exists' takes true or false, got {shown(value)}.")
-        return _either(key, lambda kind, _: (f"{kind} IS {'NOT ' if value else ''}NULL", []), any_of=value)
+        return Rule(key, operator, (value,))
     if operator == "in":
-        if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
-            raise InputError(f"{where}: 'in' takes a list of values, got {shown(value)}.")
-        if len(value) > MOST_VALUES:
-            raise InputError(f"{where}: 'in' takes at most {MOST_VALUES:,} values, got {len(value):,}.")
-        return _either(key, _one_of(where, value))
-    if operator in ("eq", "ne"):
-        sql, bound = _either(key, _equal(where, value))
-        return (sql, bound) if operator == "eq" else (f"NOT ({sql})", bound)
-    if value is None or isinstance(value, bool):
+        return Rule(key, operator, _values(where, value))
+    _check_value(where, value)
+    if operator not in ("eq", "ne") and (value is None or isinstance(value, bool)):
         raise InputError(f"{where}: {operator!r} compares numbers or text, got {shown(value)}.")
-    kinds, one = _kinds(where, value)
-    return _either(key, lambda kind, got: (f"ifnull({kind} IN {kinds} AND {got} {_SQL[operator]} ?, 0)", [one]))
+    return Rule(key, operator, (value,))
 
 
-def _equal(where: str, value: Any) -> Callable[[str, str], Part]:
-    kinds, one = _kinds(where, value)
-    if value is None or isinstance(value, bool):
-        return lambda kind, _: (f"ifnull({kind} IN {kinds}, 0)", [])
-    return lambda kind, got: (f"ifnull({kind} IN {kinds} AND {got} = ?, 0)", [one])
+def _values(where: str, given: Collection[Any]) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, list | tuple | set | frozenset):
+        raise InputError(f"{where}: 'in' takes a list of values, got {shown(given)}.")
+    if len(given) > MOST_VALUES:
+        raise InputError(f"{where}: 'in' takes at most {MOST_VALUES:,} values, got {len(given):,}.")
+    for value in given:
+        _check_value(where, value)
+    return tuple(given)
 
 
-def _one_of(where: str, values: Collection[Any]) -> Callable[[str, str], Part]:
-    """Any of several values; however many, they are at most two bound ones: the numbers and the texts."""
-    lists: dict[str, list[Any]] = {}
-    for value in values:
-        kinds, one = _kinds(where, value)
-        lists.setdefault(kinds, []).append(one)
-
-    def make(kind: str, got: str) -> Part:
-        parts, bound = ["0"], []
-        for kinds, some in lists.items():
-            if some[0] is None:  # null, true or false: the kind says it all
-                parts.append(f"ifnull({kind} IN {kinds}, 0)")
-            else:
-                parts.append(f"ifnull({kind} IN {kinds} AND {got} IN (SELECT value FROM json_each(?)), 0)")
-                bound.append(json.dumps(some))
-        return f"({' OR '.join(parts)})", bound
-
-    return make
-
-
-def _kinds(where: str, value: Any) -> tuple[str, Any]:
-    """The JSON types a value may meet, and the value as SQL takes it."""
-    if value is None:
-        return "('null')", None
-    if isinstance(value, bool):
-        return ("('true')" if value else "('false')"), None
+def _check_value(where: str, value: Any) -> None:
     if isinstance(value, str):
         if len(value) > LONGEST_VALUE:
             raise InputError(f"{where}: a text is at most {LONGEST_VALUE:,} characters, got {len(value):,}.")
         check_encodable(value, where)
-        return "('text')", value
+        return
+    if value is None or isinstance(value, bool):
+        return
     if isinstance(value, int) and -(1 << 63) <= value < (1 << 63):
-        return "('integer', 'real')", value
+        return
     if isinstance(value, float) and math.isfinite(value):
-        return "('integer', 'real')", value
+        return
     raise InputError(f"{where}: a value is a str, finite number, bool or None; got {shown(value)}.")
-
-
-def _either(key: str, make: Callable[[str, str], Part], *, any_of: bool = True) -> Part:
-    """The rule on the metadata; ``id`` and ``label`` mean the document's own where its metadata has no such key."""
-    path = "'$.\"" + key.replace("'", "''") + "\"'"
-    kind, got = f"json_type(metadata, {path})", f"json_extract(metadata, {path})"
-    sql, bound = make(kind, got)
-    if key not in _COLUMNS:
-        return sql, bound
-    own_kind = f"CASE WHEN {key} IS NULL THEN NULL ELSE 'text' END"
-    own_sql, own_bound = make(f"(CASE WHEN {kind} IS NULL THEN {own_kind} END)", key)
-    joint = "OR" if any_of else "AND"
-    return f"({sql} {joint} {own_sql})", [*bound, *own_bound]

@@ -18,17 +18,18 @@ from wordferry.base.runtime import Progress, logger
 from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
-from wordferry.index import create, searching
+from wordferry.index import create, searching, upgrade
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
     all_documents,
     all_ids,
     checked_document,
+    damaged,
     get_meta,
     set_meta,
 )
-from wordferry.index.config import Config, Keep, check_fingerprint, open_embeddings, read_embeddings
+from wordferry.index.config import Keep, check_fingerprint, open_embeddings, read_config, read_embeddings
 from wordferry.index.engine import Engine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
@@ -73,7 +74,7 @@ class Index:
         self._catalogue = Catalogue(self.path)
         try:
             with self._catalogue.reading() as connection:
-                self.config = _read_config(connection, self._catalogue.file)
+                self.config = read_config(connection, self._catalogue.file)
             if embeddings is None:
                 self.embeddings = open_embeddings(self.path, self.config)
             else:
@@ -140,6 +141,11 @@ class Index:
         """Open an index. ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved."""
         return cls(path, embeddings=embeddings)
 
+    @staticmethod
+    def upgrade(path: str | os.PathLike[str]) -> bool:
+        """Bring an index of an earlier format up to date, in its place; False when there is nothing to do."""
+        return upgrade.upgrade(path)
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -157,8 +163,8 @@ class Index:
             id = checked_id(id, "in")
         except InputError:
             return False
-        with self._catalogue.reading() as connection:
-            return connection.execute("SELECT 1 FROM documents WHERE id = ?", (id,)).fetchone() is not None
+        with self.view() as (connection, snapshot):
+            return self._row(connection, snapshot, "number", id) is not None
 
     @property
     def identity(self) -> str | None:
@@ -176,25 +182,34 @@ class Index:
     def get(self, id: str | int) -> Document:
         """One document by its id; NotFound when there is none."""
         id = checked_id(id, "get")
-        with self._catalogue.reading() as connection:
-            row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
+        with self.view() as (connection, snapshot):
+            row = self._row(connection, snapshot, DOCUMENT_COLUMNS, id)
         if row is None:
             raise NotFound(f"{self.path} has no document {id!r}.")
         return searching.document(checked_document(row, self._catalogue.file))
+
+    def _row(self, connection: sqlite3.Connection, snapshot: Snapshot, columns: str, id: str) -> Any:
+        """Some columns of the document with an id, or None when the segments know no living one either."""
+        row = connection.execute(f"SELECT {columns} FROM documents WHERE id = ?", (id,)).fetchone()
+        if row is None and snapshot.has_living(id):
+            raise damaged(self._catalogue.file, f"the entry of document {id!r} (it cannot be found)")
+        return row
 
     def page(self, limit: int = 100, after: str | int | None = None) -> list[Document]:
         """Some documents in the order in which they were added, from the one after the id ``after`` on."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InputError(f"limit must be a whole number of at least 1, got {shown(limit)}.")
         after = None if after is None else checked_id(after, "page")
-        with self._catalogue.reading() as connection:
-            start = connection.execute("SELECT number FROM documents WHERE id = ?", (after,)).fetchone()
+        with self.view() as (connection, snapshot):
+            start = None if after is None else self._row(connection, snapshot, "number", after)
             if after is not None and start is None:
                 raise NotFound(f"{self.path} has no document {after!r} to go on after.")
             rows = connection.execute(
                 f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number > ? ORDER BY number LIMIT ?",
                 (-1 if start is None else start[0], min(limit, sys.maxsize)),
             ).fetchall()
+            if [row[0] for row in rows] != snapshot.numbers_after(-1 if start is None else start[0], limit):
+                raise damaged(self._catalogue.file, "the list of documents")
         return [searching.document(checked_document(row, self._catalogue.file)) for row in rows]
 
     def search(
@@ -458,10 +473,3 @@ class Index:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _read_config(connection: sqlite3.Connection, file: Path) -> Config:
-    values = get_meta(connection, "config", file)
-    if values is None:
-        raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
-    return Config.from_json(values)

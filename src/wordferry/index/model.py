@@ -51,13 +51,18 @@ class Hits(list[Hit], Tabular):
     """The hits of one query, nearest first; ties go to the document that was added first.
 
     ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
-    did not find. ``method`` says in words what was done.
+    did not find. ``method`` says in words what was done, ``counts`` how much: "pairs" that could have been compared,
+    documents "evaluated" in full, entries of inverted lists ("postings") that were visited; of a list of queries, the
+    sums over all of them.
     """
 
-    def __init__(self, hits: Iterable[Hit] = (), *, method: str = "", exact: bool = True) -> None:
+    def __init__(
+        self, hits: Iterable[Hit] = (), *, method: str = "", exact: bool = True, counts: Mapping[str, int] | None = None
+    ) -> None:
         super().__init__(hits)
         self.method = method
         self.exact = exact
+        self.counts = dict(counts or {})
 
     def to_columns(self) -> dict[str, Any]:
         """One row per hit: rank, id, distance, label, text (tokens with blanks between) and the metadata's fields.

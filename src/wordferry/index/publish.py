@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from wordferry.index import segments
 from wordferry.index.catalogue import FILE, checksum
-from wordferry.index.segments import Bags, Segment, join
-from wordferry.index.snapshot import read_buffer
+from wordferry.index.segments import Bags, Rows, Segment, join
+from wordferry.index.snapshot import columns_of, read_buffer
 
 BUFFER = 1000
 """Fewer new documents than this wait in the catalogue; more become a segment."""
-SEGMENT = 200_000
-"""Documents of the largest segment that is made."""
+SEGMENT = 262_144
+"""Documents of the largest segment that is made: four blocks of its lists."""
 
 
 class Publisher:
     """Collects the bags of one transaction; what it has written is undone when the transaction fails."""
 
-    def __init__(self, folder: Path, vocabulary: str) -> None:
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         self._folder = folder
-        self._vocabulary = vocabulary
+        self._config = config
         self._parts: list[Bags] = []
         self._waiting = 0
         self._written: list[str] = []
@@ -46,12 +48,19 @@ class Publisher:
         for bags in self._parts:
             connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?)", _buffer_rows(bags))
 
-    def replace_all(self, connection: sqlite3.Connection, bags: Bags) -> None:
-        """Let these bags be all there is: compaction."""
+    def replace_all(self, connection: sqlite3.Connection, parts: Iterable[Bags]) -> None:
+        """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
         self._replaced += [row[0] for row in connection.execute("SELECT name FROM segments")]
+        segments: list[Segment] = []
+        for bags in parts:
+            self._parts.append(bags)
+            self._waiting += len(bags)
+            if self._waiting >= SEGMENT:
+                segments += self._stored(connection, join(self._parts), whole=True)
+        segments += self._stored(connection, join(self._parts), whole=False)
         for table in ("segments", "buffer", "tombstones"):
             connection.execute(f"DELETE FROM {table}")
-        self._store(connection, bags)
+        connection.executemany("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", [s.row for s in segments])
 
     def undo(self) -> None:
         """Remove the segments of a transaction that failed."""
@@ -74,8 +83,8 @@ class Publisher:
                 break
             parts.insert(0, self._absorb(connection, last))
             size += len(parts[0])
-        self._store(connection, join(parts))
-        self._parts, self._waiting = [], 0
+        for segment in self._stored(connection, join(parts), whole=False):
+            connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
 
     def _absorb(self, connection: sqlite3.Connection, segment: Segment) -> Bags:
         """The live rows of a segment that is to disappear."""
@@ -85,18 +94,24 @@ class Publisher:
         self._replaced.append(segment.name)
         return bags
 
-    def _store(self, connection: sqlite3.Connection, bags: Bags) -> None:
-        for start in range(0, len(bags), SEGMENT):
-            rows = np.arange(start, min(start + SEGMENT, len(bags)))
-            part = bags if len(rows) == len(bags) else bags.select(rows)
-            segment = segments.write(self._folder, part, self._vocabulary)
-            self._written.append(segment.name)
-            connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
+    def _stored(self, connection: sqlite3.Connection, bags: Bags, *, whole: bool) -> list[Segment]:
+        """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on."""
+        made, start = [], 0
+        while start < len(bags) and (not whole or len(bags) - start >= SEGMENT):
+            span = np.arange(start, min(start + SEGMENT, len(bags)))
+            part = bags if len(span) == len(bags) else bags.select(span)
+            rows = Rows.of(part, columns_of(connection, part.numbers, self._folder / FILE))
+            made.append(segments.write(self._folder, rows, self._config))
+            self._written.append(made[-1].name)
+            start += len(span)
+        self._parts = [bags.select(np.arange(start, len(bags)))] if start < len(bags) else []
+        self._waiting = len(bags) - start
+        return made
 
 
 def live_rows(connection: sqlite3.Connection, segment: Segment, folder: Path) -> Bags:
     """The rows of a segment that are not deleted."""
-    bags = segment.read(folder)
+    bags = segment.read_bags(folder)
     span = (segment.first, segment.last)
     rows = connection.execute("SELECT number FROM tombstones WHERE number BETWEEN ? AND ?", span)
     dead = np.array([row[0] for row in rows], dtype=np.int64)

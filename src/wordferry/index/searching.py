@@ -95,7 +95,7 @@ def run(
     progress: Progress | None,
 ) -> list[Hits]:
     """The hits of every query."""
-    mask = snapshot.allowed(connection, plan.condition)
+    mask = snapshot.allowed(plan.condition)
     method = plan.record.name
     if plan.rerank is not None:
         method = f"{plan.candidates} candidates by {plan.record.name}, ordered by {plan.rerank.name}: not exact"
@@ -108,7 +108,12 @@ def run(
         near = _reranked(index, snapshot, plan, matrix, near, threads)
     rows = _documents(index, connection, snapshot, near)
     hits = [
-        Hits((_hit(rows[i], d) for i, d in zip(*row, strict=True) if i >= 0), method=method, exact=exact)
+        Hits(
+            (_hit(rows[i], d) for i, d in zip(*row, strict=True) if i >= 0),
+            method=method,
+            exact=exact,
+            counts=near.counts,
+        )
         for row in zip(near.indices.tolist(), near.distances.tolist(), strict=True)
     ]
     if plan.explain:
@@ -198,7 +203,7 @@ def _explained(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, hits: H
         else replace(hit, explanation=explain(tokens, _tokens(index, hit.text), record, **options))
         for hit in hits
     )
-    return Hits(explained, method=hits.method, exact=hits.exact)
+    return Hits(explained, method=hits.method, exact=hits.exact, counts=hits.counts)
 
 
 def _tokens(index: Index, text: str | Sequence[str]) -> list[str]:

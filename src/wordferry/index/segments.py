@@ -1,4 +1,4 @@
-"""Segments: bags of words of many documents in immutable, checksummed, memory-mapped files."""
+"""Segments: what a search needs of many documents, in immutable, checksummed files that are mapped, not read."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ import errno
 import secrets
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wordferry.base import storage
-from wordferry.base.arrays import Int32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
+from wordferry.index.columns import Columns
+from wordferry.kernels.lists import Lists, build
 
 FOLDER = "segments"
+CHECKED_BYTES = 64 << 20
+"""Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
+_FORWARD = ("indptr", "words", "counts", "numbers")
+_LISTS = ("blocks", "words", "starts", "rows", "counts")
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,8 @@ class Bags:
 
     indptr: Int64Array
     words: Int32Array
-    counts: Int32Array
+    counts: npt.NDArray[Any]
+    """int32, or the narrowest unsigned type that holds the largest of a segment."""
     numbers: Int64Array
 
     @property
@@ -84,20 +92,78 @@ class Segment:
         values = (self.name, self.first, self.last, self.documents, self.pairs, self.manifest)
         return (*values, checksum(*values))
 
-    def read(self, folder: Path) -> Bags:
-        """Map the arrays, after comparing every byte with its checksum."""
+    def read(self, folder: Path, *, verify: bool | None = None) -> Rows:
+        """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""
         place = folder / FOLDER / self.name
         try:
-            check_manifest(place, self.manifest)
-            arrays = storage.read_folder(place, "segment", verify=True).arrays
+            stored = self._mapped(place, verify)
+            bags = Bags(*(stored.arrays[name] for name in _FORWARD))
+            if len(bags) != self.documents or bags.pairs != self.pairs:
+                raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
+            lists = Lists(*(stored.arrays[f"list_{name}"] for name in _LISTS))
+            columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
         except MissingFolder:
             raise
         except FormatError as error:
             raise with_remedy(error) from None
-        bags = Bags(arrays["indptr"], arrays["words"], arrays["counts"], arrays["numbers"])
-        if len(bags) != self.documents or bags.pairs != self.pairs:
-            raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
-        return bags
+        except (KeyError, ValueError, TypeError) as error:
+            raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
+        return Rows(bags, stored.arrays["totals"], lists, columns)
+
+    def read_bags(self, folder: Path) -> Bags:
+        """The bags alone, every byte compared with its checksum: all that a segment of format 1 has."""
+        place = folder / FOLDER / self.name
+        try:
+            stored = self._mapped(place, True)
+        except MissingFolder:
+            raise
+        except FormatError as error:
+            raise with_remedy(error) from None
+        return Bags(*(stored.arrays[name] for name in _FORWARD))
+
+    def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
+        check_manifest(place, self.manifest)
+        if verify is None:
+            verify = sum(file.stat().st_size for file in place.iterdir()) <= CHECKED_BYTES
+        return storage.read_folder(place, "segment", verify=verify)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some documents as a search takes them: bags of words, the same by word, and metadata by field."""
+
+    bags: Bags
+    totals: Float32Array
+    """The sum of the counts of each document."""
+    lists: Lists
+    columns: Columns
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    @classmethod
+    def of(cls, bags: Bags, columns: Columns) -> Rows:
+        """What is derived from bags, made in memory."""
+        counts = _narrow(bags.counts)
+        bags = replace(bags, counts=counts)
+        return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), columns)
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of different words of the longest document."""
+        return int(np.diff(self.bags.indptr).max(initial=0))
+
+
+def totals_of(bags: Bags) -> Float32Array:
+    """The sum of the counts of each document."""
+    sums = np.concatenate([[0], np.cumsum(bags.counts, dtype=np.int64)])
+    result: Float32Array = (sums[bags.indptr[1:]] - sums[bags.indptr[:-1]]).astype(np.float32)
+    return result
+
+
+def _narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    most = int(counts.max(initial=0))
+    return counts.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
 
 
 def with_remedy(error: FormatError) -> FormatError:
@@ -122,17 +188,16 @@ class MissingFolder(FormatError):
     """A folder that the catalogue lists is not there: compacted away a moment ago, or lost."""
 
 
-def write(folder: Path, bags: Bags, vocabulary: str) -> Segment:
-    """Put bags on the disk as a new segment; it counts for nothing until the catalogue lists it."""
+def write(folder: Path, rows: Rows, config: dict[str, Any]) -> Segment:
+    """Put documents on the disk as a new segment; it counts for nothing until the catalogue lists it."""
+    bags = rows.bags
     name = f"{int(bags.numbers[0]):010d}-{secrets.token_hex(4)}"
     place = folder / FOLDER / name
-    arrays: dict[str, Any] = {
-        "indptr": bags.indptr,
-        "words": bags.words,
-        "counts": bags.counts,
-        "numbers": bags.numbers,
-    }
-    write_folder(place, lambda: storage.write_folder(place, "segment", {"vocabulary": vocabulary}, arrays))
+    fields, arrays = rows.columns.store()
+    arrays |= {name: getattr(bags, name) for name in _FORWARD}
+    arrays |= {f"list_{name}": getattr(rows.lists, name) for name in _LISTS}
+    arrays["totals"] = rows.totals
+    write_folder(place, lambda: storage.write_folder(place, "segment", {**config, "fields": fields}, arrays))
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import zlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -15,9 +17,10 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.errors import FormatError, WordferryError
-from wordferry.index.catalogue import FILE, checksum, damaged, get_meta
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checked_document, checksum, damaged, get_meta
+from wordferry.index.columns import Columns, document_fields
 from wordferry.index.filters import Condition
-from wordferry.index.segments import Bags, Segment, join
+from wordferry.index.segments import Bags, Rows, Segment, join, with_remedy
 
 _KEPT_MASKS = 16
 _KEPT_SNAPSHOTS = 2
@@ -28,12 +31,16 @@ class Part:
     """Some documents of a snapshot; equal keys mean the same documents."""
 
     key: tuple[Any, ...]
-    bags: Bags
+    rows: Rows
     start: int
 
     @property
+    def bags(self) -> Bags:
+        return self.rows.bags
+
+    @property
     def span(self) -> slice:
-        return slice(self.start, self.start + len(self.bags))
+        return slice(self.start, self.start + len(self.rows))
 
 
 @dataclass(frozen=True)
@@ -52,20 +59,54 @@ class Snapshot:
     alive: BoolArray | None
     """Rows that are not deleted; None when none is."""
     segments: tuple[Segment, ...]
-    _masks: OrderedDict[Condition, BoolArray] = field(default_factory=OrderedDict)
+    _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
+    _mutex: Lock = field(default_factory=Lock)
 
-    def allowed(self, connection: sqlite3.Connection, condition: Condition | None) -> BoolArray | None:
+    def allowed(self, condition: Condition | None) -> BoolArray | None:
         """The rows that are alive and pass a filter; None when that is all of them."""
-        if condition is None:
+        if condition is None or not self.parts:
             return self.alive
-        found = self._masks.get(condition)
-        if found is None:
-            rows = connection.execute(f"SELECT number FROM documents WHERE {condition.sql}", condition.values)
-            found = np.isin(self.numbers, np.fromiter((row[0] for row in rows), dtype=np.int64), assume_unique=True)
-            self._masks[condition] = found
+        with self._mutex:
+            found = self._masks.get(condition.key)
+        if found is not None:
+            return found
+        condition.check_fields([part.rows.columns for part in self.parts])
+        try:
+            found = np.concatenate([condition.passed(part.rows.columns) for part in self.parts])
+        except (IndexError, ValueError, UnicodeDecodeError) as error:
+            raise with_remedy(FormatError(f"The metadata of a segment is damaged: {error}.")) from None
+        if self.alive is not None:
+            found &= self.alive
+        with self._mutex:
+            self._masks[condition.key] = found
             while len(self._masks) > _KEPT_MASKS:
                 self._masks.popitem(last=False)
         return found
+
+    def has_living(self, identifier: str) -> bool:
+        """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""
+        for part in self.parts:
+            rows = part.rows.columns.rows_with_id(identifier)
+            if len(rows) and (self.alive is None or self.alive[part.span][rows].any()):
+                return True
+        return False
+
+    def numbers_after(self, number: int, limit: int) -> list[int]:
+        """The numbers of the next living documents."""
+        start = int(np.searchsorted(self.numbers, number, side="right"))
+        if self.alive is None:
+            found = self.numbers[start : start + limit]
+        else:
+            found = self.numbers[start:][self.alive[start:]][:limit]
+        return [int(one) for one in found]
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (word, document) pairs of the documents that are not deleted."""
+        lengths = [np.diff(part.bags.indptr) for part in self.parts]
+        if self.alive is None or not lengths:
+            return sum(int(some.sum()) for some in lengths)
+        return int(np.concatenate(lengths)[self.alive].sum())
 
     def live_rows(self) -> Int64Array:
         """The rows that are not deleted."""
@@ -78,8 +119,8 @@ class Snapshot:
 
 
 def matrix_of(bags: Bags, columns: int) -> sp.csr_array:
-    """Bags as SciPy takes them, without copying."""
-    return sp.csr_array((bags.counts, bags.words, bags.indptr), shape=(len(bags), columns))
+    """Bags as SciPy takes them."""
+    return sp.csr_array((bags.counts.astype(np.int32), bags.words, bags.indptr), shape=(len(bags), columns))
 
 
 class Snapshots:
@@ -90,8 +131,7 @@ class Snapshots:
         self._file = folder / FILE
         self._mutex = Lock()
         self._recent: OrderedDict[int, Snapshot] = OrderedDict()
-        self._bags: dict[str, Bags] = {}
-        self._frozen: tuple[tuple[str, ...], Bags] | None = None
+        self._rows: dict[str, Rows] = {}
 
     def get(self, connection: sqlite3.Connection) -> Snapshot:
         """The snapshot of the state that the connection's transaction sees."""
@@ -115,16 +155,17 @@ class Snapshots:
     def _load(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Snapshot:
         rows = connection.execute("SELECT * FROM segments ORDER BY first")
         segments = tuple(Segment.from_row(row, self._file) for row in rows)
-        names = tuple(segment.name for segment in segments)
-        mapped = {s.name: self._bags.get(s.name) or s.read(self._folder) for s in segments}
-        self._bags = mapped
-        if self._frozen is None or self._frozen[0] != names:
-            self._frozen = names, join(list(mapped.values()))
-        frozen = self._frozen[1]
-        buffer = read_buffer(connection, self._file)
+        mapped = {s.name: self._rows.get(s.name) or s.read(self._folder) for s in segments}
+        self._rows = mapped
         generation = state["generation"]
-        parts = (Part(("segments", names), frozen, 0), Part(("buffer", generation), buffer, len(frozen)))
-        numbers = np.concatenate([frozen.numbers, buffer.numbers])
+        buffer = read_buffer(connection, self._file)
+        loose = Rows.of(buffer, columns_of(connection, buffer.numbers, self._file))
+        named: list[tuple[tuple[Any, ...], Rows]] = [(("segment", name), one) for name, one in mapped.items()]
+        parts: list[Part] = []
+        for key, some in [*named, (("buffer", generation), loose)]:
+            if len(some):
+                parts.append(Part(key, some, parts[-1].span.stop if parts else 0))
+        numbers = np.concatenate([np.zeros(0, np.int64), *(part.bags.numbers for part in parts)])
         dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
         alive = ~np.isin(numbers, dead, assume_unique=True) if len(dead) else None
         living = numbers if alive is None else numbers[alive]
@@ -136,7 +177,7 @@ class Snapshots:
             documents=state["documents"],
             words=self._words(connection, state),
             graph=get_meta(connection, "graph", self._file),
-            parts=tuple(part for part in parts if len(part.bags)),
+            parts=tuple(parts),
             numbers=numbers,
             alive=alive,
             segments=segments,
@@ -174,3 +215,23 @@ def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:
         np.frombuffer(b"".join(counts), dtype="<i4").astype(np.int32, copy=False),
         np.array(numbers, dtype=np.int64),
     )
+
+
+def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) -> Columns:
+    """The fields of the documents with these numbers, which rise."""
+    if not len(numbers):
+        return Columns.gather([])
+    found: list[int] = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        span = (int(numbers[0]), int(numbers[-1]))
+        query = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number BETWEEN ? AND ? ORDER BY number"
+        for row in connection.execute(query, span):
+            found.append(row[0])
+            _, identifier, _, _, label, metadata, *_ = checked_document(row, file)
+            yield document_fields(identifier, label, {} if metadata == "{}" else json.loads(metadata))
+
+    columns = Columns.gather(rows())
+    if not np.array_equal(numbers, found):
+        raise damaged(file, f"the list of the documents {numbers[0]} to {numbers[-1]}")
+    return columns

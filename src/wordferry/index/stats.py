@@ -51,7 +51,7 @@ class Stats:
 def collect(index: Index, connection: sqlite3.Connection, snapshot: Snapshot) -> Stats:
     """Count one state of an index."""
     tokens, known = connection.execute("SELECT total(tokens), total(known) FROM documents").fetchone()
-    pairs = snapshot.live_bags().pairs
+    pairs = snapshot.pairs
     folder = index.path
     total = folder_bytes(folder)
     graph = snapshot.graph

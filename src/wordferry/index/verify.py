@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Int64Array
+from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, document_checksum, get_meta, translate
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import Graphs
-from wordferry.index.segments import Bags, Segment, check_manifest, join
+from wordferry.index.segments import Bags, Rows, Segment, check_manifest, join
 from wordferry.index.snapshot import read_buffer
 from wordferry.words.embeddings import Embeddings
 
@@ -64,20 +64,20 @@ class Checker:
                 self._wrong(f"{file}: {line}.")
         self._check_meta(connection)
         numbers = self._check_documents(connection)
-        parts = self._check_segments(connection)
+        used = np.zeros(len(self.embeddings), dtype=bool)
+        segmented, segments, pairs = self._check_segments(connection, used)
         buffer = self._attempt(lambda: read_buffer(connection, file)) or join([])
-        segmented = join(parts)
-        everything = join([segmented, buffer])
+        self._use(buffer, used)
         dead = _column(connection, "SELECT number FROM tombstones ORDER BY number")
-        self._check_rows(numbers, segmented.numbers, buffer.numbers, dead)
-        words = self._check_words(connection, everything)
+        self._check_rows(numbers, segmented, buffer.numbers, dead)
+        words = self._check_words(connection, used)
         covered = self._check_graph(connection, words)
         self._check_embeddings()
         state = self._attempt(lambda: get_meta(connection, "state", file)) or {}
         if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
             self._wrong(f"{file}: the number of documents is {len(numbers)}, the state says {state['documents']}.")
         size = folder_bytes(self.catalogue.folder)
-        return Verification(len(numbers), len(parts), everything.pairs, len(words), covered, size)
+        return Verification(len(numbers), segments, pairs + buffer.pairs, len(words), covered, size)
 
     def _wrong(self, text: str) -> None:
         self.problems.append(text)
@@ -108,17 +108,32 @@ class Checker:
                 self._attempt(lambda: json.loads(row[5]))  # noqa: B023 - called at once
         return np.array(numbers, dtype=np.int64)
 
-    def _check_segments(self, connection: sqlite3.Connection) -> list[Bags]:
-        parts = []
+    def _check_segments(self, connection: sqlite3.Connection, used: BoolArray) -> tuple[Int64Array, int, int]:
+        """The numbers of the rows of all segments, how many segments and pairs; one segment is looked at at a time."""
+        numbers, pairs = [np.zeros(0, dtype=np.int64)], 0
         for row in connection.execute("SELECT * FROM segments ORDER BY first"):
             segment = self._attempt(lambda: Segment.from_row(row, self.catalogue.file))  # noqa: B023
-            bags = self._attempt(lambda: segment.read(self.catalogue.folder)) if segment else None  # noqa: B023
-            if bags is None:
+            rows = self._attempt(lambda: segment.read(self.catalogue.folder, verify=True)) if segment else None  # noqa: B023
+            if rows is None:
                 continue
-            parts.append(bags)
+            bags = rows.bags
             if bags.numbers[0] != segment.first or bags.numbers[-1] != segment.last:
                 self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
-        return parts
+            again = Rows.of(bags, rows.columns)
+            derived = zip(vars(rows.lists).values(), vars(again.lists).values(), strict=True)
+            if not all(np.array_equal(a, b) for a, b in [(rows.totals, again.totals), *derived]):
+                self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
+            self._use(bags, used)
+            numbers.append(np.array(bags.numbers))
+            pairs += bags.pairs
+        return np.concatenate(numbers), len(numbers) - 1, pairs
+
+    def _use(self, bags: Bags, used: BoolArray) -> None:
+        """Note the words of some bags."""
+        if bags.pairs and (bags.words.min() < 0 or bags.words.max() >= len(used)):
+            self._wrong(f"{self.catalogue.folder}: a bag of words names a word that does not exist.")
+        else:
+            used[bags.words] = True
 
     def _check_rows(self, documents: Int64Array, segmented: Int64Array, buffered: Int64Array, dead: Int64Array) -> None:
         """Every document has exactly one bag, and every bag that is not deleted has its document."""
@@ -133,7 +148,7 @@ class Checker:
             extra = len(np.setdiff1d(live, documents))
             self._wrong(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
 
-    def _check_words(self, connection: sqlite3.Connection, bags: Bags) -> Int64Array:
+    def _check_words(self, connection: sqlite3.Connection, used: BoolArray) -> Int64Array:
         rows = connection.execute("SELECT number, id, word FROM words ORDER BY number").fetchall()
         vocabulary, file = self.embeddings.vocabulary, self.catalogue.file
         for place, (number, word_id, word) in enumerate(rows):
@@ -143,9 +158,8 @@ class Checker:
         ids = np.array([row[1] for row in rows], dtype=np.int64)
         if len(np.unique(ids)) != len(ids):
             self._wrong(f"{file}: a word has two entries.")
-        if bags.pairs and (bags.words.min() < 0 or bags.words.max() >= len(vocabulary)):
-            self._wrong(f"{self.catalogue.folder}: a bag of words names a word that does not exist.")
-        elif not np.isin(np.unique(bags.words), ids).all():
+        used[ids] = False
+        if used.any():
             self._wrong(f"{file}: documents have words that are not listed.")
         return ids
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -14,6 +15,7 @@ from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.errors import InputError, NotFound
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
+    FORMAT,
     Catalogue,
     checked_document,
     document_checksum,
@@ -24,7 +26,7 @@ from wordferry.index.catalogue import (
 from wordferry.index.config import Config
 from wordferry.index.model import Entry
 from wordferry.index.publish import Publisher, live_rows
-from wordferry.index.segments import Bags, Segment, join
+from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
 from wordferry.texts import bow
 from wordferry.words.embeddings import Embeddings
@@ -84,16 +86,42 @@ class Writer:
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             bags = self._encode_all(connection) if rebuild else self._live(connection)
-            publisher.replace_all(connection, bags)
-            self._note_words(connection, state, bags.words)
-            self._shrink_words(connection, state, bags.words, renumber=rebuild)
+            self._write_anew(connection, state, publisher, bags, renumber=rebuild)
 
         self._transact(action)
         self._have = None
         self._catalogue.vacuum()
 
+    def upgrade(self) -> None:
+        """Write an index of an earlier format in the present one."""
+
+        def action(connection: Connection, state: State, publisher: Publisher) -> None:
+            self._write_anew(connection, state, publisher, self._live(connection), renumber=False)
+            state["id_sum"] = id_sum(row[0] for row in connection.execute("SELECT id FROM documents"))
+            if self._catalogue.identity is None:
+                set_meta(connection, "identity", secrets.token_hex(16))
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+
+        self._transact(action)
+        self._have = None
+
+    def _write_anew(
+        self, connection: Connection, state: State, publisher: Publisher, bags: Iterable[Bags], *, renumber: bool
+    ) -> None:
+        used = np.zeros(len(self._embeddings), dtype=bool)
+
+        def parts() -> Iterator[Bags]:
+            for some in bags:
+                self._note_words(connection, state, some.words)
+                used[some.words] = True
+                yield some
+
+        publisher.replace_all(connection, parts())
+        self._shrink_words(connection, state, used, renumber=renumber)
+
     def _transact(self, action: Callable[[Connection, State, Publisher], None]) -> None:
-        publisher = Publisher(self._catalogue.folder, self._config.vocabulary)
+        facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
+        publisher = Publisher(self._catalogue.folder, facts)
         try:
             with self._catalogue.writing() as connection:
                 state: State = get_meta(connection, "state", self._catalogue.file)
@@ -205,13 +233,11 @@ class Writer:
         vocabulary = self._embeddings.vocabulary
         return ((number, i, vocabulary[i]) for number, i in enumerate(ids, start=start))
 
-    def _shrink_words(self, connection: Connection, state: State, used: Int32Array, *, renumber: bool) -> None:
+    def _shrink_words(self, connection: Connection, state: State, keep: BoolArray, *, renumber: bool) -> None:
         """Forget words that no document has; the words of a graph given at creation stay."""
         current: Int64Array = np.array(
             [row[0] for row in connection.execute("SELECT id FROM words ORDER BY number")], dtype=np.int64
         )
-        keep = np.zeros(len(self._embeddings), dtype=bool)
-        keep[used] = True
         if self._config.base is not None:
             keep[current[: self._config.base["words"]]] = True
         kept = current[keep[current]]
@@ -222,22 +248,21 @@ class Writer:
         state |= {"epoch": state["epoch"] + 1, "words": len(kept), "words_checksum": words_checksum(kept)}
         connection.execute("DELETE FROM meta WHERE key = 'graph'")
 
-    def _live(self, connection: Connection) -> Bags:
+    def _live(self, connection: Connection) -> Iterator[Bags]:
         file, folder = self._catalogue.file, self._catalogue.folder
         rows = connection.execute("SELECT * FROM segments ORDER BY first").fetchall()
-        parts = [live_rows(connection, Segment.from_row(row, file), folder) for row in rows]
-        return join([*parts, read_buffer(connection, file)])
+        for row in rows:
+            yield live_rows(connection, Segment.from_row(row, file), folder)
+        yield read_buffer(connection, file)
 
-    def _encode_all(self, connection: Connection) -> Bags:
+    def _encode_all(self, connection: Connection) -> Iterator[Bags]:
         """The bags of all documents, made again from their texts."""
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
-        parts: list[Bags] = []
         while rows := [checked_document(row, self._catalogue.file) for row in cursor.fetchmany(CHUNK)]:
             texts = (json.loads(row[2]) if row[3] else row[2] for row in rows)
             matrix = bow.encode(texts, self._embeddings, tokenizer=self._tokenizer, on_empty="keep")
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
-            parts.append(Bags(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, numbers))
-        return join(parts)
+            yield Bags(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, numbers)
 
 
 def _count_ids(state: State, ids: Iterable[str], sign: int) -> None:

@@ -1,0 +1,249 @@
+"""Metadata of many documents as columns: each value a code into the sorted values of its field.
+
+A filter looks up which codes pass, which costs the logarithm of the number of different values, and then takes one
+byte or word for each document. Nothing is parsed and no row of the catalogue is read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.base.arrays import BoolArray
+
+MISSING, NULL, FALSE, TRUE, FIRST = range(5)
+"""Codes of what is no number or text; those of the numbers and texts begin at FIRST."""
+ID, LABEL = "id", "label"
+OWN_ID = "\0id"
+"""The ids themselves, also where metadata has a key of that name (no key can have this one)."""
+_PARTS = ("ints", "floats", "ends")
+
+
+class Texts(Sequence[str]):
+    """Sorted texts in one piece of UTF-8."""
+
+    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> None:
+        self._blob = blob
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._blob[int(self._ends[place]) : int(self._ends[place + 1])].tobytes().decode("utf-8")
+
+
+class Numbers(Sequence[Any]):
+    """Sorted numbers that compare as Python's own do: exactly, whole numbers with fractions too."""
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._values[place].item()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of some documents."""
+
+    codes: npt.NDArray[Any]
+    ints: Numbers
+    floats: Numbers
+    texts: Texts
+
+    def kinds(self) -> Iterator[tuple[Sequence[Any], int]]:
+        """The sorted values of each kind and the code of the first of them."""
+        start = FIRST
+        for values in (self.ints, self.floats, self.texts):
+            yield values, start
+            start += len(values)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return FIRST + len(self.ints) + len(self.floats) + len(self.texts)
+
+    def like(self, value: Any) -> list[tuple[Sequence[Any], int]]:
+        """The kinds a value can be compared with: texts with texts, numbers with numbers."""
+        ints, floats, texts = self.kinds()
+        return [texts] if isinstance(value, str) else [ints, floats]
+
+    def equal(self, passed: BoolArray, values: Iterable[Any]) -> None:
+        """Let the codes of these values pass."""
+        for value in values:
+            if value is None or isinstance(value, bool):
+                passed[NULL if value is None else TRUE if value else FALSE] = True
+                continue
+            for known, start in self.like(value):
+                place = bisect_left(known, value)
+                if place < len(known) and known[place] == value:
+                    passed[start + place] = True
+
+    def between(self, passed: BoolArray, operator: str, value: Any) -> None:
+        """Let the codes of the values on one side of a value pass."""
+        for known, start in self.like(value):
+            if operator in ("gt", "gte"):
+                low = (bisect_right if operator == "gt" else bisect_left)(known, value)
+                passed[start + low : start + len(known)] = True
+            else:
+                high = (bisect_left if operator == "lt" else bisect_right)(known, value)
+                passed[start : start + high] = True
+
+
+class _Gathered:
+    """The values of one field while documents come in: each different value is kept once, under a number."""
+
+    def __init__(self) -> None:
+        self.rows = array("q")
+        self.numbers = array("q")
+        self.known: dict[type, dict[Any, int]] = {kind: {} for kind in (type(None), bool, int, float, str)}
+        self.count = 0
+
+    def put(self, row: int, value: Any) -> None:
+        """Note the value of a document."""
+        known = self.known[type(value)]
+        number = known.get(value)
+        if number is None:
+            number = known[value] = self.count
+            self.count += 1
+        self.rows.append(row)
+        self.numbers.append(number)
+
+    def value_of(self) -> dict[int, Any]:
+        """The value of each document that has the field."""
+        values = {number: value for known in self.known.values() for value, number in known.items()}
+        return {row: values[number] for row, number in zip(self.rows, self.numbers, strict=True)}
+
+    def column(self, rows: int) -> Column:
+        """The values in order, and each document's code."""
+        codes = np.zeros(max(self.count, 1), dtype=np.int64)
+        for value, code in ((None, NULL), (False, FALSE), (True, TRUE)):
+            known = self.known[type(value)]
+            if value in known:
+                codes[known[value]] = code
+        ordered: list[list[Any]] = []
+        start = FIRST
+        for kind in (int, float, str):
+            ordered.append(sorted(self.known[kind]))
+            for place, value in enumerate(ordered[-1]):
+                codes[self.known[kind][value]] = start + place
+            start += len(ordered[-1])
+        wide = np.zeros(rows, dtype=_width(FIRST + self.count))
+        wide[np.frombuffer(self.rows, dtype=np.int64)] = codes[np.frombuffer(self.numbers, dtype=np.int64)]
+        return _column(wide, ordered[0], ordered[1], [text.encode("utf-8") for text in ordered[2]])
+
+
+def document_fields(identifier: str, label: str | None, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What a filter can ask of a document: its metadata, and its own id and label where that has no such key."""
+    fields = {OWN_ID: identifier, **({} if label is None else {LABEL: label}), **metadata}
+    return fields
+
+
+class Columns:
+    """The fields of some documents, by name."""
+
+    def __init__(self, rows: int, columns: dict[str, Column]) -> None:
+        self.rows = rows
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def get(self, name: str) -> Column:
+        """A field; one that no document has is missing in all of them."""
+        if name == ID and ID not in self.columns:
+            name = OWN_ID
+        return self.columns.get(name) or _column(np.zeros(self.rows, np.uint8), [], [], [])
+
+    @property
+    def names(self) -> set[str]:
+        """The fields that some document has."""
+        return set(self.columns) - {OWN_ID}
+
+    def rows_with_id(self, identifier: str) -> npt.NDArray[np.int64]:
+        """The rows of documents with this id: one that is alive at most, and earlier ones that were replaced."""
+        column = self.get(OWN_ID)
+        passed = np.zeros(column.size, dtype=bool)
+        column.equal(passed, [identifier])
+        codes = np.flatnonzero(passed)
+        return np.flatnonzero(column.codes == codes[0]) if len(codes) else codes
+
+    @classmethod
+    def gather(cls, rows: Iterable[dict[str, Any]]) -> Columns:
+        """Columns of documents given as :func:`document_fields` gives them."""
+        found: dict[str, _Gathered] = {}
+        count = 0
+        for number, row in enumerate(rows):
+            count = number + 1
+            for name, value in row.items():
+                if name not in found:
+                    found[name] = _Gathered()
+                found[name].put(number, value)
+        if ID in found:  # the metadata of some documents has such a key: theirs first, the documents' own after
+            merged = found[OWN_ID].value_of() | found[ID].value_of()
+            found[ID] = _Gathered()
+            for number, value in merged.items():
+                found[ID].put(number, value)
+        return cls(count, {name: one.column(count) for name, one in sorted(found.items())})
+
+    def store(self) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[Any]]]:
+        """What to write: where each field's parts lie, and the arrays they lie in."""
+        parts: dict[str, list[Any]] = {name: [] for name in ("codes", "ints", "floats", "ends", "texts")}
+        sizes = dict.fromkeys(parts, 0)
+        fields = []
+        for name, column in self.columns.items():
+            arrays = {
+                "codes": np.ascontiguousarray(column.codes).view(np.uint8),
+                "ints": column.ints._values,
+                "floats": column.floats._values,
+                "ends": column.texts._ends,
+                "texts": column.texts._blob,
+            }
+            facts: dict[str, Any] = {"name": name, "type": str(column.codes.dtype)}
+            for part, values in arrays.items():
+                facts[part] = [sizes[part], sizes[part] + len(values)]
+                sizes[part] += len(values)
+                parts[part].append(values)
+            fields.append(facts)
+        kinds = {"codes": np.uint8, "ints": np.int64, "floats": np.float64, "ends": np.int64, "texts": np.uint8}
+        return fields, {
+            f"field_{part}": np.concatenate([np.zeros(0, kinds[part]), *arrays]) for part, arrays in parts.items()
+        }
+
+    @classmethod
+    def load(cls, rows: int, fields: list[dict[str, Any]], arrays: dict[str, npt.NDArray[Any]]) -> Columns:
+        """The columns of :meth:`store`, without copying."""
+        columns = {}
+        for facts in fields:
+            cut = {part: arrays[f"field_{part}"][slice(*facts[part])] for part in ("codes", *_PARTS, "texts")}
+            codes = cut["codes"].view(facts["type"])
+            if len(codes) != rows:
+                raise ValueError(f"the field {facts['name']!r} has {len(codes)} values for {rows} documents")
+            texts = Texts(cut["texts"], cut["ends"])
+            columns[facts["name"]] = Column(codes, Numbers(cut["ints"]), Numbers(cut["floats"]), texts)
+        return cls(rows, columns)
+
+
+def _column(codes: npt.NDArray[Any], ints: list[int], floats: list[float], texts: list[bytes]) -> Column:
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
+    blob = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return Column(
+        codes,
+        Numbers(np.array(ints, dtype=np.int64)),
+        Numbers(np.array(floats, dtype=np.float64)),
+        Texts(blob, ends),
+    )
+
+
+def _width(codes: int) -> type[np.unsignedinteger[Any]]:
+    return np.uint8 if codes <= 1 << 8 else np.uint16 if codes <= 1 << 16 else np.uint32

@@ -1,0 +1,265 @@
+"""Rel-RWMD over inverted lists: exact nearest documents without looking at most of them.
+
+Moving a document onto the query costs c_max for every word that the query neither has nor is related to, so that side
+of the distance is c_max less what the lists of the touched words save. It bounds the distance from below. Documents
+are compared in full in rising order of the bound, until the bound passes the k-th distance found: the answer is that
+of comparing with every document, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.cancel import check_cancelled
+from wordferry.errors import FormatError
+from wordferry.index.segments import with_remedy
+from wordferry.index.snapshot import Part, Snapshot
+from wordferry.kernels import lists, passes
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+
+_FEW = 1024
+"""With no more documents than this to choose from, all of them are compared."""
+_STEP = 512
+"""Documents that are compared at once at first; then twice as many each time."""
+_ROUNDING = 1.2e-7
+"""How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query against the words of an index."""
+
+    x: passes.View
+    graph: passes.View
+    touched: lists.Touched
+    c_max: float
+    overlap: str
+    words: int
+    """How many words there are in play."""
+    place: Int32Array
+    """The number of each word of the vocabulary among them, or -1."""
+
+
+class Words:
+    """The words of an index and the costs between them, ready for queries."""
+
+    def __init__(self, embeddings: Embeddings, related: RelatedWords, words: Int64Array) -> None:
+        self._embeddings = embeddings
+        self._related = related
+        self._words = words
+        self._known: Embeddings | None = None
+        self.place = np.full(len(embeddings), -1, dtype=np.int32)
+        self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
+        self._row = np.full(len(embeddings), -1, dtype=np.int64)
+        self._row[words] = np.arange(len(words))
+
+    def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
+        """A query of these words, which rise; words outside the index come after all others."""
+        outside = ids[self._row[ids] < 0]
+        place = self.place
+        if len(outside):
+            place = place.copy()
+            place[outside] = np.arange(len(self._words), len(self._words) + len(outside), dtype=np.int32)
+        order = np.argsort(place[ids])
+        ids, masses = ids[order], masses[order]
+        size = len(self._words) + len(outside)
+        near, far, costs = self._edges(ids)
+        rows = place[ids]
+        x = Csr(np.array([0, len(ids)]), rows.astype(np.int32), masses, (1, size))
+        links = _links(rows[near], place[far], costs, size, both_ways=overlap == "residual")
+        touched = self._touched(ids, masses, far, costs, overlap)
+        return Query(passes.view(x), passes.view(links), touched, self._related.c_max, overlap, size, place)
+
+    def _edges(self, ids: Int64Array) -> tuple[Int64Array, Int64Array, Float32Array]:
+        """What the query's words are related to: (position in the query, word of the index, cost)."""
+        rows = self._row[ids]
+        inside, outside = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
+        known = self._related.graph[rows[inside]]
+        near = [np.repeat(inside, np.diff(known.indptr))]
+        far, costs = [self._words[known.indices]], [known.data]
+        if len(outside):
+            if self._known is None:
+                self._known = self._embeddings.restrict(self._words)
+            joined = sp.csr_array(self._related.rows_for(self._embeddings.matrix[ids[outside]], self._known))
+            near.append(np.repeat(outside, np.diff(joined.indptr)))
+            far.append(self._words[joined.indices])
+            costs.append(joined.data)
+        clamped = np.minimum(np.concatenate(costs).astype(np.float32), np.float32(self._related.c_max))
+        return np.concatenate(near), np.concatenate(far), clamped
+
+    def _touched(
+        self, ids: Int64Array, masses: Float32Array, far: Int64Array, costs: Float32Array, overlap: str
+    ) -> lists.Touched:
+        words = np.unique(np.concatenate([ids, far]))
+        c_max = np.float32(self._related.c_max)
+        near = np.full(len(words), c_max, dtype=np.float32)
+        np.minimum.at(near, np.searchsorted(words, far), costs)
+        common = np.zeros(len(words), dtype=np.float32)
+        own = np.searchsorted(words, ids)
+        if overlap == "keep":
+            near[own] = 0
+        else:
+            common[own] = masses
+        return lists.Touched(words.astype(np.int32), near, c_max - near, common)
+
+
+def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int, *, both_ways: bool) -> Csr:
+    """The graph as far as a query needs it: from its own words, and back where documents are walked."""
+    if both_ways:
+        rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+        costs = np.concatenate([costs, costs])
+        _, first = np.unique(rows.astype(np.int64) * size + columns, return_index=True)
+        rows, columns, costs = rows[first], columns[first], costs[first]
+    graph = sp.csr_array((costs, (rows, columns)), shape=(size, size), dtype=np.float32)
+    graph.sort_indices()
+    return Csr(graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, (size, size))
+
+
+@dataclass
+class _Found:
+    """The documents that were compared in full so far."""
+
+    k: int
+    rows: list[Int64Array] = field(default_factory=list)
+    values: list[Float32Array] = field(default_factory=list)
+
+    def put(self, rows: Int64Array, values: Float32Array) -> None:
+        """Note some, and forget what can no longer be among the k nearest."""
+        rows, values = np.concatenate([*self.rows, rows]), np.concatenate([*self.values, values])
+        best = np.lexsort((rows, values))[: self.k]
+        self.rows, self.values = [rows[best]], [values[best]]
+
+    @property
+    def worst(self) -> float:
+        """The k-th distance, or infinity while there are fewer."""
+        values = self.values[0] if self.values else np.zeros(0, np.float32)
+        return float(values[-1]) if len(values) == self.k else np.inf
+
+
+def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, threads: int) -> Neighbors:
+    """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
+    total = len(snapshot.numbers)
+    allowed = total if mask is None else int(np.count_nonzero(mask))
+    found = _Found(min(k, allowed))
+    counts = {"pairs": allowed, "postings": 0, "evaluated": 0}
+    if allowed <= max(_FEW, k):
+        rows = np.arange(total) if mask is None else np.flatnonzero(mask)
+        found.put(rows, distances(snapshot.parts, query, rows, threads))
+        counts["evaluated"] = len(rows)
+    else:
+        _search(snapshot, query, mask, threads, found, counts)
+    indices = np.full((1, k), -1, dtype=np.int64)
+    values = np.full((1, k), np.inf, dtype=np.float32)
+    indices[0, : found.k], values[0, : found.k] = found.rows[0], found.values[0]
+    return Neighbors(indices, values, counts=counts)
+
+
+def nearest_to_nothing(snapshot: Snapshot, k: int, mask: BoolArray | None) -> Neighbors:
+    """The answer to a query without words: documents without words are equal to it, all others infinitely far."""
+    rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
+    totals = np.concatenate([np.zeros(0, np.float32), *(part.rows.totals for part in snapshot.parts)])
+    values = np.where(totals[rows] == 0, 0, np.inf).astype(np.float32)
+    best = np.argsort(values, kind="stable")[:k]
+    indices = np.full((1, k), -1, dtype=np.int64)
+    near = np.full((1, k), np.inf, dtype=np.float32)
+    indices[0, : len(best)], near[0, : len(best)] = rows[best], values[best]
+    return Neighbors(indices, near, counts={"pairs": len(rows)})
+
+
+def stacked(found: Sequence[Neighbors]) -> Neighbors:
+    """The answers to several queries, one under the other."""
+    counts: dict[str, int] = {}
+    for near in found:
+        for name, value in near.counts.items():
+            counts[name] = counts.get(name, 0) + value
+    return Neighbors(
+        np.concatenate([near.indices for near in found]), np.concatenate([near.distances for near in found]), 0, counts
+    )
+
+
+def _search(
+    snapshot: Snapshot, query: Query, mask: BoolArray | None, threads: int, found: _Found, counts: dict[str, int]
+) -> None:
+    bounds, counts["postings"] = _bounds(snapshot.parts, query, threads)
+    heap = passes.Heaps(1, found.k)
+    heap.offer(slice(0, 1), bounds[None, :], 0, mask, threads)
+    heap.finish(threads)
+    first = np.sort(heap.indices[0])
+    found.put(first, distances(snapshot.parts, query, first, threads))
+    counts["evaluated"] += len(first)
+    longest = max(part.rows.longest for part in snapshot.parts)
+    slack = query.c_max * _ROUNDING * (longest + 32)
+    near = bounds <= found.worst + slack
+    near[first] = False
+    if mask is not None:
+        near &= mask
+    waiting = np.flatnonzero(near)
+    waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
+    start, step = 0, _STEP
+    while start < len(waiting):
+        check_cancelled()
+        last = start + int(np.searchsorted(bounds[waiting[start : start + step]], found.worst + slack, side="right"))
+        if last == start:
+            return
+        some = np.sort(waiting[start:last])
+        found.put(some, distances(snapshot.parts, query, some, threads))
+        counts["evaluated"] += len(some)
+        start, step = last, 2 * step
+
+
+def _bounds(parts: Sequence[Part], query: Query, threads: int) -> tuple[Float32Array, int]:
+    visited, found = 0, []
+    for part in parts:
+        try:
+            some, seen = lists.bounds(part.rows.lists, query.touched, part.rows.totals, query.c_max, threads)
+        except ValueError as error:
+            raise _damaged(part, error) from None
+        found.append(some)
+        visited += seen
+    return np.concatenate(found), visited
+
+
+def distances(parts: Sequence[Part], query: Query, rows: Int64Array, threads: int) -> Float32Array:
+    """The distances of some rows of a snapshot, given in rising order."""
+    out = np.empty(len(rows), dtype=np.float32)
+    for part in parts:
+        low, high = np.searchsorted(rows, (part.span.start, part.span.stop)).tolist()
+        if low < high:
+            out[low:high] = _compared(part, query, rows[low:high] - part.start, threads)
+    return out
+
+
+def _compared(part: Part, query: Query, rows: Int64Array, threads: int) -> Float32Array:
+    totals = part.rows.totals[rows].astype(np.float64)
+    out = np.empty((1, len(rows)), dtype=np.float32)
+    try:
+        bags = part.bags.select(rows)
+        places = query.place[bags.words]
+        shares = bags.counts / np.repeat(totals, np.diff(bags.indptr))
+        y = passes.view(Csr(bags.indptr, places, shares.astype(np.float32), (len(rows), query.words)))
+    except (ValueError, IndexError) as error:
+        raise _damaged(part, error) from None
+    passes.related_pairs(
+        query.x,
+        y,
+        query.graph,
+        query.c_max,
+        query.overlap,
+        "both",
+        out,
+        scan=query.overlap != "residual",
+        threads=threads,
+    )
+    out[0, totals == 0] = np.inf
+    result: Float32Array = out[0]
+    return result
+
+
+def _damaged(part: Part, error: Exception) -> FormatError:
+    return with_remedy(FormatError(f"{part.key[0]} {part.key[1]} of the index is damaged: {error}."))

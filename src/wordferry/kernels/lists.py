@@ -1,0 +1,93 @@
+"""The typed door to the kernels over inverted lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry import _native
+from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
+
+BLOCK = 1 << 16
+"""Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """For each word the rows that have it and how often, by blocks of rows."""
+
+    blocks: Int64Array
+    """Where the words of each block begin, and where the last ones end."""
+    words: Int32Array
+    """The words of each block, rising."""
+    starts: Int64Array
+    """Where the list of each of them begins, and where the last one ends."""
+    rows: npt.NDArray[np.uint16]
+    """Rows within the block, rising within a list."""
+    counts: npt.NDArray[Any]
+    """uint8, uint16 or int32: the narrowest that holds the largest count."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The words that a query has or is related to, rising."""
+
+    words: Int32Array
+    near: Float32Array
+    """The cost of the nearest word of the query that the word may move to."""
+    gain: Float32Array
+    """How much less that is than the cost of a word that is not touched."""
+    common: Float32Array
+    """The mass that the query has of this very word and that may stay; else 0."""
+
+
+def build(indptr: Int64Array, words: Int32Array, counts: npt.NDArray[Any]) -> Lists:
+    """The lists of bags of words, worked through a block of rows at a time."""
+    rows = len(indptr) - 1
+    blocks, names, sizes, places, numbers = [0], [], [], [], []
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        span = slice(int(indptr[first]), int(indptr[last]))
+        order = np.argsort(words[span], kind="stable")
+        own = np.repeat(np.arange(last - first, dtype=np.uint16), np.diff(indptr[first : last + 1]))
+        found, lengths = np.unique(words[span], return_counts=True)
+        blocks.append(blocks[-1] + len(found))
+        names.append(found)
+        sizes.append(lengths)
+        places.append(own[order])
+        numbers.append(counts[span][order])
+    return Lists(
+        np.array(blocks, dtype=np.int64),
+        np.concatenate([np.zeros(0, np.int32), *names]).astype(np.int32, copy=False),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]))]),
+        np.concatenate([np.zeros(0, np.uint16), *places]),
+        np.concatenate([np.zeros(0, counts.dtype), *numbers]),
+    )
+
+
+def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, threads: int) -> tuple[Float32Array, int]:
+    """For each row ``rest`` less what the touched words save, a share of ``totals``; and how many entries were visited.
+
+    That is what moving the document onto the query costs when a word that is not touched costs ``rest``. Rows without
+    words are at infinity. ValueError when the lists lead outside of themselves, which only damaged ones do.
+    """
+    out = np.empty(len(totals), dtype=np.float32)
+    visited = _native.list_bounds(
+        lists.blocks,
+        lists.words,
+        lists.starts,
+        lists.rows,
+        lists.counts,
+        touched.words,
+        touched.near,
+        touched.gain,
+        touched.common,
+        totals,
+        rest,
+        out,
+        threads,
+    )
+    return out, visited

@@ -1,0 +1,35 @@
+"""An index as format 1 had it: segments of bags alone, no identity, no sum over the ids."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from wordferry.base import storage
+from wordferry.index.catalogue import checksum
+
+
+def to_format_one(place: Path) -> None:
+    """Turn a closed index of the present format back."""
+    database = sqlite3.connect(place / "catalogue.sqlite")
+    for row in database.execute("SELECT * FROM segments").fetchall():
+        folder = place / "segments" / row[0]
+        stored = storage.read_folder(folder, "segment", mmap=False)
+        arrays = {name: stored.arrays[name] for name in ("indptr", "words", "counts", "numbers")}
+        arrays["counts"] = arrays["counts"].astype(np.int32)
+        config = {"vocabulary": stored.config["vocabulary"]}
+        storage.write_folder(folder, "segment", config, arrays, overwrite=True)
+        values = (*row[:5], storage.file_digest(folder / storage.MANIFEST))
+        database.execute("DELETE FROM segments WHERE name = ?", (row[0],))
+        database.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", (*values, checksum(*values)))
+    state = json.loads(database.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()[0])
+    del state["id_sum"]
+    text = json.dumps(state)
+    database.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = 'state'", (text, checksum("state", text)))
+    database.execute("DELETE FROM meta WHERE key = 'identity'")
+    database.execute("PRAGMA user_version = 1")
+    database.commit()
+    database.close()

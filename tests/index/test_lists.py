@@ -1,0 +1,220 @@
+"""Searching through inverted lists equals comparing with every document, bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import wordferry
+from tests.index.collection import WORDS, embeddings
+from wordferry.index import Index, nearest, publish
+from wordferry.kernels import lists, reference
+
+Make = Callable[..., Index]
+HISTORY = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(1, 30)),
+        st.tuples(st.just("delete"), st.floats(0, 1)),
+        st.tuples(st.just("compact"), st.none()),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def everything(
+    index: Index, query: str, k: int, overlap: str, allowed: Callable[[Any], bool]
+) -> list[tuple[str, float]]:
+    """The k nearest by the row of all distances, ties to the document that was added first."""
+    docs = [doc for doc in index if allowed(doc)]
+    if not docs:
+        return []
+    with index.view() as (_, snapshot):
+        related = index._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)
+    bags = [str(doc.text).split() for doc in docs]
+    row = wordferry.pairwise(
+        [query.split()], bags, "rel-rwmd", embeddings=index.embeddings, related=related, overlap=overlap
+    )[0]
+    return [(docs[i].id, float(row[i])) for i in np.argsort(row, kind="stable")[:k]]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    history=HISTORY,
+    seed=st.integers(0, 10_000),
+    k=st.sampled_from([1, 3, 10, 1000]),
+    overlap=st.sampled_from(["omr", "keep", "residual"]),
+    filtered=st.booleans(),
+    lengths=st.sampled_from([2, 6, 25]),
+)
+def test_pruned_equals_brute_force(
+    tmp_path_factory: pytest.TempPathFactory,
+    history: list[tuple[str, Any]],
+    seed: int,
+    k: int,
+    overlap: str,
+    filtered: bool,
+    lengths: int,
+) -> None:
+    """With ties, deletions, several segments, filters, words outside the index, and k larger than the collection."""
+    rng = np.random.default_rng(seed)
+    place = tmp_path_factory.mktemp("lists") / "index"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 12)
+        patch.setattr(publish, "SEGMENT", 40)
+        patch.setattr(nearest, "_FEW", 0)
+        patch.setattr(nearest, "_STEP", 4)
+        with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap) as index:
+            for action, amount in history:
+                if action == "add":
+                    picks = [rng.integers(0, 45, size=rng.integers(1, lengths + 1)) for _ in range(amount)]
+                    index.add([{"text": " ".join(WORDS[i] for i in pick), "parity": len(pick) % 2} for pick in picks])
+                elif action == "delete":
+                    index.delete([id for id in index.ids() if rng.random() < amount])
+                else:
+                    index.compact()
+            if not len(index):
+                assert index.search("w01", k) == []
+                return
+            queries = [" ".join(WORDS[i] for i in rng.integers(0, 60, size=size)) for size in (1, 4, 20)]
+            wanted_parity = {doc.metadata["parity"] for doc in index}.pop()
+            condition = {"parity": wanted_parity} if filtered else None
+            for query, hits in zip(queries, index.search(queries, k, filter=condition), strict=True):
+                wanted = everything(
+                    index, query, k, overlap, lambda doc: not filtered or doc.metadata["parity"] == wanted_parity
+                )
+                got = [(hit.id, hit.distance) for hit in hits]
+                assert [distance for _, distance in got] == pytest.approx([d for _, d in wanted], rel=1e-6, abs=1e-6)
+                assert_same_where_apart(got, wanted)
+                assert got == compared_one_by_one(index, query, k, condition)
+
+
+def assert_same_where_apart(got: list[tuple[str, float]], wanted: list[tuple[str, float]]) -> None:
+    """The same documents wherever the distances differ by more than rounding."""
+    for place, ((id, _), (wanted_id, distance)) in enumerate(zip(got, wanted, strict=True)):
+        others = [d for i, (_, d) in enumerate(wanted) if i != place]
+        if place < len(wanted) - 1 and all(abs(distance - other) > 1e-5 for other in others):
+            assert id == wanted_id
+
+
+def compared_one_by_one(index: Index, query: str, k: int, condition: Any) -> list[tuple[str, float]]:
+    """The same kernel over every document, without lists and bounds: equal to the last bit, ties by place."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearest, "_FEW", 1 << 40)
+        return [(hit.id, hit.distance) for hit in index.search(query, k, filter=condition)]
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 300), max_size=6), min_size=1, max_size=20),
+    st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=5),
+    st.sampled_from(["omr", "keep"]),
+)
+def test_bounds_are_one_side_of_the_distance(bags: list[dict[int, int]], query: dict[int, int], overlap: str) -> None:
+    """The sum over the lists is what moving the document onto the query costs, by the reference."""
+    rng = np.random.default_rng(5)
+    graph: dict[int, dict[int, float]] = {i: {} for i in range(10)}
+    for i, j in rng.integers(0, 10, size=(14, 2)):
+        if i != j:
+            graph[int(i)][int(j)] = graph[int(j)][int(i)] = float(np.float32(rng.random()))
+    c_max = 0.75
+    indptr = np.cumsum([0, *map(len, bags)])
+    words = np.array([w for bag in bags for w in sorted(bag)], dtype=np.int32)
+    counts = np.array([bag[w] for bag in bags for w in sorted(bag)], dtype=np.uint16)
+    made = lists.build(indptr, words, counts)
+    total = sum(query.values())
+    cost = reference.related_cost(graph, c_max)
+    touched = sorted(set(query) | {j for i in query for j in graph[i]})
+    near = [min((cost(w, i) for i in query if i != w), default=c_max) for w in touched]
+    if overlap == "keep":
+        near = [0.0 if w in query else n for w, n in zip(touched, near, strict=True)]
+    common = [query.get(w, 0) / total if overlap == "omr" else 0.0 for w in touched]
+    sums = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
+    costs = np.array(near, dtype=np.float32)
+    asked = lists.Touched(
+        np.array(touched, dtype=np.int32), costs, np.float32(c_max) - costs, np.array(common, dtype=np.float32)
+    )
+    found, visited = lists.bounds(made, asked, sums, c_max, 2)
+    x = {w: c / total for w, c in query.items()}
+    for bag, bound in zip(bags, found.tolist(), strict=True):
+        if not bag:
+            assert bound == np.inf
+            continue
+        y = {w: c / sum(bag.values()) for w, c in bag.items()}
+        moved = sum(
+            max(mass - (x.get(w, 0.0) if overlap == "omr" else 0.0), 0.0)
+            * (0.0 if overlap == "keep" and w in x else min((cost(w, i) for i in x if i != w), default=c_max))
+            for w, mass in y.items()
+        )
+        assert bound == pytest.approx(moved, abs=1e-5)
+    assert visited == sum(w in touched for bag in bags for w in bag)
+
+
+def test_lists_over_several_blocks() -> None:
+    """More rows than a block has: each block lists its own words, and rows are counted from its start."""
+    rows = lists.BLOCK + 1000
+    words = (np.arange(rows) % 7).astype(np.int32)
+    made = lists.build(np.arange(rows + 1), words, np.ones(rows, np.uint8))
+    assert made.blocks.tolist() == [0, 7, 14]
+    touched = lists.Touched(np.array([3], np.int32), *(np.array([v], np.float32) for v in (0.25, 0.75, 0.0)))
+    found, visited = lists.bounds(made, touched, np.ones(rows, np.float32), 1.0, 2)
+    assert visited == np.count_nonzero(words == 3)
+    np.testing.assert_array_equal(found, np.where(words == 3, np.float32(0.25), np.float32(1)))
+
+
+def test_damaged_lists_are_refused() -> None:
+    """Offsets that lead outside are an error of ours, not of the processor."""
+    made = lists.build(np.arange(5), np.arange(4, dtype=np.int32), np.ones(4, np.uint8))
+    touched = lists.Touched(np.arange(4, dtype=np.int32), *(np.ones(4, np.float32) for _ in range(3)))
+    for name in ("blocks", "starts"):
+        for place in range(len(getattr(made, name))):
+            for value in (-1, 2**40, 2**62, -(2**62)):
+                array = getattr(made, name).copy()
+                array[place] = value
+                wrong = lists.Lists(**{**vars(made), name: array})
+                try:
+                    lists.bounds(wrong, touched, np.ones(4, np.float32), 1.0, 1)
+                except ValueError as error:
+                    assert "outside" in str(error)  # noqa: PT017 - a first offset may go unused
+
+
+def test_hits_say_what_was_touched(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "_FEW", 10)
+    index = make(related=2)
+    rng = np.random.default_rng(3)
+    index.add([" ".join(WORDS[i] for i in rng.integers(0, 60, size=12)) for _ in range(2000)])
+    hits = index.search("w01 w02", k=3)
+    assert hits.counts["pairs"] == 2000
+    assert 3 <= hits.counts["evaluated"] < 1000
+    assert 0 < hits.counts["postings"] < 2000 * 12
+
+
+def test_an_earlier_format_is_upgraded(make: Make, tmp_path: Path) -> None:
+    from tests.index.collection import documents
+    from tests.index.format_one import to_format_one
+    from wordferry.errors import FormatError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 10)
+        index = make()
+        index.add(documents(40))
+        index.add([{"id": "late", "text": "w01 w02"}])
+        index.delete(["d3"])
+        wanted, docs = index.search("w01 w02", k=50), list(index)
+        index.close()
+    to_format_one(tmp_path / "index")
+    with pytest.raises(FormatError, match=r"format 1; .* wordferry index upgrade"):
+        Index.open(tmp_path / "index")
+    assert Index.upgrade(tmp_path / "index") is True
+    assert Index.upgrade(tmp_path / "index") is False
+    with Index.open(tmp_path / "index") as index:
+        index.verify()
+        assert list(index) == docs
+        assert index.search("w01 w02", k=50) == wanted
+        assert index.identity is not None
+        assert len(index.search("w01", k=50, filter={"topic": "law"})) > 5
