@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import WORDS, embeddings
 from wordferry.index import Index, nearest, publish
-from wordferry.kernels import lists, reference
+from wordferry.kernels import reference
+from wordferry.kernels import related_lists as lists
 
 Make = Callable[..., Index]
 HISTORY = st.lists(

@@ -112,6 +112,8 @@ class Catalogue:
         with self.reading() as connection:
             check_header(connection, self.file, any_format=any_format)
             self.identity = get_meta(connection, "identity", self.file)
+            if self.identity is None and not any_format:
+                raise FormatError(f"{self.file} is damaged: the entry 'identity' is missing.")
 
     @classmethod
     def create(cls, folder: Path, meta: dict[str, Any], words: list[tuple[int, int, str]]) -> None:

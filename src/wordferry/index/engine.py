@@ -11,14 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Neighbors
-<<<<<<< HEAD
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
-=======
-from wordferry.base.runtime import Progress, thread_count
-from wordferry.compare.measures import Distance, find_overlap
->>>>>>> d247503 (Format 2: inverted lists and metadata columns in mapped segments; exact search through the lists; upgrade)
 from wordferry.compare.search import Searcher
 from wordferry.index.graph import Graphs
 from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked

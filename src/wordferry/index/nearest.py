@@ -19,7 +19,8 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.errors import FormatError
 from wordferry.index.segments import with_remedy
 from wordferry.index.snapshot import Part, Snapshot
-from wordferry.kernels import lists, passes
+from wordferry.kernels import passes
+from wordferry.kernels import related_lists as lists
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 

@@ -19,7 +19,7 @@ from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
-from wordferry.kernels.lists import Lists, build
+from wordferry.kernels.related_lists import Lists, build
 
 FOLDER = "segments"
 CHECKED_BYTES = 64 << 20

@@ -94,7 +94,7 @@ class Checker:
         for key, value, stored in connection.execute("SELECT key, value, checksum FROM meta"):
             if checksum(key, value) != stored:
                 self._wrong(f"{self.catalogue.file} is damaged: the entry {key!r} does not match its checksum.")
-        missing = {"config", "state"} - {row[0] for row in connection.execute("SELECT key FROM meta")}
+        missing = {"config", "state", "identity"} - {row[0] for row in connection.execute("SELECT key FROM meta")}
         if missing:
             self._wrong(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
 
