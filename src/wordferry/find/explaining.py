@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from wordferry.find.ranking import Collection, QueryWord, Ranking
 
 
@@ -68,8 +70,7 @@ def explain_score(
     """The parts of one score of a ranking; ``names`` are the ids of its neighbours, in their order."""
     row = int(ranking.rows[place])
     forms = _forms(collection, row)
-    indptr, _, counts = collection.bags(ranking.rows[place : place + 1])
-    length = int(counts[: indptr[-1]].sum())
+    length = sum(count for words in forms.values() for count in words.values())
     own = 1 - ranking.settings.lift if ranking.lifted[place] else 1.0
     words = tuple(_word(collection, ranking, word, forms.get(word.group, {}), length, own) for word in ranking.query)
     found = (
@@ -101,13 +102,10 @@ def _near(ranking: Ranking, place: int, n: int) -> bool:
 
 def _forms(collection: Collection, row: int) -> dict[int, dict[str, int]]:
     """The words of a document by stem, with their counts."""
-    part = int(collection.starts.searchsorted(row, side="right")) - 1
-    lists = collection.parts[part]
-    place = row - int(collection.starts[part])
-    span = slice(int(lists.indptr[place]), int(lists.indptr[place + 1]))
+    bag = collection.bags(np.array([row]))
     group_of, form_of = collection.forms.arrays
     found: dict[int, dict[str, int]] = {}
-    for word, count in zip(lists.words[span].tolist(), lists.counts[span].tolist(), strict=True):
+    for word, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
         group = int(group_of[word])
         found.setdefault(group, {})[collection.forms.form(group, int(form_of[word]))] = count
     return found

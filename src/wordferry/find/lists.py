@@ -1,4 +1,4 @@
-"""The lists of some documents - all of a collection, or a segment of it - by stem, and the documents themselves."""
+"""The lists of some documents - all of a collection, or a segment of it - by stem, and the documents behind them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,26 +19,46 @@ from wordferry.kernels.native_lists import Postings, WordBags, WordLists, postin
 _CHECK_EVERY = 1024
 
 
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """Documents as bags of words (CSR over the numbers of :class:`Forms`), and the same turned round by stem."""
+class Counted(NamedTuple):
+    """Bags of words: CSR over the numbers of :class:`Forms`."""
 
     indptr: Int64Array
     words: Int32Array
     counts: Int32Array
+
+    def select(self, rows: Int64Array) -> Counted:
+        """Some rows, in the order given."""
+        sizes = np.diff(self.indptr)[rows]
+        indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        places = np.repeat(self.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        return Counted(indptr, self.words[places], self.counts[places])
+
+
+class Source(Protocol):
+    """Where the bags of words are: in memory, or in files that are read when they are asked for."""
+
+    def select(self, rows: Int64Array) -> Counted:
+        """Some rows, in the order given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Documents turned round: one list for each stem of the documents that have it."""
+
     lengths: Int32Array
     """Tokens of each document."""
     postings: Postings
+    source: Source
 
     @classmethod
-    def build(cls, indptr: Int64Array, words: Int32Array, counts: Int32Array, forms: Forms) -> Lists:
-        """Lists of documents that are counted already; a document's length is the sum of its counts."""
-        sums = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-        lengths = np.diff(sums[indptr]).astype(np.int32)
+    def build(cls, counted: Counted, forms: Forms, source: Source | None = None) -> Lists:
+        """Lists of counted documents; ``source`` gives single ones later, if ``counted`` should not be kept."""
+        sums = np.concatenate(([0], np.cumsum(counted.counts, dtype=np.int64)))
+        lengths = np.diff(sums[counted.indptr]).astype(np.int32)
         group_of, form_of = forms.arrays
         groups = int(group_of.max()) + 1 if len(group_of) else 0
-        turned = postings(WordBags(indptr, words, counts, group_of, form_of), groups)
-        return cls(indptr, words, counts, lengths, turned)
+        turned = postings(WordBags(*counted, group_of, form_of), groups)
+        return cls(lengths, turned, counted if source is None else source)
 
     @classmethod
     def count(cls, documents: Iterable[Sequence[str]], forms: Forms) -> Lists:
@@ -50,12 +71,12 @@ class Lists:
             words.extend(forms.numbers(list(seen)))
             counts.extend(seen.values())
             indptr.append(len(words))
-        return cls.build(
+        counted = Counted(
             np.frombuffer(indptr, dtype=np.int64),
             np.frombuffer(words, dtype=np.int32),
             np.frombuffer(counts, dtype=np.int32),
-            forms,
         )
+        return cls.build(counted, forms)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -70,16 +91,9 @@ class Lists:
         """The lists as the kernels take them."""
         return WordLists(self.postings, self.lengths)
 
-    def select(self, rows: Int64Array) -> tuple[Int64Array, Int32Array, Int32Array]:
-        """The bags of some rows, in the order given: indptr, words, counts."""
-        sizes = np.diff(self.indptr)[rows]
-        indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-        places = np.repeat(self.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
-        return indptr, self.words[places], self.counts[places]
-
     def document_frequencies(self, rows: Int64Array, group_of: Int32Array) -> Int64Array:
         """In how many of some rows each stem stands."""
-        indptr, words, _ = self.select(rows)
+        indptr, words, _ = self.source.select(rows)
         row = np.repeat(np.arange(len(rows)), np.diff(indptr))
         distinct = np.unique(row * np.int64(max(self.groups, 1)) + group_of[words])
         return np.bincount(distinct % max(self.groups, 1), minlength=self.groups).astype(np.int64)

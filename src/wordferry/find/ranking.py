@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
 from wordferry.find.forms import Forms
-from wordferry.find.lists import Lists
+from wordferry.find.lists import Counted, Lists
 from wordferry.find.settings import Settings
 from wordferry.kernels.native_lists import QueryWords, Saturation, nearest_among
 
@@ -169,24 +169,23 @@ class Collection:
         stems = self.group_of[words]
         return nearest_among(indptr, stems, counts, self.idf[stems], self.groups, m)
 
-    def bags(self, rows: Int64Array) -> tuple[Int64Array, Int32Array, Int32Array]:
-        """The bags of some rows of any parts, in the order given: indptr, words, counts."""
+    def bags(self, rows: Int64Array) -> Counted:
+        """The bags of some rows of any parts, in the order given."""
         if len(self.parts) == 1:
-            return self.parts[0].select(rows)
+            return self.parts[0].source.select(rows)
         number = np.searchsorted(self.starts, rows, side="right") - 1
-        order = np.argsort(number, kind="stable")
-        sizes, words, counts = [], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        sizes, words, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         for place, part in enumerate(self.parts):
-            indptr, some, many = part.select(rows[number == place] - self.starts[place])
-            sizes.append(np.diff(indptr))
-            words.append(some)
-            counts.append(many)
-        joined = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
-        ends = np.argsort(order, kind="stable")  # where each row's bag stands in what was joined
-        length = np.diff(joined)[ends]
-        result = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
-        places = np.repeat(joined[:-1][ends] - result[:-1], length) + np.arange(result[-1])
-        return result, np.concatenate(words)[places], np.concatenate(counts)[places]
+            some = part.source.select(rows[number == place] - self.starts[place])
+            sizes.append(np.diff(some.indptr))
+            words.append(some.words)
+            counts.append(some.counts)
+        joined = Counted(_indptr(np.concatenate(sizes)), np.concatenate(words), np.concatenate(counts))
+        return joined.select(np.argsort(np.argsort(number, kind="stable"), kind="stable"))
+
+
+def _indptr(sizes: Int64Array) -> Int64Array:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def _nobody() -> tuple[Int64Array, Float64Array]:
