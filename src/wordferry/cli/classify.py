@@ -62,6 +62,11 @@ def classify(
     if r == "cv" and hasattr(model, "cv_errors_"):
         tried = ", ".join(f"{value}: {error:.2f} %" for value, error in model.cv_errors_.items())
         note(f"r = {model.r_} chosen (cross-validation error {tried})")
+    emit(_rows(asked, predicted), as_json)
+
+
+def _rows(asked: list[Any], predicted: Any) -> list[dict[str, Any]]:
+    """One row per document; where classes are known, errors are counted in a note."""
     rows = []
     for number, (record, name) in enumerate(zip(asked, predicted, strict=True)):
         rows.append(
@@ -71,7 +76,7 @@ def classify(
     if judged:
         wrong = sum(row["predicted"] != row["label"] for row in judged)
         note(f"{wrong} of {len(judged)} wrong: test error {100 * wrong / len(judged):.2f} %")
-    emit(rows, as_json)
+    return rows
 
 
 def _number(r: str) -> int:
