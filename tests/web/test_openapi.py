@@ -19,6 +19,7 @@ schemathesis = importlib.import_module("schemathesis")
 checks = importlib.import_module("schemathesis.specs.openapi.checks")
 OPERATIONS = [
     "POST /api/search",
+    "POST /api/similar",
     "POST /api/distance",
     "POST /api/explain",
     "GET /api/related",

@@ -53,6 +53,63 @@ def test_search_of_many_ks_at_once(reader: Any) -> None:
     assert many[:2] == few
 
 
+def test_pages_of_hits(reader: Any) -> None:
+    whole = post(reader, "/api/search", {"texts": [QUERY], "k": 30})["results"][0]
+    assert whole["more"]
+    parts = [post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": o})["results"][0] for o in (0, 10, 20)]
+    assert [hit for part in parts for hit in part["hits"]] == whole["hits"]
+    last = post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": 250})["results"][0]
+    assert (len(last["hits"]), last["more"]) == (3, False)
+
+
+def test_documents_like_a_document(reader: Any, built_index: Path) -> None:
+    """By id the document itself is no hit; its text alone finds it first."""
+    answer = post(reader, "/api/similar", {"like": {"id": "computing-01"}, "k": 5})
+    assert answer["distance"] == "rel-rwmd"
+    assert "computing-01" not in [hit["id"] for hit in answer["hits"]]
+    text = reader.get("/api/documents/computing-01").json()["text"]
+    by_text = post(reader, "/api/similar", {"like": {"text": text}, "k": 6})
+    assert by_text["hits"][0]["id"] == "computing-01"
+    assert by_text["hits"][1:] == answer["hits"]
+    paged = post(reader, "/api/similar", {"like": {"id": "computing-01"}, "k": 2, "offset": 3})
+    assert paged["hits"] == answer["hits"][3:]
+    chosen = {"like": {"id": "computing-01"}, "k": 3, "distance": "wmd", "filter": {"topic": "health"}}
+    assert {hit["metadata"]["topic"] for hit in post(reader, "/api/similar", chosen)["hits"]} == {"health"}
+
+
+def test_best_passages(reader: Any) -> None:
+    """A long document is explained by the sentences that are nearest to the query; the rest is shown, and apart."""
+    text = " ".join(wordferry.sample().texts[:8]) + " A ferry carries sailors over the wide river."
+    body = {"a": {"text": "sailors on a river boat"}, "b": {"text": text}, "passages": 1, "distance": "wmd"}
+    answer = post(reader, "/api/explain", body)
+    ((start, end),) = answer["passages"]
+    assert "ferry carries sailors" in text[start:end]
+    assert "".join(segment["text"] for segment in answer["b"]["segments"]) == text
+    assert "".join(s["text"] for s in answer["b"]["segments"] if s["compared"]) == text[start:end]
+    assert set(answer["b"]["masses"]) == set(default_tokenizer()(text[start:end]))
+    assert sum(flow["cost"] for flow in answer["flows"]) == pytest.approx(answer["value"], abs=1e-5)
+    whole = post(reader, "/api/explain", body | {"passages": None})
+    assert whole["passages"] is None
+    assert whole["value"] > answer["value"]
+
+
+@pytest.mark.parametrize("name", ["rel-rwmd", "rel-wmd"])
+def test_one_value_for_a_pair(reader: Any, name: str) -> None:
+    """Two texts have the value that Python gives them, to the last digit, in every answer."""
+    other = "Helpers fix old code"
+    value = wordferry.distance(QUERY, other, distance=name)
+    assert post(reader, "/api/distance", {"a": QUERY, "b": other, "distances": [name]})["values"] == {name: value}
+    explained = post(reader, "/api/explain", {"a": {"text": QUERY}, "b": {"text": other}, "distance": name})
+    assert explained["value"] == pytest.approx(value, abs=1e-6)
+
+
+def test_long_answers_are_refused(built_index: Path) -> None:
+    with open_client(built_index, limits=Limits(answer_length=1000)) as client:
+        error = post(client, "/api/search", {"texts": [QUERY], "k": 100}, 422)["error"]
+        assert "Ask for fewer hits" in error
+        post(client, "/api/search", {"texts": [QUERY], "k": 1})
+
+
 def test_distance(reader: Any) -> None:
     names = ["wmd", "rwmd", "cosine"]
     values = post(reader, "/api/distance", {"a": QUERY, "b": "helpers fix old code", "distances": names})["values"]
@@ -155,8 +212,15 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": ["x" * 100_001]}, 400, "100000"),
     ("/api/search", {"texts": [QUERY], "distance": "nearness"}, 400, "rel-rwmd"),
     ("/api/search", {"texts": [QUERY], "hallo": 1}, 400, "hallo"),
-    ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "The text has no known word"),
-    ("/api/search", {"texts": [QUERY, "xyzzyq"]}, 422, "texts.1: The text has no known word"),
+    ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "The query has no known word: this index has no vector for xyzzyq"),
+    ("/api/search", {"texts": [QUERY, "xyzzyq"]}, 422, "texts.1: The query has no known word"),
+    ("/api/search", {"texts": ["and of the"]}, 422, "only words that are left out"),
+    ("/api/search", {"texts": ["?!"]}, 422, "The query has no words."),
+    ("/api/search", {"texts": [QUERY], "offset": -1}, 400, "offset: "),
+    ("/api/similar", {"like": {"id": "nobody"}}, 404, "nobody"),
+    ("/api/similar", {"like": {"text": "of the"}}, 422, "The query has only words that are left out"),
+    ("/api/similar", {"like": {}}, 400, "like"),
+    ("/api/similar", {"like": {"text": QUERY}, "distance": "nearness"}, 400, "rel-rwmd"),
     ("/api/search", {"texts": [QUERY], "filter": {"year": {"about": 3}}}, 422, "unknown operator"),
     ("/api/search", {"texts": [QUERY], "filter": nested(500)}, 400, "filter: a: "),
     ("/api/search", {"texts": [QUERY], "filter": {"a": {"in": [[1]]}}}, 400, "got a list"),
@@ -168,7 +232,7 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", None, 415, "application/json"),
     ("/api/search", "text", 400, "body: "),
     ("/api/distance", {"a": QUERY}, 400, "b: "),
-    ("/api/distance", {"a": QUERY, "b": "the of"}, 422, "no known word"),
+    ("/api/distance", {"a": QUERY, "b": "the of"}, 422, "b: The second text has only words that are left out"),
     ("/api/distance", {"a": QUERY, "b": QUERY, "distances": ["tfidf-l1"]}, 400, "distances"),
     ("/api/explain", {"a": {"text": QUERY}, "b": {"id": "nobody"}}, 404, "nobody"),
     ("/api/explain", {"a": {"text": QUERY}, "b": {}}, 400, "b"),

@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
-from wordferry.compare.calls import explain, pair
-from wordferry.compare.distances import DISTANCES
-from wordferry.errors import EmptyDocumentError, NotFound
-from wordferry.texts.tokenizers import Tokenizer
+from wordferry.errors import InputError, NotFound
+from wordferry.web.comparing import Comparing, finite, plain
 from wordferry.web.models import EXPLAINED, PAIRED
+from wordferry.web.settings import Limits
+from wordferry.web.texts import Prepared, Reader
 from wordferry.web.work import Work, conditions, most_words, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
-
-@dataclass(frozen=True)
-class Prepared:
-    """A text in words."""
-
-    words: list[str]
-    """Those that have a vector, in order."""
-    unknown: list[str]
-    """Those that have none, each once."""
-    tokens: int
-    different: int
+_MOST_UNKNOWN = 10
 
 
 @dataclass(frozen=True)
-class Side:
-    """A text or stored document that is to be explained."""
+class Query:
+    """A text, and which of its hits are wanted."""
 
-    id: str | None
-    text: str | Sequence[str]
-    tokens: list[str]
-    different: int
+    text: str | Prepared
+    k: int
+    offset: int = 0
+    without: str | None = None
+    """A document that is not a hit: the one that others are to be like."""
+
+    @property
+    def needed(self) -> int:
+        """How many hits show these, and whether there are more."""
+        return self.offset + self.k + 1 + (self.without is not None)
 
 
-Query = tuple[str | Prepared, int]
-"""A text and its k."""
 Answer = dict[str, Any] | Exception
 """The result of one query, or why it has none."""
 Lane = tuple[str, bytes | None]
 """Searches that can share one call: the distance's name, and the filter as JSON."""
 
-_MOST_UNKNOWN = 10
-_TOKEN = re.compile(r"[^ ]+")
-_PIECE = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
-
 
 class Engine:
     """An opened index behind the service."""
 
-    def __init__(self, index: Any) -> None:
-        self._index = index
-        self._options = {"embeddings": index.embeddings, "tokenizer": index.tokenizer}
+    def __init__(self, index: Any, limits: Limits) -> None:
+        self._index, self._limits = index, limits
+        self.reader = Reader(index)
+        self.comparing = Comparing(index, self.reader, self._related_words)
         self._vectors: tuple[RelatedWords, Embeddings] | None = None
         """The vectors of the graph's words, kept for words outside it."""
 
@@ -73,55 +62,54 @@ class Engine:
         """Which searches this one can be joined with."""
         return self.name(distance), orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
 
-    def prepare(self, text: str) -> Prepared:
-        """A text's words; each different one is looked up once."""
-        tokens = self._index.tokenizer(text)
-        find = self._index.embeddings.vocabulary.finder
-        known = {token: find(token, -1) >= 0 for token in dict.fromkeys(tokens)}
-        unknown = [token for token, found in known.items() if not found]
-        return Prepared([token for token in tokens if known[token]], unknown, len(tokens), len(known) - len(unknown))
+    def most_work(self, queries: Sequence[Query], lane: Lane, documents: int) -> Work:
+        """The most that a search can be, judged by the length of its texts; exact for texts in words."""
+        name, packed = lane
+        words = [most_words(q.text) if isinstance(q.text, str) else q.text.different for q in queries]
+        return of_search(name, words, documents, conditions(orjson.loads(packed) if packed else None))
 
-    def prepare_all(self, texts: Sequence[str]) -> list[Prepared]:
-        """The words of several texts, which may be long."""
-        prepared = []
-        for text in texts:
-            check_cancelled()
-            prepared.append(self.prepare(text))
-        return prepared
+    def prepare(self, queries: Sequence[Query]) -> list[Query]:
+        """The same queries in words."""
+        texts = self.reader.prepare_all([query.text for query in queries if isinstance(query.text, str)])
+        ready = iter(texts)
+        return [replace(query, text=next(ready)) if isinstance(query.text, str) else query for query in queries]
 
-    def most_work(
-        self, texts: Sequence[str], distance: str | None, filter: dict[str, Any] | None, documents: int
-    ) -> Work:
-        """The most that a search can be, judged by the length of its texts."""
-        return of_search(self.name(distance), [*map(most_words, texts)], documents, conditions(filter))
-
-    def work(
-        self, texts: Sequence[Prepared], distance: str | None, filter: dict[str, Any] | None, documents: int
-    ) -> Work:
-        """What a search is."""
-        return of_search(self.name(distance), [text.different for text in texts], documents, conditions(filter))
+    def like(self, id: str, k: int, offset: int) -> Query:
+        """The query for documents like a stored one."""
+        prepared = self.reader.prepare(self._index.get(id).text)
+        if not prepared.words:
+            raise prepared.no_known_word(f"The document {id!r}")
+        return Query(prepared, k, offset, id)
 
     def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[Answer]:
         """Answer queries of one lane by one call; a text without known words gets its error, the others their hits."""
         name, packed = lane
-        prepared = [self.prepare(text) if isinstance(text, str) else text for text, _ in queries]
+        prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
         asked = [text.words for text in prepared if text.words]
-        most = max(k for _, k in queries)
+        most = max(query.needed for query in queries)
         filter = orjson.loads(packed) if packed else None
         found = iter(self._index.search(asked, k=most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
-        for (_, k), text in zip(queries, prepared, strict=True):
-            if not text.words:
-                answers.append(_no_known_word(text.tokens))
-                continue
-            answers.append(
-                {
-                    "hits": [_document(hit) | {"distance": float(hit.distance)} for hit in next(found)[:k]],
-                    "known_words": len(text.words),
-                    "unknown_words": text.unknown[:_MOST_UNKNOWN],
-                }
-            )
+        for query, text in zip(queries, prepared, strict=True):
+            answers.append(self._answer(query, text, next(found)) if text.words else text.no_known_word("The query"))
         return answers
+
+    def _answer(self, query: Query, text: Prepared, found: Sequence[Any]) -> Answer:
+        """The hits that a query wants, of those found."""
+        hits = [hit for hit in found[: query.needed] if hit.id != query.without]
+        shown = hits[query.offset : query.offset + query.k]
+        size = sum(len(hit.text) for hit in shown)
+        if size > self._limits.answer_length:
+            return InputError(
+                f"k: the {len(shown)} documents found have {size} characters; an answer may have "
+                f"{self._limits.answer_length} at most. Ask for fewer hits, and for the next ones with offset."
+            )
+        return {
+            "hits": [_document(hit) | {"distance": finite(float(hit.distance))} for hit in shown],
+            "more": len(hits) > query.offset + query.k,
+            "known_words": len(text.words),
+            "unknown_words": text.unknown[:_MOST_UNKNOWN],
+        }
 
     def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
         """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
@@ -131,53 +119,6 @@ class Engine:
             answers += self.search(lane, [query], max(1, usable_cores() - 1))
         return answers
 
-    def distance_names(self, names: Sequence[str] | None) -> list[str]:
-        """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
-        own = self.name(None)
-        return list(dict.fromkeys(names or [own if own in PAIRED else "rel-rwmd"]))
-
-    def distances(self, a: Prepared, b: Prepared, names: Sequence[str]) -> dict[str, float]:
-        """The distance of two texts by each name; related words are those of the index."""
-        for side, text in (("a", a), ("b", b)):
-            if not text.words:
-                raise _no_known_word(text.tokens, side)
-        values = {}
-        for name in names:
-            check_cancelled()
-            values[name] = pair(a.words, b.words, name, **self._for(name))
-        return values
-
-    def explained_name(self, distance: str | None) -> str:
-        """The distance by which two texts are explained."""
-        own = self.name(distance)
-        return own if own in EXPLAINED else "rel-rwmd"
-
-    def sides(self, a: dict[str, str], b: dict[str, str]) -> tuple[Side, Side]:
-        """Two texts or stored documents with their words; NotFound where there is none."""
-        return self._side("a", a), self._side("b", b)
-
-    def _side(self, name: str, given: dict[str, str]) -> Side:
-        text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
-        known = self._index.embeddings.vocabulary.finder
-        tokens = self._index.tokenizer(text) if isinstance(text, str) else list(text)
-        different = sum(known(token, -1) >= 0 for token in set(tokens))
-        if not different:
-            raise _no_known_word(len(tokens), name)
-        return Side(given.get("id"), text, tokens, different)
-
-    def explain(self, a: Side, b: Side, name: str) -> dict[str, Any]:
-        """The flows between two texts or stored documents."""
-        result = explain(a.tokens, b.tokens, name, **self._for(name))
-        return {
-            "distance": name,
-            "value": float(result.distance),
-            "direction": result.side,
-            "c_max": _finite(result.c_max),
-            "a": {"id": a.id, "masses": result.a, "segments": self._segments(a.text, result.a)},
-            "b": {"id": b.id, "masses": result.b, "segments": self._segments(b.text, result.b)},
-            "flows": [_flow(row, turned=result.side == "right") for row in result.rows],
-        }
-
     def related(self, word: str) -> dict[str, Any]:
         """The words of the collection that are related to a word."""
         graph = self._related_words()
@@ -186,7 +127,7 @@ class Engine:
         found = word if word in self._index.embeddings else word.lower()
         pairs = graph.neighbours(found) if found in graph.vocabulary else self._outside(found, graph)
         neighbours = [{"word": other, "distance": distance} for other, distance in pairs]
-        return {"word": found, "r": graph.r, "c_max": _finite(graph.c_max), "neighbours": neighbours}
+        return {"word": found, "r": graph.r, "c_max": finite(graph.c_max), "neighbours": neighbours}
 
     def _outside(self, word: str, graph: RelatedWords) -> list[tuple[str, float]]:
         """The related words of a word that has a vector but is in no document; NotFound without a vector."""
@@ -223,7 +164,7 @@ class Engine:
         return self._names() | {
             "documents": len(self._index),
             "words": 0 if graph is None else len(graph.vocabulary),
-            "c_max": None if graph is None else _finite(graph.c_max),
+            "c_max": None if graph is None else finite(graph.c_max),
         }
 
     def unknown_facts(self) -> dict[str, Any]:
@@ -243,59 +184,11 @@ class Engine:
             related: RelatedWords | None = self._index.engine.graph(snapshot)
         return related
 
-    def _for(self, name: str) -> dict[str, Any]:
-        """The options of a comparison by a distance, such that a search gives the same values."""
-        record = DISTANCES[name]
-        related = self._related_words() if record.needs_related else None
-        return self._options | {"related": related, "overlap": self._index.engine.overlap(record)}
-
-    def _segments(self, document: str | Sequence[str], masses: dict[str, float]) -> list[dict[str, Any]]:
-        """A text in pieces, each with the known words in it."""
-        split = self._index.tokenizer if isinstance(document, str) else lambda piece: [piece]
-        pieces = _pieces(document, split)
-        return [{"text": text, "words": [word for word in words if word in masses]} for text, words in pieces]
-
 
 def _document(document: Any) -> dict[str, Any]:
     return {
         "id": document.id,
-        "text": _plain(document.text),
+        "text": plain(document.text),
         "label": document.label,
         "metadata": dict(document.metadata),
     }
-
-
-def _pieces(document: str | Sequence[str], split: Tokenizer) -> Iterator[tuple[str, list[str]]]:
-    """The pieces of a text: what may be words, each with the tokens it gives, and what lies between them."""
-    text = _plain(document)
-    pattern = _PIECE if isinstance(document, str) else _TOKEN
-    end = 0
-    for match in pattern.finditer(text):
-        if match.start() > end:
-            yield text[end : match.start()], []
-        yield match[0], split(match[0])
-        end = match.end()
-    if end < len(text):
-        yield text[end:], []
-
-
-def _flow(row: Any, *, turned: bool) -> dict[str, Any]:
-    """A row of an explanation; what moves from the second text to the first is shown from the first's side too."""
-    source, target = (row.target, row.source) if turned else (row.source, row.target)
-    numbers = {"mass": float(row.mass), "distance": float(row.distance), "cost": float(row.cost)}
-    return {"source": source, "target": target, **numbers, "kind": row.kind}
-
-
-def _plain(text: str | Sequence[str]) -> str:
-    """A document that was given as tokens is shown as them, with spaces between."""
-    return text if isinstance(text, str) else " ".join(text)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _no_known_word(tokens: int, side: str = "") -> EmptyDocumentError:
-    what = f"0 of {tokens} words have a vector" if tokens else "it has no words"
-    place, remedy = (f"{side}: ", "Compare other texts.") if side else ("", "Search with other words.")
-    return EmptyDocumentError(f"{place}The text has no known word ({what}). {remedy}")

@@ -1,30 +1,17 @@
-"""What requests and answers look like. A request with a field that is not here is refused."""
+"""What answers look like."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
 from wordferry.compare.distances import DISTANCES
-from wordferry.web.settings import Limits
 
 EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)
 """Distances made of flows between words."""
 PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
 """Distances of two texts alone; tf-idf needs a collection."""
-
-
-_LONGEST_KEY = 256
-_LONGEST_VALUE = 4_096
-_KEY = r'^[^"\\\x00-\x1f]*$'
-_WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
-"""JSON knows one kind of number: 5.0 is as whole as 5."""
-
-
-class _In(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ErrorAnswer(BaseModel):
@@ -47,6 +34,7 @@ class SearchResult(BaseModel):
     """The hits of one text, nearest first."""
 
     hits: list[Hit]
+    more: bool = Field(description="Whether there are hits after these.")
     known_words: int = Field(description="Tokens of the text that have a vector.")
     unknown_words: list[str] = Field(description="Some tokens that have none, and were ignored.")
 
@@ -56,6 +44,12 @@ class SearchAnswer(BaseModel):
 
     distance: str
     results: list[SearchResult]
+
+
+class SimilarAnswer(SearchResult):
+    """The documents most like a text or a stored document, nearest first; the document itself is not among them."""
+
+    distance: str
 
 
 class DistanceAnswer(BaseModel):
@@ -69,6 +63,7 @@ class Segment(BaseModel):
 
     text: str
     words: list[str] = Field(description="The words with a vector that stand in this piece.")
+    compared: bool = Field(description="False outside the passages that were compared.")
 
 
 class Side(BaseModel):
@@ -99,6 +94,7 @@ class ExplainAnswer(BaseModel):
     c_max: float | None
     a: Side
     b: Side
+    passages: list[tuple[int, int]] | None = Field(description="The passages of b that were compared; null: all of it.")
     flows: list[Flow]
 
 
@@ -158,111 +154,3 @@ class StatsAnswer(BaseModel):
 
 class Health(BaseModel):
     status: Literal["ok"]
-
-
-def _filter_check(limits: Limits) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Bounds of a filter: its shape, the length of its keys and texts, and how many conditions it has."""
-
-    def scalar(key: str, value: Any) -> int:
-        if isinstance(value, str) and len(value) > _LONGEST_VALUE:
-            raise ValueError(f"{key}: a text to compare with may have {_LONGEST_VALUE} characters at most")
-        if isinstance(value, dict | list):
-            raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {_kind(value)}")
-        return 1
-
-    def terms(key: str, wanted: Any) -> int:
-        if len(key) > _LONGEST_KEY:
-            raise ValueError(f"the key {key[:20]!r}... has {len(key)} characters; at most {_LONGEST_KEY} are allowed")
-        if not isinstance(wanted, dict):
-            return scalar(key, wanted)
-        values = [one for value in wanted.values() for one in (value if isinstance(value, list) else [value])]
-        return sum(scalar(key, value) for value in values)
-
-    def check(filter: dict[str, Any]) -> dict[str, Any]:
-        total = sum(terms(key, wanted) for key, wanted in filter.items())
-        if total > limits.filter_terms:
-            raise ValueError(f"{total} conditions; at most {limits.filter_terms} are allowed")
-        return filter
-
-    return check
-
-
-def _filter_schema() -> WithJsonSchema:
-    """What a filter looks like: keys with values, or with operators and their values."""
-    scalar = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_of_types("number", "boolean", "null")]}
-    values = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
-    rules = {"type": "object", "additionalProperties": values}
-    wanted = {"anyOf": [scalar, rules]}
-    return WithJsonSchema(
-        {"type": "object", "propertyNames": {"maxLength": _LONGEST_KEY}, "additionalProperties": wanted}
-    )
-
-
-def _of_types(*names: str) -> list[dict[str, str]]:
-    return [{"type": name} for name in names]
-
-
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else "an object"
-
-
-def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
-    """The models of requests; their bounds are the service's limits, so that the OpenAPI page states them."""
-    text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
-    identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
-    key: Any = Annotated[str, Field(min_length=1, max_length=256, pattern=_KEY)]
-    whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-    values = {"anyOf": _of_types("string", "number", "boolean", "null")}
-    names = {"minLength": 1, "maxLength": 256, "pattern": _KEY}
-    described = WithJsonSchema({"type": "object", "propertyNames": names, "additionalProperties": values})
-    values_of: Any = dict[key, str | whole | float | bool | None]
-    metadata: Any = Annotated[values_of, described, Field(max_length=limits.metadata_keys)]
-    filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
-    searched: Any = Literal[tuple(DISTANCES)]
-    paired: Any = Literal[PAIRED]
-    explained: Any = Literal[EXPLAINED]
-    batch = Field(min_length=1, max_length=limits.batch)
-
-    def model(name: str, about: str, **fields: Any) -> type[BaseModel]:
-        return create_model(name, __base__=_In, __doc__=about, **fields)
-
-    of_text = model("OfText", "A text.", text=(text, ...))
-    of_document = model("OfDocument", "A stored document.", id=(identity, ...))
-    new: Any = model(
-        "NewDocument",
-        "A document to store; without an id it gets one.",
-        text=(text, ...),
-        id=(identity | None, None),
-        label=(identity | None, None),
-        metadata=(metadata, Field(default_factory=dict)),
-    )
-    return {
-        "search": model(
-            "SearchRequest",
-            "Texts to search for. They may be joined with the searches of others.",
-            texts=(Annotated[list[text], batch], ...),
-            k=(Annotated[int, Field(ge=1, le=limits.k), _WHOLE], 10),
-            distance=(searched | None, None),
-            filter=(filter | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
-        ),
-        "distance": model(
-            "DistanceRequest",
-            "Two texts to compare.",
-            a=(text, ...),
-            b=(text, ...),
-            distances=(Annotated[list[paired], Field(min_length=1, max_length=20)] | None, None),
-        ),
-        "explain": model(
-            "ExplainRequest",
-            "Two texts or stored documents, the first of which travels to the second.",
-            a=(of_text | of_document, ...),
-            b=(of_text | of_document, ...),
-            distance=(explained | None, None),
-        ),
-        "add": model(
-            "AddRequest",
-            "Documents to store, all or none.",
-            documents=(Annotated[list[new], batch], ...),
-            replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
-        ),
-    }

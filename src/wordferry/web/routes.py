@@ -18,6 +18,7 @@ from fastapi.security import HTTPBearer
 from wordferry.web import models
 from wordferry.web.guard import check_writer
 from wordferry.web.metrics import resident_bytes
+from wordferry.web.requests import request_models
 from wordferry.web.service import Service, writer_admitted
 from wordferry.web.work import of_explanation, of_pair
 
@@ -78,12 +79,14 @@ def _writing_route(service: Service) -> type[APIRoute]:
 
 
 def reading(service: Service) -> APIRouter:
-    requests = models.request_models(service.settings.limits)
+    requests = request_models(service.settings.limits)
     bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
     common = _errors(400, 401, 413, 415, 422, 503)
     router = APIRouter(prefix="/api", route_class=_JsonRoute, dependencies=[bearer], tags=["read"])
     engine = service.engine
-    SearchRequest, DistanceRequest, ExplainRequest = (requests[n] for n in ("search", "distance", "explain"))
+    comparing = engine.comparing
+    SearchRequest, SimilarRequest = requests["search"], requests["similar"]
+    DistanceRequest, ExplainRequest = requests["distance"], requests["explain"]
 
     @router.post("/search", responses=common, response_model=models.SearchAnswer)
     async def search(request: SearchRequest) -> Response:  # type: ignore[valid-type]
@@ -91,22 +94,28 @@ def reading(service: Service) -> APIRouter:
         results = await service.search(request)
         return _json({"distance": engine.name(request.distance), "results": results})  # type: ignore[attr-defined]
 
+    @router.post("/similar", responses=common | _errors(404), response_model=models.SimilarAnswer)
+    async def similar(request: SimilarRequest) -> Response:  # type: ignore[valid-type]
+        """The documents most like a text or a stored document, by a distance."""
+        result = await service.similar(request)
+        return _json({"distance": engine.name(request.distance), **result})  # type: ignore[attr-defined]
+
     @router.post("/distance", responses=common, response_model=models.DistanceAnswer)
     async def distance(request: DistanceRequest) -> Response:  # type: ignore[valid-type]
         """The distance of two texts, by one name or several."""
-        names = engine.distance_names(request.distances)  # type: ignore[attr-defined]
-        a, b = await service.read(engine.prepare_all, [request.a, request.b])  # type: ignore[attr-defined]
+        names = comparing.names(request.distances)  # type: ignore[attr-defined]
+        a, b = await service.read(engine.reader.prepare_all, [request.a, request.b])  # type: ignore[attr-defined]
         work = of_pair(names, a.different, b.different)
-        return _json({"values": await service.run(work, engine.distances, a, b, names)})
+        return _json({"values": await service.run(work, comparing.distances, a, b, names)})
 
     @router.post("/explain", responses=common | _errors(404), response_model=models.ExplainAnswer)
     async def explain(request: ExplainRequest) -> Response:  # type: ignore[valid-type]
         """Which word of one text or stored document travels to which of the other, and what it costs."""
-        name = engine.explained_name(request.distance)  # type: ignore[attr-defined]
-        given = request.a.model_dump(), request.b.model_dump()  # type: ignore[attr-defined]
-        a, b = await service.read(engine.sides, *given)
-        work = of_explanation(name, a.different, b.different)
-        return _json(await service.run(work, engine.explain, a, b, name))
+        name = comparing.explained_name(request.distance)  # type: ignore[attr-defined]
+        given = request.a.model_dump(), request.b.model_dump(), request.passages  # type: ignore[attr-defined]
+        a, b = await service.read(comparing.sides, *given, name)
+        work = of_explanation(name, a.prepared.different, b.prepared.different)
+        return _json(await service.run(work, comparing.explain, a, b, name))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
     async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:
@@ -137,7 +146,7 @@ def reading(service: Service) -> APIRouter:
 
 
 def writing(service: Service) -> APIRouter:
-    AddRequest = models.request_models(service.settings.limits)["add"]
+    AddRequest = request_models(service.settings.limits)["add"]
     bearer = Depends(HTTPBearer(auto_error=False, description="The writer token.", scheme_name="Writer"))
     router = APIRouter(prefix="/api", route_class=_writing_route(service), dependencies=[bearer], tags=["write"])
     engine = service.engine

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from wordferry.web.batching import Batcher
-from wordferry.web.engine import Answer, Engine, Query
+from wordferry.web.engine import Answer, Engine, Lane, Query
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 from wordferry.web.work import Work
@@ -45,7 +45,7 @@ class Service:
     def __init__(self, index: Any, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.engine = Engine(index)
+        self.engine = Engine(index, settings.limits)
         limits = settings.limits
         self._searches = Workers("search", 2, limits.waiting)
         self._reads = Workers("read", 2, limits.waiting)
@@ -104,21 +104,32 @@ class Service:
         self._seen = time.monotonic()
 
     async def search(self, request: Any) -> list[dict[str, Any]]:
-        """Answer each text of a search, joined with the searches of others where it is light."""
+        """Answer each text of a search."""
+        queries = [Query(text, request.k, request.offset) for text in request.texts]
+        return await self._find(queries, self.engine.lane(request.distance, request.filter))
+
+    async def similar(self, request: Any) -> dict[str, Any]:
+        """The documents that are like a text, or like a stored one."""
+        like = request.like.model_dump()
+        if "text" in like:
+            query = Query(like["text"], request.k, request.offset)
+        else:
+            query = await self.read(self.engine.like, like["id"], request.k, request.offset)
+        return (await self._find([query], self.engine.lane(request.distance, request.filter)))[0]
+
+    async def _find(self, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
+        """Answer queries, joined with those of others where they are light."""
         assert self.batcher is not None
         limits = self.settings.limits
         documents = await self._documents()
-        work = self.engine.most_work(request.texts, request.distance, request.filter, documents)
-        texts: Sequence[Any] = request.texts
+        work = self.engine.most_work(queries, lane, documents)
         if not work.light(limits):  # perhaps it is, once its words are counted
-            texts = await self.read(self.engine.prepare_all, texts)
-            work = self.engine.work(texts, request.distance, request.filter, documents).check(limits)
-        key = self.engine.lane(request.distance, request.filter)
-        queries = [(text, request.k) for text in texts]
+            queries = await self.read(self.engine.prepare, queries)
+            work = self.engine.most_work(queries, lane, documents).check(limits)
         if work.light(limits):
-            answers = await _together([self.batcher.submit(key, query) for query in queries])
+            answers = await _together([self.batcher.submit(lane, query) for query in queries])
         else:
-            answers = await self._heavy.run(self.engine.search_in_turn, key, queries)
+            answers = await self._heavy.run(self.engine.search_in_turn, lane, queries)
         for number, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 raise answer if len(answers) == 1 else type(answer)(f"texts.{number}: {answer}")

@@ -20,6 +20,9 @@ class Limits:
     batch: int = 64
     """Texts of one search, documents of one add."""
     k: int = 1_000
+    """Hits of a search, those before its offset counted."""
+    answer_length: int = 16 << 20
+    """Characters of all documents in the answer to one text."""
     seconds: float = 30.0
     head_seconds: float = 5.0
     """How long a connection may take to bring the head of a request."""

@@ -1,0 +1,173 @@
+"""Two texts compared and explained: plain values in, JSON-ready values out. Runs in threads, knows no HTTP."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.cancel import check_cancelled
+from wordferry.compare.calls import explain, pair, pairwise
+from wordferry.compare.distances import DISTANCES
+from wordferry.texts.tokenizers import Tokenizer
+from wordferry.web.models import EXPLAINED, PAIRED
+from wordferry.web.texts import WORD, Prepared, Reader
+from wordferry.words.related.graph import RelatedWords
+
+_TOKEN = re.compile(r"[^ ]+")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*[\"'”’)\]]*\s*|[.!?\n]+\s*")
+_LEAST_WORDS = 4
+"""Known words of a passage; a shorter sentence is joined with the next."""
+_SIDES = {"a": "The first text", "b": "The second text"}
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A text or stored document that is to be explained."""
+
+    id: str | None
+    text: str | Sequence[str]
+    prepared: Prepared
+    spans: tuple[Span, ...] = ()
+    """The passages that are compared, as places in the text; none means all of it."""
+
+
+class Comparing:
+    """Compares texts as an index compares its documents."""
+
+    def __init__(self, index: Any, reader: Reader, related: Callable[[], RelatedWords | None]) -> None:
+        self._index, self._reader, self._related = index, reader, related
+        self._own = str(index.config.distance)
+
+    def names(self, wanted: Sequence[str] | None) -> list[str]:
+        """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
+        return list(dict.fromkeys(wanted or [self._own if self._own in PAIRED else "rel-rwmd"]))
+
+    def distances(self, a: Prepared, b: Prepared, names: Sequence[str]) -> dict[str, float]:
+        """The distance of two texts by each name, as Python and the command line give it."""
+        for side, text in (("a", a), ("b", b)):
+            if not text.words:
+                raise text.no_known_word(f"{side}: {_SIDES[side]}")
+        values = {}
+        for name in names:
+            check_cancelled()
+            values[name] = pair(a.words, b.words, name, **self._options(name, alone=True))
+        return values
+
+    def explained_name(self, distance: str | None) -> str:
+        """The distance by which two texts are explained."""
+        own = distance or self._own
+        return own if own in EXPLAINED else "rel-rwmd"
+
+    def sides(self, a: dict[str, str], b: dict[str, str], passages: int | None, name: str) -> tuple[Side, Side]:
+        """Two texts or stored documents with their words; NotFound where there is none."""
+        first, second = self._side("a", a), self._side("b", b)
+        return first, second if passages is None else self._best(first, second, passages, name)
+
+    def _side(self, name: str, given: dict[str, str]) -> Side:
+        text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
+        prepared = self._reader.prepare(text)
+        if not prepared.words:
+            what = _SIDES[name] if "text" in given else f"The document {given['id']!r}"
+            raise prepared.no_known_word(f"{name}: {what}")
+        return Side(given.get("id"), text, prepared)
+
+    def _best(self, a: Side, b: Side, count: int, name: str) -> Side:
+        """The passages of the second text whose words are nearest to those of the first, in the order of the text."""
+        if not isinstance(b.text, str):
+            return b
+        found = [(span, self._reader.prepare(b.text[slice(*span)])) for span in self._passages(b.text)]
+        if len(found) <= count:
+            return b
+        relaxed = "rel-rwmd" if DISTANCES[name].needs_related else "rwmd"
+        options = self._options(relaxed) | {"overlap": "omr"}
+        words = [one.words for _, one in found]
+        near = pairwise([a.prepared.words], words, relaxed, side="left", on_empty="keep", **options)[0]
+        best = sorted(np.argsort(near, kind="stable")[:count].tolist())
+        joined = [word for place in best for word in found[place][1].words]
+        if not joined:
+            return b
+        return Side(b.id, b.text, self._reader.prepare(joined), tuple(found[place][0] for place in best))
+
+    def _passages(self, text: str) -> Iterator[Span]:
+        """Sentences, short ones joined with what follows."""
+        start = 0
+        for match in _SENTENCE.finditer(text):
+            check_cancelled()
+            if len(self._reader.prepare(text[start : match.end()]).words) >= _LEAST_WORDS:
+                yield start, match.end()
+                start = match.end()
+        if start < len(text):
+            yield start, len(text)
+
+    def explain(self, a: Side, b: Side, name: str) -> dict[str, Any]:
+        """The flows between two texts or stored documents, or their passages."""
+        options = self._options(name, alone=a.id is None and b.id is None)
+        result = explain(a.prepared.words, b.prepared.words, name, **options)
+        return {
+            "distance": name,
+            "value": float(result.distance),
+            "direction": result.side,
+            "c_max": finite(result.c_max),
+            "a": {"id": a.id, "masses": result.a, "segments": self._segments(a, result.a)},
+            "b": {"id": b.id, "masses": result.b, "segments": self._segments(b, result.b)},
+            "passages": [list(span) for span in b.spans] or None,
+            "flows": [_flow(row, turned=result.side == "right") for row in result.rows],
+        }
+
+    def _options(self, name: str, *, alone: bool = False) -> dict[str, Any]:
+        """The options of a comparison by a distance, such that a search gives the same values.
+
+        Two texts that are both none of the index's (``alone``) are compared through the related words of the whole
+        vocabulary, as everywhere.
+        """
+        record = DISTANCES[name]
+        related = self._related() if record.needs_related and not alone else None
+        own = {"embeddings": self._index.embeddings, "tokenizer": self._index.tokenizer}
+        return own | {"related": related, "overlap": self._index.engine.overlap(record)}
+
+    def _segments(self, side: Side, masses: dict[str, float]) -> list[dict[str, Any]]:
+        """A text in pieces, each with the known words in it; outside its passages it has none."""
+        split = self._index.tokenizer if isinstance(side.text, str) else lambda piece: [piece]
+        segments = []
+        for start, text, words in _pieces(side.text, split):
+            inside = not side.spans or any(low <= start < high for low, high in side.spans)
+            kept = [word for word in words if word in masses] if inside else []
+            segments.append({"text": text, "words": kept, "compared": inside})
+        return segments
+
+
+def _pieces(document: str | Sequence[str], split: Tokenizer) -> Iterator[tuple[int, str, list[str]]]:
+    """The pieces of a text and their places: what may be words, with the tokens it gives, and what lies between."""
+    text = plain(document)
+    pattern = WORD if isinstance(document, str) else _TOKEN
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() > end:
+            yield end, text[end : match.start()], []
+        yield match.start(), match[0], split(match[0])
+        end = match.end()
+    if end < len(text):
+        yield end, text[end:], []
+
+
+def _flow(row: Any, *, turned: bool) -> dict[str, Any]:
+    """A row of an explanation; what moves from the second text to the first is shown from the first's side too."""
+    source, target = (row.target, row.source) if turned else (row.source, row.target)
+    numbers = {"mass": float(row.mass), "distance": float(row.distance), "cost": float(row.cost)}
+    return {"source": source, "target": target, **numbers, "kind": row.kind}
+
+
+def plain(text: str | Sequence[str]) -> str:
+    """A document that was given as tokens is shown as them, with spaces between."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON knows it."""
+    return value if math.isfinite(value) else None

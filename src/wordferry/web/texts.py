@@ -1,0 +1,69 @@
+"""Texts of requests in words, and why a text has none that can be searched for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wordferry.base.cancel import check_cancelled
+from wordferry.errors import EmptyDocumentError
+
+WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A text in words."""
+
+    text: str | Sequence[str]
+    words: list[str]
+    """Those that have a vector, in order."""
+    unknown: list[str]
+    """Those that have none, each once."""
+    different: int
+
+    def no_known_word(self, what: str) -> EmptyDocumentError:
+        """Why nothing can be done with this text; ``what`` is how its sender knows it."""
+        if self.unknown:
+            return EmptyDocumentError(
+                f"{what} has no known word: this index has no vector for {_listed(self.unknown)}. Use other words."
+            )
+        spoken = WORD.findall(self.text) if isinstance(self.text, str) else list(self.text)
+        if not spoken:
+            return EmptyDocumentError(f"{what} has no words.")
+        return EmptyDocumentError(
+            f"{what} has only words that are left out because nearly every text has them ({_listed(spoken)}). "
+            "Add a word that says what it is about."
+        )
+
+
+class Reader:
+    """Splits texts as the index does."""
+
+    def __init__(self, index: Any) -> None:
+        self._tokenizer = index.tokenizer
+        self._find = index.embeddings.vocabulary.finder
+
+    def prepare(self, text: str | Sequence[str]) -> Prepared:
+        """A text's words; each different one is looked up once."""
+        tokens = self._tokenizer(text) if isinstance(text, str) else list(text)
+        known = {token: self._find(token, -1) >= 0 for token in dict.fromkeys(tokens)}
+        unknown = [token for token, found in known.items() if not found]
+        words = [token for token in tokens if known[token]] if unknown else tokens
+        return Prepared(text, words, unknown, len(known) - len(unknown))
+
+    def prepare_all(self, texts: Sequence[str]) -> list[Prepared]:
+        """The words of several texts, which may be long."""
+        prepared = []
+        for text in texts:
+            check_cancelled()
+            prepared.append(self.prepare(text))
+        return prepared
+
+
+def _listed(words: Sequence[str]) -> str:
+    different = list(dict.fromkeys(words))
+    return ", ".join(different[:_SHOWN]) + (", ..." if len(different) > _SHOWN else "")
