@@ -23,6 +23,7 @@ OPERATIONS = [
     "POST /api/distance",
     "POST /api/explain",
     "GET /api/related",
+    "GET /api/fields",
     "GET /api/documents",
     "POST /api/documents",
     "GET /api/documents/{id}",

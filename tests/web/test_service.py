@@ -77,6 +77,15 @@ def test_documents_like_a_document(reader: Any, built_index: Path) -> None:
     assert {hit["metadata"]["topic"] for hit in post(reader, "/api/similar", chosen)["hits"]} == {"health"}
 
 
+def test_fields_to_filter_by(reader: Any) -> None:
+    fields = {field["name"]: field for field in reader.get("/api/fields").json()["fields"]}
+    topics = {one["value"]: one["documents"] for one in fields["topic"]["values"]}
+    for topic, count in topics.items():
+        found = post(reader, "/api/search", {"texts": [QUERY], "k": 1000, "filter": {"topic": topic}})["results"][0]
+        assert len(found["hits"]) == count
+    assert "title" in fields
+
+
 def test_best_passages(reader: Any) -> None:
     """A long document is explained by the sentences that are nearest to the query; the rest is shown, and apart."""
     text = " ".join(wordferry.sample().texts[:8]) + " A ferry carries sailors over the wide river."

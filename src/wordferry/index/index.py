@@ -31,6 +31,7 @@ from wordferry.index.catalogue import (
 )
 from wordferry.index.config import Keep, check_fingerprint, open_embeddings, read_config, read_embeddings
 from wordferry.index.engine import Engine
+from wordferry.index.fields import Field, fields_of
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
 from wordferry.index.helpers import Pair, Pairs, close_pairs, neighbour_graph
@@ -383,6 +384,13 @@ class Index:
         """Sizes and counts of the index."""
         with self.view() as (connection, snapshot):
             return collect(self, connection, snapshot)
+
+    def fields(self, most: int = 20) -> list[Field]:
+        """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
+        with self.view() as (_, snapshot):
+            alive = snapshot.alive
+            parts = [(part.rows.columns, None if alive is None else alive[part.span]) for part in snapshot.parts]
+            return fields_of(parts, most)
 
     def verify(self) -> Verification:
         """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""

@@ -20,6 +20,7 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
 _MOST_UNKNOWN = 10
+_MOST_VALUES = 50
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,21 @@ class Engine:
         row = graph.rows_for(vector[None, :], self._vectors[1])
         order = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True))
         return [(graph.vocabulary[place], distance) for distance, place in order]
+
+    def fields(self) -> dict[str, Any]:
+        """What documents can be filtered by."""
+        return {
+            "fields": [
+                {
+                    "name": field.name,
+                    "documents": field.documents,
+                    "values": [{"value": value, "documents": count} for value, count in field.values],
+                    "least": field.least,
+                    "most": field.most,
+                }
+                for field in self._index.fields(_MOST_VALUES)
+            ]
+        }
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
         """Some documents in the order in which they were added, from the one after ``after`` on."""

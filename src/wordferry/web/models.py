@@ -112,6 +112,27 @@ class RelatedAnswer(BaseModel):
     neighbours: list[RelatedWord]
 
 
+class FieldValue(BaseModel):
+    value: str | int | float | bool | None
+    documents: int
+
+
+class FieldAnswer(BaseModel):
+    """A key of the documents' metadata and its most frequent values (none where nearly all differ)."""
+
+    name: str
+    documents: int
+    values: list[FieldValue]
+    least: float | None
+    most: float | None
+
+
+class FieldsAnswer(BaseModel):
+    """What documents can be filtered by, the field of most documents first."""
+
+    fields: list[FieldAnswer]
+
+
 class DocumentAnswer(BaseModel):
     """A stored document."""
 

@@ -122,6 +122,11 @@ def reading(service: Service) -> APIRouter:
         """The related words of a word, and the one distance of all others."""
         return _json(await service.read(engine.related, word))
 
+    @router.get("/fields", responses=_errors(401), response_model=models.FieldsAnswer)
+    async def fields() -> Response:
+        """The fields of the documents' metadata and their most frequent values, to filter by."""
+        return _json(await service.read(engine.fields))
+
     @router.get("/documents", responses=_errors(400, 401, 404), response_model=models.DocumentPage)
     async def documents(
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
