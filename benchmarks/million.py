@@ -1,0 +1,252 @@
+"""How an index grows: exact answers at 10^4 to 10^6 documents and beyond, with bm25s beside it.
+
+    python benchmarks/million.py [--documents 10000,100000] [--queries 100] [--data FOLDER | --jsonl FILE]
+
+Documents are recombined from real texts: two windows of two texts each, about 45 different words that have a vector.
+The texts are those of a JSON-lines file, or all collections under ``--data`` (default: $WORDFERRY_DATA), or the sample
+of the package. Queries are titles (8 words), tweets (where there are some), 40 and 110 words; those of 110 words come
+from texts that no document was made of. One thread; times are of the processor, in milliseconds. Every size is built in
+a process of its own, whose peak of memory is shown, and so is the first query after opening. ``--keep FOLDER`` keeps
+the indexes and uses those it finds there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import harness
+import wordferry
+from harness import Results
+from wordferry.index import Index
+from wordferry.texts.tokenizers import default_tokenizer
+
+KINDS = {"title": 8, "tweet": 15, "40 words": 40, "110 words": 110}
+SOURCES = ("20news/train", "amazon/all", "classic/all", "r8/train", "ir/cisi/docs")
+OTHERS = ("ohsumed-single23/test",)
+TWEETS = ("twitter/all",)
+BATCH = 256
+CREATE = "import million, sys; million.create(*sys.argv[1:])"
+FIRST = "import million, sys; million.first(*sys.argv[1:])"
+
+
+def texts_of(arguments: Any) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
+    """Token lists to make documents of, others, and tweets."""
+
+    def read(files: list[Path]) -> list[list[str]]:
+        tokenizer, found = default_tokenizer(), []
+        for file in files:
+            opener = gzip.open if file.suffix == ".gz" else open
+            with opener(file, "rt", encoding="utf-8") as stream:
+                found += [tokenizer(json.loads(line)["text"]) for line in stream]
+        return found
+
+    def under(names: tuple[str, ...]) -> list[Path]:
+        folder = arguments.data
+        return [] if folder is None else [p for p in (folder / f"{name}.jsonl.gz" for name in names) if p.is_file()]
+
+    if arguments.jsonl is not None:
+        texts = read([arguments.jsonl])
+    else:
+        texts = read(under(SOURCES))
+    if not texts:
+        tokenizer = default_tokenizer()
+        texts = [tokenizer(str(record.text)) for record in wordferry.sample().articles]
+    others, tweets = read(under(OTHERS)), read(under(TWEETS))
+    long = [text for text in texts if len(text) >= 60]
+    return long or texts, others or texts[::7], tweets or texts[::5]
+
+
+def window(rng: random.Random, texts: list[list[str]], length: int) -> list[str]:
+    """Some words in a row of some text."""
+    text = rng.choice(texts)
+    start = rng.randrange(max(1, len(text) - length + 1))
+    return text[start : start + length]
+
+
+def documents(texts: list[list[str]], count: int, seed: int = 7) -> Iterator[dict[str, Any]]:
+    """Recombined texts, with metadata to filter on."""
+    rng = random.Random(seed)
+    for number in range(count):
+        words = window(rng, texts, rng.randrange(10, 60)) + window(rng, texts, rng.randrange(10, 60))
+        year = 1950 + rng.randrange(100)
+        yield {"id": f"n{number}", "text": " ".join(words), "year": year, "half": number % 2 == 0}
+
+
+def queries(
+    texts: list[list[str]], others: list[list[str]], tweets: list[list[str]], count: int
+) -> dict[str, list[str]]:
+    """Queries by kind."""
+    rng = random.Random(11)
+    short = [" ".join(rng.choice(tweets)[:30]) for _ in range(count)]
+    return {
+        "title": [" ".join(window(rng, texts, 8)) for _ in range(count)],
+        "tweet": short,
+        "40 words": [" ".join(window(rng, texts, 55)) for _ in range(count)],
+        "110 words": [" ".join(window(rng, others, 160)) for _ in range(count)],
+    }
+
+
+def create(place: str, source: str, count: str) -> None:
+    """Run in a process of its own: build an index and say what it took."""
+    texts = json.loads(Path(source).read_text(encoding="utf-8"))
+    wall, cpu = time.perf_counter(), time.process_time()
+    with Index.create(place, overwrite=True, on_empty="drop") as index:
+        index.add(documents(texts, int(count)))
+    facts = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak()}
+    print(json.dumps(facts))
+
+
+def first(place: str, query: str) -> None:
+    """Run in a process of its own: open an index, search once, and say what that took."""
+    before = peak()
+    wall, cpu = time.perf_counter(), time.process_time()
+    with Index.open(place) as index:
+        index.search(query, threads=1)
+        facts = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak(), "before": before}
+    print(json.dumps(facts))
+
+
+def peak() -> float:
+    """The most memory this process has had, in MB (what getrusage says includes the process it was forked from)."""
+    with open("/proc/self/status", encoding="ascii") as lines:
+        return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def memory() -> tuple[float, float]:
+    """MB of this process that are its own, and that are mapped from files."""
+    facts = dict.fromkeys(("Anonymous", "Rss"), 0.0)
+    with open("/proc/self/smaps_rollup", encoding="ascii") as lines:
+        for line in lines:
+            name, _, rest = line.partition(":")
+            if name in facts:
+                facts[name] = float(rest.split()[0]) / 1024
+    return facts["Anonymous"], facts["Rss"] - facts["Anonymous"]
+
+
+def in_process(code: str, *arguments: object) -> dict[str, float]:
+    """What a function of this file says when a process of its own runs it."""
+    folder = Path(__file__).resolve().parent
+    environment = dict(os.environ, PYTHONPATH=f"{folder}:{os.environ.get('PYTHONPATH', '')}", WORDFERRY_THREADS="1")
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def milliseconds(calls: list[Callable[[], Any]]) -> list[float]:
+    """Processor time of each call."""
+    found = []
+    for call in calls:
+        start = time.process_time()
+        call()
+        found.append(1000 * (time.process_time() - start))
+    return found
+
+
+def show(results: Results, size: int, name: str, values: list[float], unit: str = "ms", note: str = "") -> None:
+    """Median, 90th percentile and maximum of one thing at one size."""
+    p50, p90, most = (float(np.percentile(values, q)) for q in (50, 90, 100))
+    text = f"{p50:10.1f} {p90:9.1f} {most:9.1f} {unit:3s}" if len(values) > 1 else f"{p50:10.1f} {'':19s} {unit:3s}"
+    results.add(f"{size} {name}: {unit}", p50, f"{name:44s} {text} {note}")
+
+
+def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str]], size: int) -> None:
+    """Everything at one size."""
+    opened = in_process(FIRST, place, asked["40 words"][0])
+    show(results, size, "open and first query, new process, by the clock", [1000 * opened["wall"]])
+    show(results, size, "  its peak of memory", [opened["peak"]], "MB", f"({opened['before']:.0f} after the imports)")
+    with Index.open(place) as index:
+        own, _ = memory()
+        index.search(asked["title"][0], threads=1)
+        for kind, some in asked.items():
+            found: list[Any] = []
+            took = milliseconds([lambda q=q, f=found: f.append(index.search(q, threads=1)) for q in some])
+            seen = float(np.median([hits.counts.get("evaluated", 0) for hits in found]))
+            show(results, size, f"rel-rwmd, {kind}", took, note=f"{seen:.0f} compared in full")
+        after, mapped = memory()
+        show(results, size, "memory of the open index", [after - own], "MB", f"and {mapped:.0f} MB mapped from files")
+        batch = (asked["40 words"] * (BATCH // len(asked["40 words"]) + 1))[:BATCH]
+        took = milliseconds([lambda: index.search(batch, threads=1)])
+        show(results, size, f"rel-rwmd, batch of {BATCH}, a query", [took[0] / BATCH])
+        for distance in ("wcd", "wmd"):
+            calls = [lambda q=q, d=distance: index.search(q, distance=d, threads=1) for q in asked["40 words"][:3]]
+            prepared, *others = milliseconds(calls)
+            show(results, size, f"{distance}, 40 words", others, note=f"the first {prepared:.0f} ms")
+        for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
+            took = milliseconds([lambda c=condition: index.search(asked["title"][1], filter=c, threads=1)])
+            show(results, size, f"a new filter, {name} of the documents", took)
+        adding = [{**doc, "id": f"new{i}"} for i, doc in enumerate(documents(texts, 1000, seed=size))]
+        show(results, size, "add 1,000 documents", milliseconds([lambda: index.add(adding)]))
+        show(results, size, "next search", milliseconds([lambda: index.search(asked["40 words"][1], threads=1)]))
+        index.delete([doc["id"] for doc in adding])
+
+
+def measure_bm25s(results: Results, texts: Any, asked: dict[str, list[str]], size: int) -> None:
+    """The same collection and queries with bm25s, where it is installed."""
+    try:
+        import bm25s
+    except ImportError:
+        results.note("bm25s", "not installed: pip install bm25s")
+        return
+    tokens = [doc["text"].split() for doc in documents(texts, size)]
+    before, built = time.process_time(), bm25s.BM25()
+    built.index(tokens, show_progress=False)
+    show(results, size, "bm25s: build", [time.process_time() - before], "s", f"peak {peak():.0f} MB")
+    for kind, some in asked.items():
+        calls = [lambda q=q: built.retrieve([q.split()], k=10, show_progress=False, n_threads=1) for q in some]
+        show(results, size, f"bm25s, {kind}", milliseconds(calls))
+
+
+def main() -> None:
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
+    parser.add_argument("--jsonl", type=Path, default=None, help="make the documents of the texts of this file")
+    parser.add_argument("--documents", default="10000", help="sizes, e.g. 10000,100000,1000000")
+    parser.add_argument("--queries", type=int, default=100, help="queries of each kind")
+    parser.add_argument("--keep", type=Path, default=None, help="a folder to keep the indexes in")
+    parser.add_argument("--without-bm25s", action="store_true")
+    arguments = parser.parse_args()
+    os.environ["WORDFERRY_THREADS"] = "1"
+    texts, others, tweets = texts_of(arguments)
+    asked = queries(texts, others, tweets, arguments.queries)
+    results = Results("million", arguments)
+    folder = arguments.keep or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "texts.json"
+    source.write_text(json.dumps(texts), encoding="utf-8")
+    try:
+        for size in map(int, arguments.documents.split(",")):
+            results.note("size", f"{size} documents")
+            place = folder / f"index-{size}"
+            if not place.exists():
+                made = in_process(CREATE, place, source, size)
+                show(results, size, "create, by the clock", [made["wall"]], "s", f"processor {made['cpu']:.1f} s")
+                show(results, size, "  its peak of memory", [made["peak"]], "MB")
+            with Index.open(place) as index:
+                stats = index.stats()
+            text = f"{stats.bytes_catalogue / 1e6:.0f} catalogue, {stats.bytes_segments / 1e6:.0f} segments"
+            show(results, size, "size on disk", [stats.bytes / 1e6], "MB", text)
+            measure(results, place, texts, asked, size)
+            if not arguments.without_bm25s:
+                measure_bm25s(results, texts, asked, size)
+    finally:
+        if arguments.keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()
