@@ -35,8 +35,9 @@ std::int64_t add_block(const Lists<Count>& lists, std::int64_t block, const Touc
     at = std::lower_bound(at, end, touched.words[t]);
     if (at == end || *at != touched.words[t]) continue;
     const std::int64_t place = at - lists.words;
-    const std::int64_t begin = lists.starts[place], size = lists.starts[place + 1] - begin;
-    if (begin < 0 || size < 0 || begin + size > lists.stored || size > list_block_rows) return -1;
+    const std::int64_t begin = lists.starts[place], finish = lists.starts[place + 1];
+    if (begin < 0 || finish < begin || finish > lists.stored || finish - begin > list_block_rows) return -1;
+    const std::int64_t size = finish - begin;
     add_list(lists.rows + begin, lists.counts + begin, size, touched.near[t], touched.gain[t], touched.common[t], totals,
              saved);
     visited += size;

@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.index.collection import documents, embeddings
+from tests.index.other_user import Ask, other_user
 from wordferry.index import Index, publish
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user"
 )
-ROOT = Path(__file__).resolve().parents[2]
-NOBODY = 65534
-Ask = Callable[..., object]
-
-READER = """
-import json, os, sys, tempfile
-from tests.index.collection import documents, embeddings
-from wordferry.index import Index
-from wordferry.errors import WordferryError
-with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/x", embeddings=embeddings()) as index:
-    index.add(documents(3))  # whatever is imported late is imported now: others may not read Python's own files
-    index.search("w01", filter={"year": 1990}), index.verify(), index.ids()
-os.setgid(65534), os.setuid(65534)
-index = None
-for line in sys.stdin:
-    kind, what = json.loads(line)
-    try:
-        if kind == "open":
-            index, answer = Index.open(what), True
-        elif kind == "close":
-            index, answer = index.close(), True
-        elif kind == "search":
-            answer = sorted(hit.id for hit in index.search(what, k=10_000))
-        elif kind == "ids":
-            answer = index.ids()
-        elif kind == "verify":
-            answer = index.verify().documents
-        else:
-            index.add([what])
-    except WordferryError as error:
-        answer = {"error": type(error).__name__, "text": str(error)}
-    print(json.dumps(answer), flush=True)
-"""
 
 
 @pytest.fixture
@@ -63,25 +28,8 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture
 def ask() -> Iterator[Ask]:
-    """Asks an index that another user has open."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", READER],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ, WORDFERRY_THREADS="1"),
-    )
-
-    def put(kind: str, what: object = None) -> object:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps([kind, what]) + "\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
-
-    yield put
-    process.communicate()
+    with other_user() as put:
+        yield put
 
 
 def test_a_reader_without_rights_sees_what_a_writer_does(
