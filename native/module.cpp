@@ -11,12 +11,14 @@ void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
 void bind_related_lists(nanobind::module_&);
 void bind_transport(nanobind::module_&);
+void bind_views(nanobind::module_&);
 }  // namespace wordferry
 
 NB_MODULE(_native, m) {
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_cancel(m);
+  wordferry::bind_views(m);
   wordferry::bind_lists(m);
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);

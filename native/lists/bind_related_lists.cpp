@@ -31,7 +31,7 @@ std::int64_t bounds(const In<std::int64_t>& blocks, const In<std::int32_t>& word
                            static_cast<std::int64_t>(touched.shape(0))};
   std::int64_t visited = 0;
   run_native([&](Watch& watch) {
-    visited = list_bounds(lists, query, totals.data(), row_count, rest, out.data(), threads, watch);
+    visited = list_bounds(lists, query, totals.data(), row_count, rest, out.data(), thread_limit(threads), watch);
   });
   require(visited >= 0, "the lists lead outside of themselves");
   return visited;

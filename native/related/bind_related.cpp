@@ -1,6 +1,12 @@
-#include "support/bind.hpp"
+#include <nanobind/stl/tuple.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
 #include "related/kmeans.hpp"
 #include "related/related.hpp"
+#include "support/bind.hpp"
 
 namespace wordferry {
 
@@ -9,93 +15,174 @@ namespace {
 using Vectors = In<float, 2>;
 using Ids = In<std::int32_t>;
 
-Points points_of(const Vectors& vectors, const In<float>& norms) {
-  return {vectors.data(), norms.data(), static_cast<std::int64_t>(vectors.shape(1))};
+void require_finite(const float* values, std::int64_t count, const char* message) {
+  bool finite = true;
+  for (std::int64_t k = 0; k < count; ++k) finite &= std::isfinite(values[k]);
+  require(finite, message);
 }
 
-Candidates candidates_of(const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares, const Out<std::int32_t>& counts,
-                         const Out<float>& limits, const Out<std::uint8_t>& locks, std::int64_t r) {
-  return {ids.data(),    squares.data(), counts.data(), limits.data(), locks.data(), static_cast<std::int64_t>(ids.shape(1)), r};
+// Vectors and their squared norms, checked once.
+class PointsView {
+ public:
+  PointsView(Vectors vectors, In<float> norms) : vectors_(std::move(vectors)), norms_(std::move(norms)) {
+    const nb::gil_scoped_release release;
+    require(norms_.length() == vectors_.length(), "one norm for each vector");
+    require_finite(vectors_.data(), vectors_.length() * vectors_.length(1), "vectors must be finite");
+    require_finite(norms_.data(), norms_.length(), "norms must be finite");
+  }
+  Points get() const { return {vectors_.data(), norms_.data(), vectors_.length(1)}; }
+  std::int64_t rows() const { return vectors_.length(); }
+
+ private:
+  Vectors vectors_;
+  In<float> norms_;
+};
+
+void make_candidates(Candidates* self, std::int64_t words, std::int64_t r) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  require(words >= 0 && words < most && r >= 0 && r < most, "words and r must be whole numbers that fit in 31 bits");
+  new (self) Candidates(words, r);
 }
 
-double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& column_ids, bool mirror, bool overlapping,
-                   const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids,
-                   const Out<float, 2>& squares, const Out<std::int32_t>& counts, const Out<float>& limits,
-                   const Out<std::uint8_t>& locks, std::int64_t r) {
-  const Tile tile{products.data(),
-                  row_ids.data(),
-                  column_ids.data(),
-                  static_cast<std::int64_t>(products.shape(0)),
-                  static_cast<std::int64_t>(products.shape(1)),
-                  mirror};
-  const Points points = points_of(vectors, norms);
-  const Candidates candidates = candidates_of(ids, squares, counts, limits, locks, r);
-  const nb::gil_scoped_release release;
-  if (!overlapping) return select_from_tile(tile, points, candidates);
-  select_from_gathered_tile(tile, points, candidates);
-  return 0;
+void seed(Candidates& self, const In<std::int32_t, 2>& own, const In<double, 2>& squares) {
+  const std::int64_t rows = own.length(), width = own.length(1);
+  require(squares.length() == rows && squares.length(1) == width, "own and squares must have one shape");
+  require(rows <= self.n && width <= self.r, "more lists, or longer ones, than there is room for");
+  run_native([&](Watch&) {
+    require_range(own.data(), rows * width, 0, self.n, "a word in a list is not among the words");
+    for (std::int64_t k = 0; k < rows * width; ++k) require(squares.data()[k] >= 0, "squares must not be negative");
+    self.seed(own.data(), squares.data(), rows, width);
+  });
 }
 
-void rank(const Vectors& vectors, const In<float>& norms, const Out<std::int32_t, 2>& ids, const Out<float, 2>& squares,
-          const Out<std::int32_t>& counts, const Out<float>& limits, const Out<std::uint8_t>& locks, const Ids& words,
-          int threads, const Out<std::int32_t, 2>& own, const Out<double, 2>& distances) {
-  const auto r = static_cast<std::int64_t>(own.shape(1));
+// Which of the first lists still hold what they were seeded with.
+nb::ndarray<nb::numpy, bool, nb::ndim<1>> unchanged(const Candidates& self, const In<std::int32_t, 2>& own) {
+  const std::int64_t rows = own.length(), width = own.length(1);
+  require(rows <= self.n && width <= self.r, "more lists, or longer ones, than there is room for");
+  auto same = std::make_unique<bool[]>(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int32_t* mine = self.ids.data() + i * self.capacity;
+    same[static_cast<std::size_t>(i)] = self.counts[static_cast<std::size_t>(i)] == width &&
+                                        std::equal(mine, mine + width, own.data() + i * width);
+  }
+  bool* data = same.release();
+  nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<bool*>(memory); });
+  return {data, {static_cast<std::size_t>(rows)}, owner};
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
+  return {held->data(), {held->size()}, owner};
+}
+
+double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& column_ids, bool mirror,
+                   bool overlapping, const PointsView& points, Candidates& candidates) {
+  const Tile tile{products.data(), row_ids.data(), column_ids.data(), products.length(), products.length(1), mirror};
+  require(row_ids.length() == tile.rows && column_ids.length() == tile.columns, "one id for each row and column");
+  require(points.rows() == candidates.n, "points and candidates must be of the same words");
+  double sum = 0;
+  run_native([&](Watch&) {
+    require_range(tile.row_ids, tile.rows, 0, candidates.n, "an id is not among the words");
+    require_range(tile.column_ids, tile.columns, 0, candidates.n, "an id is not among the words");
+    if (overlapping) {
+      select_from_gathered_tile(tile, points.get(), candidates);
+    } else {
+      sum = select_from_tile(tile, points.get(), candidates);
+    }
+  });
+  return sum;
+}
+
+void rank(const PointsView& points, Candidates& candidates, const Ids& words, const Out<std::int32_t, 2>& own,
+          const Out<double, 2>& distances, int threads) {
+  require(points.rows() == candidates.n, "points and candidates must be of the same words");
+  require(own.length() == words.length() && own.length(1) == candidates.r, "own needs r places for each word");
+  require(distances.length() == words.length() && distances.length(1) == candidates.r,
+          "distances needs r places for each word");
   run_native([&](Watch& watch) {
-    rank_candidates(points_of(vectors, norms), candidates_of(ids, squares, counts, limits, locks, r), words.data(),
-                    static_cast<std::int64_t>(words.shape(0)), threads, own.data(), distances.data(), watch);
+    require_range(words.data(), words.length(), 0, candidates.n, "an id is not among the words");
+    rank_candidates(points.get(), candidates, words.data(), words.length(), thread_limit(threads), own.data(),
+                    distances.data(), watch);
   });
 }
 
 void distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, const Ids& columns, int threads,
                         const Out<double>& out) {
+  require(a.length(1) == b.length(1), "vectors must have the same dimensions");
+  require(rows.length() == columns.length() && rows.length() == out.length(), "one row, column and place for each pair");
   run_native([&](Watch& watch) {
-    pair_distances(a.data(), b.data(), static_cast<std::int64_t>(a.shape(1)), rows.data(), columns.data(),
-                   static_cast<std::int64_t>(rows.shape(0)), threads, out.data(), watch);
+    require_range(rows.data(), rows.length(), 0, a.length(), "a row that is not there");
+    require_range(columns.data(), columns.length(), 0, b.length(), "a column that is not there");
+    pair_distances(a.data(), b.data(), a.length(1), rows.data(), columns.data(), rows.length(), thread_limit(threads),
+                   out.data(), watch);
   });
+}
+
+float checked_product_error(std::int64_t dimensions) {
+  require(dimensions >= 0 && dimensions < std::int64_t{1} << 31, "dimensions must fit in 31 bits");
+  return product_error(dimensions);
+}
+
+void centroids(const In<float, 2>& products, const In<float>& half_norms, const Out<std::int32_t, 2>& out) {
+  require(half_norms.length() == products.length(1), "one norm for each centroid");
+  require(out.length() == products.length(), "out needs a row for each row of products");
+  require(out.length(1) >= 1 && out.length(1) <= products.length(1), "at least one, and not more than all centroids");
+  run_native([&](Watch&) {
+    nearest_centroids(products.data(), half_norms.data(), products.length(), products.length(1), out.length(1),
+                      out.data());
+  });
+}
+
+using Longs = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Words = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
+using Floats = nb::ndarray<nb::numpy, float, nb::ndim<1>>;
+
+std::tuple<Longs, Words, Floats> union_graph(const In<std::int32_t, 2>& own, const In<float, 2>& distances) {
+  const std::int64_t n = own.length(), r = own.length(1);
+  require(distances.length() == n && distances.length(1) == r, "own and distances must have one shape");
+  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> indices;
+  std::vector<float> data;
+  run_native([&](Watch& watch) {
+    require_range(own.data(), n * r, -1, n, "a word in a list is not among the words");
+    indptr.resize(static_cast<std::size_t>(n) + 1);
+    union_indptr(own.data(), n, r, indptr.data(), watch);
+    indices.resize(static_cast<std::size_t>(indptr.back()));
+    data.resize(indices.size());
+    union_rows(own.data(), distances.data(), n, r, indptr.data(), indices.data(), data.data(), watch);
+  });
+  return {as_array(std::move(indptr)), as_array(std::move(indices)), as_array(std::move(data))};
 }
 
 }  // namespace
 
 void bind_related(nb::module_& m) {
-  m.def("related_select_tile", &select_tile, nb::arg("products").noconvert(), nb::arg("row_ids").noconvert(),
-        nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("vectors").noconvert(),
-        nb::arg("norms").noconvert(), nb::arg("ids").noconvert(), nb::arg("squares").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("r"));
-  m.def("product_error", &product_error, nb::arg("dimensions"));
-  m.def("related_rank", &rank, nb::arg("vectors").noconvert(), nb::arg("norms").noconvert(), nb::arg("ids").noconvert(),
-        nb::arg("squares").noconvert(), nb::arg("counts").noconvert(), nb::arg("limits").noconvert(), nb::arg("locks").noconvert(), nb::arg("words").noconvert(),
-        nb::arg("threads"), nb::arg("own").noconvert(), nb::arg("distances").noconvert());
+  nb::class_<PointsView>(m, "Points", "Vectors and their squared norms, checked once; not to be changed after that.")
+      .def(nb::init<Vectors, In<float>>(), nb::arg("vectors").noconvert(), nb::arg("norms").noconvert());
+  nb::class_<Candidates>(m, "Candidates", "For each word, what can still be among its r nearest.")
+      .def("__init__", &make_candidates, nb::arg("words"), nb::arg("r"))
+      .def_ro("r", &Candidates::r)
+      .def_prop_ro("counts", [](const Candidates& self) { return as_array(self.counts); },
+                   nb::rv_policy::automatic)
+      .def("seed", &seed, nb::arg("own").noconvert(), nb::arg("squares").noconvert(),
+           "Known lists, nearest first, as the candidates of the first words.")
+      .def("unchanged", &unchanged, nb::arg("own").noconvert(), "Which of these lists are as they were seeded.");
+  m.def("select_tile", &select_tile, nb::arg("products").noconvert(), nb::arg("row_ids").noconvert(),
+        nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("points"),
+        nb::arg("candidates"), "Select from a tile of inner products; the sum of its distances.");
+  m.def("rank_candidates", &rank, nb::arg("points"), nb::arg("candidates"), nb::arg("words").noconvert(),
+        nb::arg("own").noconvert(), nb::arg("distances").noconvert(), nb::arg("threads"),
+        "The candidates of some words by (true distance, id).");
   m.def("pair_distances", &distances_of_pairs, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
-        nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert());
-  m.def(
-      "nearest_centroids",
-      [](const In<float, 2>& products, const In<float>& half_norms, const Out<std::int32_t, 2>& out) {
-        const nb::gil_scoped_release release;
-        nearest_centroids(products.data(), half_norms.data(), static_cast<std::int64_t>(products.shape(0)),
-                          static_cast<std::int64_t>(products.shape(1)), static_cast<std::int64_t>(out.shape(1)),
-                          out.data());
-      },
-      nb::arg("products").noconvert(), nb::arg("half_norms").noconvert(), nb::arg("out").noconvert());
-  m.def(
-      "related_union_indptr",
-      [](const In<std::int32_t, 2>& own, const Out<std::int64_t>& indptr) {
-        run_native([&](Watch& watch) {
-          union_indptr(own.data(), static_cast<std::int64_t>(own.shape(0)), static_cast<std::int64_t>(own.shape(1)),
-                       indptr.data(), watch);
-        });
-      },
-      nb::arg("own").noconvert(), nb::arg("indptr").noconvert());
-  m.def(
-      "related_union_rows",
-      [](const In<std::int32_t, 2>& own, const In<float, 2>& distances, const In<std::int64_t>& indptr,
-         const Out<std::int32_t>& indices, const Out<float>& data) {
-        run_native([&](Watch& watch) {
-          union_rows(own.data(), distances.data(), static_cast<std::int64_t>(own.shape(0)),
-                     static_cast<std::int64_t>(own.shape(1)), indptr.data(), indices.data(), data.data(), watch);
-        });
-      },
-      nb::arg("own").noconvert(), nb::arg("distances").noconvert(), nb::arg("indptr").noconvert(),
-      nb::arg("indices").noconvert(), nb::arg("data").noconvert());
+        nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert(),
+        "True distances of pairs of vectors.");
+  m.def("product_error", &checked_product_error, nb::arg("dimensions"));
+  m.def("nearest_centroids", &centroids, nb::arg("products").noconvert(), nb::arg("half_norms").noconvert(),
+        nb::arg("out").noconvert());
+  m.def("union_graph", &union_graph, nb::arg("own").noconvert(), nb::arg("distances").noconvert(),
+        "indptr, indices and data of the graph that joins i and j when either lists the other.");
 }
 
 }  // namespace wordferry

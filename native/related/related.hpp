@@ -1,9 +1,11 @@
 // Related words: selection of each word's nearest others from tiles of inner products, and the graph made of them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
+#include "support/buffer.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
@@ -19,13 +21,18 @@ struct Points {
 // smallest true squared distance of word i so far (infinite while fewer than r are known). Tiles may be worked on by
 // several threads at once: a word's candidates are touched only under its lock, limits are read at any time.
 struct Candidates {
-  std::int32_t* ids;     // n x capacity
-  float* squares;        // n x capacity, squared distances as the tile gave them
-  std::int32_t* counts;  // n
-  float* limits;         // n
-  std::uint8_t* locks;   // n, zero when free
-  std::int64_t capacity;
-  std::int64_t r;
+  Candidates(std::int64_t words, std::int64_t r);
+
+  // Enters known lists (rows x width, nearest first) as the candidates of the first words, and as their limits where
+  // they are whole: a little above, for the rounding.
+  void seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width);
+
+  std::int64_t n, r, capacity;
+  Buffer<std::int32_t> ids;  // n x capacity
+  Buffer<float> squares;     // n x capacity, squared distances as the tile gave them
+  std::vector<std::int32_t> counts;
+  std::vector<std::atomic<float>> limits;
+  std::vector<std::atomic<bool>> locks;  // true while somebody has it
 };
 
 // One tile of inner products between the words row_ids and column_ids. With `mirror`, columns receive rows too.
@@ -45,14 +52,14 @@ float product_error(std::int64_t dimensions);
 double exact_square(const float* a, const float* b, std::int64_t dimensions);
 
 // Selects from a tile and returns the sum of its distances (a word paired with itself left out).
-double select_from_tile(const Tile& tile, const Points& points, const Candidates& candidates);
+double select_from_tile(const Tile& tile, const Points& points, Candidates& candidates);
 
 // As above for tiles that overlap others, where only the selection is wanted: a word never receives another twice.
-void select_from_gathered_tile(const Tile& tile, const Points& points, const Candidates& candidates);
+void select_from_gathered_tile(const Tile& tile, const Points& points, Candidates& candidates);
 
 // Orders the candidates of some words by (true distance, id); fills own and distances, count x r, with -1 and infinity
 // where a word has fewer than r candidates.
-void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
+void rank_candidates(const Points& points, Candidates& candidates, const std::int32_t* words, std::int64_t count,
                      int threads, std::int32_t* own, double* distances, Watch& watch);
 
 // True distances of pairs of rows of two matrices.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <thread>
 
+#include "support/at.hpp"
+#include "support/compiler.hpp"
 #include "support/cpu.hpp"
 
 namespace wordferry {
@@ -29,9 +32,9 @@ float round_up(double value) {
 
 // Squared distances of one row segment, which of them deserve a closer look, and the sum of the distances.
 // Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum += sqrt(max(squares[k], 0)).
-WF_CLONES double scan_segment(const float* __restrict products, std::int64_t count, float norm, float limit,
-                              const float* __restrict norms, const float* __restrict limits, float error,
-                              float* __restrict squares, std::uint8_t* __restrict flags) {
+WF_CLONES double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
+                              const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
+                              float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
   float roots[segment];
   for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];
@@ -52,9 +55,9 @@ WF_CLONES double scan_segment(const float* __restrict products, std::int64_t cou
 }
 
 // The same without the sum and without regard to close pairs.
-WF_CLONES void flag_segment(const float* __restrict products, std::int64_t count, float norm, float limit,
-                            const float* __restrict norms, const float* __restrict limits, float error,
-                            float* __restrict squares, std::uint8_t* __restrict flags) {
+WF_CLONES void flag_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
+                            const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
+                            float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
   for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];
     const float square = both - 2.0F * products[k];
@@ -66,9 +69,9 @@ WF_CLONES void flag_segment(const float* __restrict products, std::int64_t count
 
 // The smallest upper bound of a squared distance in each of `groups` groups of columns (k modulo groups). The r-th
 // smallest of these is at least the r-th smallest of all, and close to it.
-WF_CLONES void group_minima(const float* __restrict products, std::int64_t count, float norm,
-                            const float* __restrict norms, float error, std::int64_t groups,
-                            float* __restrict minima) {
+WF_CLONES void group_minima(const float* WF_RESTRICT products, std::int64_t count, float norm,
+                            const float* WF_RESTRICT norms, float error, std::int64_t groups,
+                            float* WF_RESTRICT minima) {
   for (std::int64_t g = 0; g < groups; ++g) minima[g] = infinity;
   for (std::int64_t start = 0; start < count; start += groups) {
     const std::int64_t here = std::min(groups, count - start);
@@ -91,21 +94,22 @@ struct Ranked {
 
 class Lock {
  public:
-  explicit Lock(std::uint8_t& flag) : flag_(flag) {
-    while (__atomic_exchange_n(&flag_, std::uint8_t{1}, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+  explicit Lock(std::atomic<bool>& flag) : flag_(flag) {
+    while (flag_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   }
-  ~Lock() { __atomic_store_n(&flag_, std::uint8_t{0}, __ATOMIC_RELEASE); }
+  ~Lock() { flag_.store(false, std::memory_order_release); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
-  std::uint8_t& flag_;
+  std::atomic<bool>& flag_;
 };
 
 class Selector {
  public:
-  Selector(const Points& points, const Candidates& candidates)
-      : points_(points), candidates_(candidates), error_(product_error(points.dimensions)) {
+  Selector(const Points& points, Candidates& candidates)
+      : points_(points), candidates_(candidates), ids_(candidates.ids.data()), squares_(candidates.squares.data()),
+        counts_(candidates.counts.data()), error_(product_error(points.dimensions)) {
     uppers_.reserve(static_cast<std::size_t>(candidates.capacity));
     ranked_.reserve(static_cast<std::size_t>(candidates.capacity));
   }
@@ -113,9 +117,7 @@ class Selector {
   float error() const { return error_; }
 
   float limit(std::int32_t word) const {
-    float value;
-    __atomic_load(candidates_.limits + word, &value, __ATOMIC_RELAXED);
-    return value;
+    return candidates_.limits[at(word)].load(std::memory_order_relaxed);
   }
 
   bool can_enter(std::int32_t word, std::int32_t other, float square) const {
@@ -124,29 +126,29 @@ class Selector {
 
   // Enters `other` among the candidates of `word`; with `once`, not a second time.
   void push(std::int32_t word, std::int32_t other, float square, bool once) {
-    const Lock lock(candidates_.locks[word]);
+    const Lock lock(candidates_.locks[at(word)]);
     if (once && holds(word, other)) return;
-    if (candidates_.counts[word] == candidates_.capacity) {
+    if (counts_[word] == candidates_.capacity) {
       compact(word);
       if (!can_enter(word, other, square)) return;
     }
-    const std::int64_t place = word * candidates_.capacity + candidates_.counts[word]++;
-    candidates_.ids[place] = other;
-    candidates_.squares[place] = square;
+    const std::int64_t place = word * candidates_.capacity + counts_[word]++;
+    ids_[place] = other;
+    squares_[place] = square;
   }
 
   // Drops candidates that are certainly not among the r nearest. Where the tile values cannot tell, true distances do.
   void compact(std::int32_t word) {
     cull(word);
-    if (candidates_.counts[word] > (candidates_.r + candidates_.capacity) / 2) {
+    if (counts_[word] > (candidates_.r + candidates_.capacity) / 2) {
       rank(word);
       const auto kept = std::min<std::int64_t>(candidates_.r, static_cast<std::int64_t>(ranked_.size()));
       const std::int64_t base = word * candidates_.capacity;
       for (std::int64_t k = 0; k < kept; ++k) {
-        candidates_.ids[base + k] = ranked_[static_cast<std::size_t>(k)].id;
-        candidates_.squares[base + k] = ranked_[static_cast<std::size_t>(k)].tile_square;
+        ids_[base + k] = ranked_[static_cast<std::size_t>(k)].id;
+        squares_[base + k] = ranked_[static_cast<std::size_t>(k)].tile_square;
       }
-      candidates_.counts[word] = static_cast<std::int32_t>(kept);
+      counts_[word] = static_cast<std::int32_t>(kept);
       if (kept == candidates_.r && kept > 0) {
         const float last = round_up(ranked_[static_cast<std::size_t>(kept - 1)].square);
         lower_limit(word, last);
@@ -158,38 +160,45 @@ class Selector {
   void rank(std::int32_t word) {
     const float* vector = points_.vectors + word * points_.dimensions;
     const std::int64_t base = word * candidates_.capacity;
-    const std::int64_t end = base + candidates_.counts[word];
+    const std::int64_t end = base + counts_[word];
     ranked_.clear();
-    for (std::int64_t k = base; k < std::min(base + ahead, end); ++k) prefetch(candidates_.ids[k]);
+    for (std::int64_t k = base; k < std::min(base + ahead, end); ++k) prefetch(ids_[k]);
     for (std::int64_t k = base; k < end; ++k) {
-      if (k + ahead < end) prefetch(candidates_.ids[k + ahead]);
-      const std::int32_t id = candidates_.ids[k];
+      if (k + ahead < end) prefetch(ids_[k + ahead]);
+      const std::int32_t id = ids_[k];
       const double square = exact_square(vector, points_.vectors + id * points_.dimensions, points_.dimensions);
-      ranked_.push_back({square, id, candidates_.squares[k]});
+      ranked_.push_back({square, id, squares_[k]});
     }
     std::sort(ranked_.begin(), ranked_.end());
+  }
+
+  // The same, without those that are certainly too far, while nobody else enters any.
+  void rank_alone(std::int32_t word) {
+    const Lock lock(candidates_.locks[at(word)]);
+    cull(word);
+    rank(word);
   }
 
   const std::vector<Ranked>& ranked() const { return ranked_; }
 
   void cull(std::int32_t word) {
     const std::int64_t base = word * candidates_.capacity;
-    const std::int64_t count = candidates_.counts[word];
+    const std::int64_t count = counts_[word];
     if (count < candidates_.r || count == 0 || candidates_.r == 0) return;
     const float norm = points_.norms[word];
     uppers_.clear();
     for (std::int64_t k = base; k < base + count; ++k) {
-      uppers_.push_back(candidates_.squares[k] + error_ * (norm + points_.norms[candidates_.ids[k]]));
+      uppers_.push_back(squares_[k] + error_ * (norm + points_.norms[ids_[k]]));
     }
     std::nth_element(uppers_.begin(), uppers_.begin() + (candidates_.r - 1), uppers_.end());
     lower_limit(word, uppers_[static_cast<std::size_t>(candidates_.r - 1)]);
     std::int64_t kept = base;
     for (std::int64_t k = base; k < base + count; ++k) {
-      if (!can_enter(word, candidates_.ids[k], candidates_.squares[k])) continue;
-      candidates_.ids[kept] = candidates_.ids[k];
-      candidates_.squares[kept++] = candidates_.squares[k];
+      if (!can_enter(word, ids_[k], squares_[k])) continue;
+      ids_[kept] = ids_[k];
+      squares_[kept++] = squares_[k];
     }
-    candidates_.counts[word] = static_cast<std::int32_t>(kept - base);
+    counts_[word] = static_cast<std::int32_t>(kept - base);
   }
 
   // A first limit for a word that has none, from the row of its first tile, which may hold the word itself.
@@ -200,7 +209,7 @@ class Selector {
     uppers_.resize(static_cast<std::size_t>(groups));
     group_minima(products, count, points_.norms[word], norms, error_, groups, uppers_.data());
     std::nth_element(uppers_.begin(), uppers_.begin() + (needed - 1), uppers_.end());
-    const Lock lock(candidates_.locks[word]);
+    const Lock lock(candidates_.locks[at(word)]);
     lower_limit(word, uppers_[static_cast<std::size_t>(needed - 1)]);
   }
 
@@ -208,22 +217,25 @@ class Selector {
   static constexpr std::int64_t ahead = 2;
 
   void lower_limit(std::int32_t word, float value) {
-    if (value < limit(word)) __atomic_store(candidates_.limits + word, &value, __ATOMIC_RELAXED);
+    if (value < limit(word)) candidates_.limits[at(word)].store(value, std::memory_order_relaxed);
   }
 
   bool holds(std::int32_t word, std::int32_t other) const {
-    const std::int32_t* ids = candidates_.ids + word * candidates_.capacity;
-    return std::find(ids, ids + candidates_.counts[word], other) != ids + candidates_.counts[word];
+    const std::int32_t* ids = ids_ + word * candidates_.capacity;
+    return std::find(ids, ids + counts_[word], other) != ids + counts_[word];
   }
 
   void prefetch(std::int32_t word) const {
     const char* from = reinterpret_cast<const char*>(points_.vectors + word * points_.dimensions);
     const auto bytes = points_.dimensions * static_cast<std::int64_t>(sizeof(float));
-    for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(from + k);
+    for (std::int64_t k = 0; k < bytes; k += 64) prefetch_line(from + k);
   }
 
   const Points& points_;
-  const Candidates& candidates_;
+  Candidates& candidates_;
+  std::int32_t* ids_;
+  float* squares_;
+  std::int32_t* counts_;
   float error_;
   std::vector<float> uppers_;
   std::vector<Ranked> ranked_;
@@ -252,7 +264,7 @@ double look_closer(std::int32_t row, std::int32_t column, float square, std::int
 }
 
 template <bool Sum>
-double scan_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+double scan_tile(const Tile& tile, const Points& points, Candidates& candidates) {
   Selector selector(points, candidates);
   const auto columns = static_cast<std::size_t>(tile.columns);
   std::vector<float> norms(columns), limits(columns, -infinity);
@@ -283,9 +295,9 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
       std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
       for (std::int64_t word = 0; word < count; word += 8) {
         std::uint64_t eight;  // one flag a byte, lowest byte first
-        __builtin_memcpy(&eight, flags + word, 8);
+        std::memcpy(&eight, flags + word, 8);
         for (; eight != 0; eight &= eight - 1) {
-          const std::int64_t k = word + __builtin_ctzll(eight) / 8;
+          const std::int64_t k = word + std::countr_zero(eight) / 8;
           row_sum += look_closer<Sum>(row, tile.column_ids[start + k], squares[k], start + k, tile, points, selector,
                                       limits.data());
         }
@@ -298,10 +310,30 @@ double scan_tile(const Tile& tile, const Points& points, const Candidates& candi
 
 }  // namespace
 
+Candidates::Candidates(std::int64_t words, std::int64_t nearest)
+    : n(words), r(nearest), capacity(nearest + std::max<std::int64_t>(nearest, 32)), counts(at(words), 0),
+      limits(at(words)), locks(at(words)) {
+  ids.reserve(at(n * capacity));
+  squares.reserve(at(n * capacity));
+  for (auto& limit : limits) limit.store(infinity, std::memory_order_relaxed);
+}
+
+void Candidates::seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width) {
+  constexpr double above = 1 + 1e-6;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t k = 0; k < width; ++k) {
+      ids.data()[i * capacity + k] = own[i * width + k];
+      squares.data()[i * capacity + k] = static_cast<float>(own_squares[i * width + k]);
+    }
+    counts[at(i)] = static_cast<std::int32_t>(width);
+    if (width == r && r > 0) limits[at(i)].store(static_cast<float>(own_squares[i * width + width - 1] * above));
+  }
+}
+
 float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
 
 // Not compiled in variants: the order of additions, and so the last bit that decides ties, is the same on every CPU.
-__attribute__((noinline)) double exact_square(const float* a, const float* b, std::int64_t dimensions) {
+WF_NOINLINE double exact_square(const float* a, const float* b, std::int64_t dimensions) {
   double sums[4] = {};
   std::int64_t start = 0;
   for (; start + 4 <= dimensions; start += 4) {
@@ -317,23 +349,22 @@ __attribute__((noinline)) double exact_square(const float* a, const float* b, st
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-double select_from_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+double select_from_tile(const Tile& tile, const Points& points, Candidates& candidates) {
   return scan_tile<true>(tile, points, candidates);
 }
 
-void select_from_gathered_tile(const Tile& tile, const Points& points, const Candidates& candidates) {
+void select_from_gathered_tile(const Tile& tile, const Points& points, Candidates& candidates) {
   scan_tile<false>(tile, points, candidates);
 }
 
-void rank_candidates(const Points& points, const Candidates& candidates, const std::int32_t* words, std::int64_t count,
+void rank_candidates(const Points& points, Candidates& candidates, const std::int32_t* words, std::int64_t count,
                      int threads, std::int32_t* own, double* distances, Watch& watch) {
   const std::int64_t blocks = (count + word_block - 1) / word_block;
   const auto body = [&](std::int64_t block, int) {
     Selector selector(points, candidates);
     const std::int64_t from = block * word_block, to = std::min(count, from + word_block);
     for (std::int64_t i = from; i < to; ++i) {
-      selector.cull(words[i]);
-      selector.rank(words[i]);
+      selector.rank_alone(words[i]);
       const auto& ranked = selector.ranked();
       for (std::int64_t k = 0; k < candidates.r; ++k) {
         const std::int64_t place = i * candidates.r + k;

@@ -1,4 +1,9 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "support/bind.hpp"
 #include "relaxed/dense.hpp"
@@ -15,26 +20,27 @@ namespace {
 
 using Progress = nb::object;
 
-void sums(const CsrView& panel, const CsrView& pass, const CsrView& graph, float rest, int kind, const Matrix& out,
-          bool transposed, bool combine, bool lower, int threads, const Progress& progress) {
-  require(kind >= 0 && kind <= 2, "kind must be 0, 1 or 2");
-  require(panel.columns() == pass.columns() && (kind == 2 || graph.rows() == pass.columns()), "words must agree");
-  require(kind == 2 || graph.columns() == pass.columns(), "the graph must be square");
-  const auto rows = static_cast<std::int64_t>(out.shape(transposed ? 1 : 0));
-  const auto columns = static_cast<std::int64_t>(out.shape(transposed ? 0 : 1));
+void sums(const FloatView& panel, const FloatView& pass, const FloatView& graph, float rest, PanelKind kind,
+          const Matrix& out, bool transposed, bool combine, bool lower, int threads, const Progress& progress) {
+  const bool product = kind == PanelKind::product;
+  require(panel.columns() == pass.columns() && (product || graph.rows() == pass.columns()), "words must agree");
+  require(product || graph.columns() == pass.columns(), "the graph must be square");
+  const std::int64_t rows = out.length(transposed ? 1 : 0), columns = out.length(transposed ? 0 : 1);
   require(rows == pass.rows() && columns == panel.rows(), "out has another shape than the documents");
   require(!lower || rows == columns, "lower is for a square matrix");
-  const PanelJob job{panel.get(), pass.get(),  graph.get(),     rest,       static_cast<PanelKind>(kind),
-                     out.data(),  row_stride(out), transposed, combine, lower, pass.columns()};
-  run_reporting(progress, panel.rows() * pass.rows(),
-                [&](std::atomic<std::int64_t>& done, Watch& watch) { panel_sums(job, threads, done, watch); });
+  const std::int64_t words = product ? std::max(panel.largest(), pass.largest()) + std::int64_t{1} : pass.columns();
+  const PanelJob job{panel.get(), pass.get(), graph.get(), rest,    kind, out.data(), row_stride(out),
+                     transposed,  combine,    lower,       words};
+  run_reporting(progress, panel.rows() * pass.rows(), [&](std::atomic<std::int64_t>& done, Watch& watch) {
+    panel_sums(job, thread_limit(threads), done, watch);
+  });
 }
 
 void symmetric(const Matrix& values, bool from_lower, int threads) {
   require(values.shape(0) == values.shape(1), "the matrix must be square");
   const std::int64_t stride = row_stride(values);
   run_native([&](Watch& watch) {
-    make_symmetric(values.data(), static_cast<std::int64_t>(values.shape(0)), stride, from_lower, threads, watch);
+    make_symmetric(values.data(), values.length(), stride, from_lower, thread_limit(threads), watch);
   });
 }
 
@@ -42,150 +48,132 @@ void larger_transposed(const Matrix& out, const Matrix& other, int threads) {
   require(out.shape(0) == other.shape(1) && out.shape(1) == other.shape(0), "the matrices must be transposes");
   const std::int64_t stride = row_stride(out), other_stride = row_stride(other);
   run_native([&](Watch& watch) {
-    transposed_max(out.data(), stride, other.data(), other_stride, static_cast<std::int64_t>(out.shape(0)),
-                   static_cast<std::int64_t>(out.shape(1)), threads, watch);
+    transposed_max(out.data(), stride, other.data(), other_stride, out.length(), out.length(1), thread_limit(threads),
+                   watch);
   });
 }
 
-VectorRows vectors_of(const In<float, 2>& values) {
-  return {values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<std::int64_t>(values.shape(1))};
-}
+VectorRows vectors_of(const In<float, 2>& values) { return {values.data(), values.length(), values.length(1)}; }
 
 void distances(const Matrix& products, const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b,
                const In<float>& b_squares, int threads) {
-  require(a.shape(1) == b.shape(1), "vectors must have the same dimensions");
-  require(a.shape(0) == a_squares.shape(0) && b.shape(0) == b_squares.shape(0), "one square a vector");
-  require(products.shape(0) == a.shape(0) && products.shape(1) == b.shape(0), "products has another shape");
+  require(a.length(1) == b.length(1), "vectors must have the same dimensions");
+  require(a.length() == a_squares.length() && b.length() == b_squares.length(), "one square for each vector");
+  require(products.length() == a.length() && products.length(1) == b.length(), "products has another shape");
   const std::int64_t stride = row_stride(products);
   run_native([&](Watch& watch) {
     products_to_distances(products.data(), stride, vectors_of(a), a_squares.data(), vectors_of(b), b_squares.data(),
-                          threads, watch);
+                          thread_limit(threads), watch);
   });
 }
 
-void minima(const CsrView& documents, const In<float, 2>& costs, const Out<float, 3>& nearest, std::int64_t column0,
+void minima(const FloatView& documents, const In<float, 2>& costs, const Out<float, 3>& nearest, std::int64_t column0,
             int threads) {
-  const auto width = static_cast<std::int64_t>(costs.shape(1));
-  const auto columns = static_cast<std::int64_t>(nearest.shape(1));
-  require(static_cast<std::int64_t>(costs.shape(0)) >= documents.columns(), "costs needs a row a word");
-  require(width % 16 == 0 && column0 >= 0 && column0 + width <= columns, "columns must fit, in sixteens");
-  require(nearest.shape(2) == 16 && static_cast<std::int64_t>(nearest.shape(0)) * 16 >= documents.rows(),
+  const std::int64_t width = costs.length(1), columns = nearest.length(1);
+  require(costs.length() >= documents.columns(), "costs needs a row for each word");
+  require(width % 16 == 0 && width <= columns && column0 >= 0 && column0 <= columns - width,
+          "columns must fit, in sixteens");
+  require(nearest.length(2) == 16 && nearest.length() * 16 >= documents.rows(),
           "nearest needs sixteen lanes and a panel for all documents");
   require(is_aligned(costs.data()) && is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
   run_native([&](Watch& watch) {
-    document_minima(documents.get(), costs.data(), width, nearest.data(), columns, column0, threads, watch);
+    document_minima(documents.get(), costs.data(), width, nearest.data(), columns, column0, thread_limit(threads),
+                    watch);
   });
 }
 
-void check_spans(const CsrView& documents, const In<std::int64_t>& from, const In<std::int64_t>& to,
-                 std::int32_t first_word, std::int64_t columns) {
-  const CsrF rows = documents.get();
-  require(static_cast<std::int64_t>(from.shape(0)) == rows.rows && from.shape(0) == to.shape(0), "a span a document");
-  for (std::int64_t i = 0; i < rows.rows; ++i) {
-    const std::int64_t low = from.data()[i], high = to.data()[i];
-    require(rows.indptr[i] <= low && low <= high && high <= rows.indptr[i + 1], "a span outside its document");
-    for (std::int64_t k = low; k < high; ++k) {
-      require(rows.indices[k] >= first_word && rows.indices[k] < first_word + columns, "a word outside the block");
-    }
-  }
-}
-
-void accumulated(const CsrView& pass, const In<std::int64_t>& pass_from, const In<std::int64_t>& pass_to,
-                 const CsrView& panel, const In<std::int64_t>& panel_from, const In<std::int64_t>& panel_to,
-                 const In<float, 3>& nearest, std::int32_t first_word, bool omr, bool add, const Matrix& out,
-                 int threads) {
-  const auto columns = static_cast<std::int64_t>(nearest.shape(1));
-  require(nearest.shape(2) == 16 && static_cast<std::int64_t>(nearest.shape(0)) * 16 >= panel.rows(),
+void accumulated(const FloatView& pass, const FloatView& panel, const In<float, 3>& nearest, std::int64_t first_word,
+                 bool omr, bool add, const Matrix& out, int threads) {
+  const std::int64_t columns = nearest.length(1);
+  require(pass.sorted() && panel.sorted(), "the words of a document must rise");
+  require(nearest.length(2) == 16 && nearest.length() * 16 >= panel.rows(),
           "nearest needs sixteen lanes and a panel for all documents");
-  require(static_cast<std::int64_t>(out.shape(0)) == pass.rows() &&
-              static_cast<std::int64_t>(out.shape(1)) == panel.rows(),
-          "out has another shape than the documents");
+  require(out.length() == pass.rows() && out.length(1) == panel.rows(), "out has another shape than the documents");
+  require(first_word >= 0 && first_word <= std::numeric_limits<std::int32_t>::max(), "first_word must fit in an int32");
   require(is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
-  check_spans(pass, pass_from, pass_to, first_word, columns);
-  check_spans(panel, panel_from, panel_to, first_word, columns);
-  const AccumulateJob job{pass.get(),       pass_from.data(), pass_to.data(), panel.get(), panel_from.data(),
-                          panel_to.data(),  nearest.data(),   columns,        first_word,  omr,
-                          add,              out.data(),       row_stride(out)};
+  const AccumulateJob job{pass.get(), panel.get(), nearest.data(), columns,        first_word,
+                          omr,        add,         out.data(),     row_stride(out)};
   run_native([&](Watch& watch) {
     std::atomic<std::int64_t> done{0};
-    accumulate(job, threads, done, watch);
+    accumulate(job, thread_limit(threads), done, watch);
   });
 }
 
-PairsJob pairs_job(const CsrView& x, const CsrView& y, int overlap, int side, const Matrix& out) {
-  require(overlap >= 0 && overlap <= 2 && side >= 0 && side <= 2, "overlap and side must be 0, 1 or 2");
-  require(static_cast<std::int64_t>(out.shape(0)) == x.rows() && static_cast<std::int64_t>(out.shape(1)) == y.rows(),
-          "out has another shape than the documents");
-  return {x.get(), y.get(), static_cast<Overlap>(overlap), static_cast<Side>(side), out.data(), row_stride(out)};
+PairsJob pairs_job(const FloatView& x, const FloatView& y, Overlap overlap, Side side, const Matrix& out) {
+  require(out.length() == x.rows() && out.length(1) == y.rows(), "out has another shape than the documents");
+  return {x.get(), y.get(), overlap, side, out.data(), row_stride(out)};
 }
 
-void related(const CsrView& x, const CsrView& y, const CsrView& graph, float c_max, int overlap, int side, bool scan,
-             const Matrix& out, int threads, const Progress& progress) {
+void related(const FloatView& x, const FloatView& y, const FloatView& graph, float c_max, Overlap overlap, Side side,
+             bool scan, const Matrix& out, int threads, const Progress& progress) {
   require(x.columns() == graph.rows() && y.columns() == graph.rows() && graph.columns() == graph.rows(),
           "words must agree");
-  require(!scan || overlap != 2, "a scan cannot serve residual");
+  require(!scan || overlap != Overlap::residual, "a scan cannot serve residual");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
   run_reporting(progress, x.rows() * y.rows(), [&](std::atomic<std::int64_t>& done, Watch& watch) {
-    (scan ? related_scan : related_pairs)(job, graph.get(), c_max, threads, done, watch);
+    (scan ? related_scan : related_pairs)(job, graph.get(), c_max, thread_limit(threads), done, watch);
   });
 }
 
-void dense(const CsrView& x, const CsrView& y, const In<float, 2>& costs, const In<std::int32_t>& own, int overlap,
-           int side, const Matrix& out, int threads) {
-  const auto width = static_cast<std::int64_t>(costs.shape(1));
-  const std::int64_t words = x.rows() == 1 ? x.get().indptr[1] - x.get().indptr[0] : -1;
-  require(words >= 0 && width % 16 == 0 && width >= words, "x must be one document, with a column a word");
-  require(static_cast<std::int64_t>(own.shape(0)) == words, "own needs a place for each word of x");
-  require(static_cast<std::int64_t>(costs.shape(0)) >= y.columns(), "costs needs a row for each word of y");
+void dense(const FloatView& x, const FloatView& y, const In<float, 2>& costs, const In<std::int32_t>& own,
+           Overlap overlap, Side side, const Matrix& out, int threads) {
+  const std::int64_t width = costs.length(1);
+  require(x.rows() == 1, "x must be one document");
+  const std::int64_t words = x.get().indptr[1] - x.get().indptr[0];
+  require(width % 16 == 0 && width >= words, "costs needs a column for each word of x, in sixteens");
+  require(own.length() == words, "own needs a place for each word of x");
+  require(costs.length() >= y.columns(), "costs needs a row for each word of y");
   require(is_aligned(costs.data()), "arrays must be aligned to 64 bytes");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
   run_native([&](Watch& watch) {
     std::atomic<std::int64_t> done{0};
-    dense_pairs(job, costs.data(), width, own.data(), threads, done, watch);
+    dense_pairs(job, costs.data(), width, own.data(), thread_limit(threads), done, watch);
   });
 }
 
-void refined(const CsrView& x, const CsrView& y, float limit, const Matrix& out, int threads) {
-  const PairsJob job = pairs_job(x, y, 0, 0, out);
-  run_native([&](Watch& watch) { refine_cosine(job, limit, threads, watch); });
+void refined(const FloatView& x, const FloatView& y, float limit, const Matrix& out, int threads) {
+  const PairsJob job = pairs_job(x, y, Overlap::omr, Side::both, out);
+  run_native([&](Watch& watch) { refine_cosine(job, limit, thread_limit(threads), watch); });
 }
 
-Heaps heaps_of(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indices) {
-  require(distances_.shape(0) == indices.shape(0) && distances_.shape(1) == indices.shape(1), "heaps must agree");
-  require(indices.shape(1) > 0, "k must be at least 1");
-  return {distances_.data(), indices.data(), static_cast<std::int64_t>(indices.shape(0)),
-          static_cast<std::int64_t>(indices.shape(1))};
-}
-
-void offered(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indices, const Matrix& values,
-             std::int64_t first, const nb::object& allowed, int threads) {
-  const Heaps heaps = heaps_of(distances_, indices);
-  require(values.shape(0) == distances_.shape(0), "values needs a row a heap");
-  const std::uint8_t* mask = nullptr;
-  In<std::uint8_t> held;
-  if (!allowed.is_none()) {
-    held = nb::cast<In<std::uint8_t>>(allowed);
-    require(held.shape(0) == values.shape(1), "allowed needs a value a column");
-    mask = held.data();
-  }
-  const std::int64_t stride = row_stride(values);
+void offered(Nearest& nearest, std::int64_t first_row, const Matrix& values, std::int64_t first,
+             const std::optional<In<std::uint8_t>>& allowed, int threads) {
+  const std::int64_t stride = row_stride(values), columns = values.length(1);
+  require(first_row >= 0 && first_row <= nearest.rows() - values.length(), "values has rows that are not there");
+  require(first >= 0 && first <= no_index - 1 - columns, "first must not be negative");
+  require(!allowed || allowed->length() == columns, "allowed needs a value for each column");
   run_native([&](Watch& watch) {
-    offer(heaps, values.data(), stride, static_cast<std::int64_t>(values.shape(1)), first, mask, threads, watch);
+    offer(nearest.heaps(first_row, values.length()), values.data(), stride, columns, first,
+          allowed ? allowed->data() : nullptr, thread_limit(threads), watch);
   });
 }
 
-void finished(const Out<float, 2>& distances_, const Out<std::int64_t, 2>& indices, int threads) {
-  const Heaps heaps = heaps_of(distances_, indices);
-  run_native([&](Watch& watch) { finish(heaps, threads, watch); });
+using Distances = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
+using Indices = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
+
+// The arrays of the heaps, sorted, which from now on belong to the caller.
+std::pair<Distances, Indices> finished(Nearest& nearest, int threads) {
+  run_native([&](Watch& watch) { finish(nearest.heaps(0, nearest.rows()), thread_limit(threads), watch); });
+  const std::size_t shape[2] = {static_cast<std::size_t>(nearest.rows()), static_cast<std::size_t>(nearest.k())};
+  auto [distances_, indices] = nearest.release();
+  nb::capsule distances_owner(distances_.get(), [](void* data) noexcept { delete[] static_cast<float*>(data); });
+  nb::capsule indices_owner(indices.get(), [](void* data) noexcept { delete[] static_cast<std::int64_t*>(data); });
+  return {Distances(distances_.release(), 2, shape, distances_owner),
+          Indices(indices.release(), 2, shape, indices_owner)};
 }
 
 }  // namespace
 
 void bind_relaxed(nb::module_& m) {
-  nb::class_<CsrView>(m, "Csr").def(
-      nb::init<In<std::int64_t>, In<std::int32_t>, In<float>, std::int64_t>(), nb::arg("indptr").noconvert(),
-      nb::arg("indices").noconvert(), nb::arg("data").noconvert(), nb::arg("columns"))
-      .def("widened", &CsrView::widened, nb::arg("columns"));
+  nb::enum_<PanelKind>(m, "PanelKind")
+      .value("omr", PanelKind::omr)
+      .value("keep", PanelKind::keep)
+      .value("product", PanelKind::product);
+  nb::enum_<Overlap>(m, "Overlap")
+      .value("omr", Overlap::omr)
+      .value("keep", Overlap::keep)
+      .value("residual", Overlap::residual);
+  nb::enum_<Side>(m, "Side").value("both", Side::both).value("left", Side::left).value("right", Side::right);
   m.def("panel_sums", &sums, nb::arg("panel"), nb::arg("pass_over"), nb::arg("graph"), nb::arg("rest"), nb::arg("kind"),
         nb::arg("out").noconvert(), nb::arg("transposed"), nb::arg("combine"), nb::arg("lower"),
         nb::arg("threads"), nb::arg("progress").none());
@@ -197,20 +185,21 @@ void bind_relaxed(nb::module_& m) {
         nb::arg("threads"));
   m.def("document_minima", &minima, nb::arg("documents"), nb::arg("costs").noconvert(), nb::arg("nearest").noconvert(),
         nb::arg("column0"), nb::arg("threads"));
-  m.def("accumulate", &accumulated, nb::arg("pass_over"), nb::arg("pass_from").noconvert(),
-        nb::arg("pass_to").noconvert(), nb::arg("panel"), nb::arg("panel_from").noconvert(),
-        nb::arg("panel_to").noconvert(), nb::arg("nearest").noconvert(), nb::arg("first_word"), nb::arg("omr"),
-        nb::arg("add"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("accumulate", &accumulated, nb::arg("pass_over"), nb::arg("panel"), nb::arg("nearest").noconvert(),
+        nb::arg("first_word"), nb::arg("omr"), nb::arg("add"), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("related_pairs", &related, nb::arg("x"), nb::arg("y"), nb::arg("graph"), nb::arg("c_max"), nb::arg("overlap"),
         nb::arg("side"), nb::arg("scan"), nb::arg("out").noconvert(), nb::arg("threads"), nb::arg("progress").none());
   m.def("dense_pairs", &dense, nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("own").noconvert(),
         nb::arg("overlap"), nb::arg("side"), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("refine_cosine", &refined, nb::arg("x"), nb::arg("y"), nb::arg("limit"), nb::arg("out").noconvert(),
         nb::arg("threads"));
-  m.def("heaps_offer", &offered, nb::arg("distances").noconvert(), nb::arg("indices").noconvert(),
-        nb::arg("values").noconvert(), nb::arg("first"), nb::arg("allowed").none(), nb::arg("threads"));
-  m.def("heaps_finish", &finished, nb::arg("distances").noconvert(), nb::arg("indices").noconvert(),
-        nb::arg("threads"));
+  nb::class_<Nearest>(m, "Nearest", "The k nearest of each row while blocks of values come in.")
+      .def(nb::init<std::int64_t, std::int64_t>(), nb::arg("rows"), nb::arg("k"))
+      .def("offer", &offered, nb::arg("first_row"), nb::arg("values").noconvert(), nb::arg("first"),
+           nb::arg("allowed").noconvert().none(), nb::arg("threads"),
+           "Values of some rows, as candidates from number `first` on, where they are allowed.")
+      .def("finish", &finished, nb::arg("threads"),
+           "Distances and indices, sorted; places without a candidate are (inf, -1). Nothing can be offered then.");
 }
 
 }  // namespace wordferry

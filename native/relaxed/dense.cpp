@@ -67,12 +67,29 @@ void minima_row(const std::int32_t* words, std::int64_t count, const float* cost
   for (; column < width; column += lanes) minima_of<1>(words, count, costs, width, column, result + column / lanes);
 }
 
+// For each document, where its entries in the block of words begin and end.
+struct Spans {
+  std::vector<std::int64_t> from, to;
+
+  Spans(const CsrF& documents, std::int64_t first, std::int64_t columns)
+      : from(static_cast<std::size_t>(documents.rows)), to(from.size()) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::int32_t* begin = documents.indices + documents.indptr[i];
+      const std::int32_t* end = documents.indices + documents.indptr[i + 1];
+      begin = std::lower_bound(begin, end, first);
+      end = std::lower_bound(begin, end, first + columns);
+      from[i] = begin - documents.indices;
+      to[i] = end - documents.indices;
+    }
+  }
+};
+
 WF_CLONES
-void pass_block(const AccumulateJob& job, const Slot* table, std::int64_t begin, std::int64_t end, Lanes* sums) {
+void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin, std::int64_t end, Lanes* sums) {
   for (std::int64_t row = begin; row < end; ++row) {
     Lanes even{}, odd{};
-    std::int64_t k = job.pass_from[row];
-    const std::int64_t stop = job.pass_to[row];
+    std::int64_t k = spans.from[static_cast<std::size_t>(row)];
+    const std::int64_t stop = spans.to[static_cast<std::size_t>(row)];
     for (; k + 1 < stop; k += 2) {
       add_excess(even, job.pass.data[k], table[job.pass.indices[k] - job.first_word]);
       add_excess(odd, job.pass.data[k + 1], table[job.pass.indices[k + 1] - job.first_word]);
@@ -82,13 +99,13 @@ void pass_block(const AccumulateJob& job, const Slot* table, std::int64_t begin,
   }
 }
 
-void build_table(const AccumulateJob& job, std::int64_t panel, std::int64_t count, std::vector<Slot>& table) {
+void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t panel, std::int64_t count, std::vector<Slot>& table) {
   const Lanes* nearest = reinterpret_cast<const Lanes*>(job.nearest) + panel * job.columns;
   for (std::int64_t c = 0; c < job.columns; ++c) table[static_cast<std::size_t>(c)] = {nearest[c], Lanes{}};
   if (!job.omr) return;
   for (std::int64_t lane = 0; lane < count; ++lane) {
-    const std::int64_t document = panel * lanes + lane;
-    for (std::int64_t k = job.panel_from[document]; k < job.panel_to[document]; ++k) {
+    const auto document = static_cast<std::size_t>(panel * lanes + lane);
+    for (std::int64_t k = spans.from[document]; k < spans.to[document]; ++k) {
       table[static_cast<std::size_t>(job.panel.indices[k] - job.first_word)].mass[static_cast<std::size_t>(lane)] =
           job.panel.data[k];
     }
@@ -142,17 +159,18 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
 void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
   constexpr std::int64_t chunk = 256;
   const std::int64_t panels = (job.panel.rows + lanes - 1) / lanes;
+  const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
   const auto body = [&](std::int64_t panel, int) {
     const std::int64_t first = panel * lanes, count = std::min(lanes, job.panel.rows - first);
     std::vector<Slot> table(static_cast<std::size_t>(job.columns));
     LaneArray sums(static_cast<std::size_t>(chunk));
-    build_table(job, panel, count, table);
+    build_table(job, targets, panel, count, table);
     for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
       watch.check();
       const std::int64_t end = std::min(begin + chunk, job.pass.rows);
-      pass_block(job, table.data(), begin, end, sums.data());
+      pass_block(job, moving, table.data(), begin, end, sums.data());
       for (std::int64_t row = begin; row < end; ++row) {
-        if (job.add && job.pass_from[row] == job.pass_to[row]) continue;
+        if (job.add && moving.from[static_cast<std::size_t>(row)] == moving.to[static_cast<std::size_t>(row)]) continue;
         const float* source = sums.values() + (row - begin) * lanes;
         float* target = job.out + row * job.stride + first;
         for (std::int64_t lane = 0; lane < count; ++lane) {

@@ -30,18 +30,14 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
                      std::int64_t columns, std::int64_t column0, int threads, Watch& watch);
 
 struct AccumulateJob {
-  CsrF pass;                      // the documents whose words move; word ids count columns of `nearest`
-  const std::int64_t* pass_from;  // for each document of `pass`, the span of its entries in this block of words
-  const std::int64_t* pass_to;
-  CsrF panel;                     // the documents moved to: their masses over the same word ids
-  const std::int64_t* panel_from;
-  const std::int64_t* panel_to;
-  const float* nearest;           // [panel][columns][16]
+  CsrF pass;              // the documents whose words move, their words rising
+  CsrF panel;             // the documents moved to: their masses over the same words, rising too
+  const float* nearest;   // [panel][columns][16]
   std::int64_t columns;
-  std::int32_t first_word;        // the word of column 0
-  bool omr;                       // common mass stays; else everything moves
-  bool add;                       // add to `out`, or start it
-  float* out;                     // [pass][panel]
+  std::int64_t first_word;  // the word of column 0; only the words of columns 0 .. columns - 1 take part
+  bool omr;               // common mass stays; else everything moves
+  bool add;               // add to `out`, or start it
+  float* out;             // [pass][panel]
   std::int64_t stride;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "support/at.hpp"
 #include "support/cpu.hpp"
 #include "relaxed/dense.hpp"
 #include "relaxed/slot.hpp"
@@ -57,13 +58,13 @@ class RelatedWalk {
 
   void row(std::int64_t i) {
     const std::int64_t first = job_.x.indptr[i], count = job_.x.indptr[i + 1] - first;
-    for (std::int64_t k = 0; k < count; ++k) at(job_.x.indices[first + k]) = static_cast<std::int32_t>(k);
+    for (std::int64_t k = 0; k < count; ++k) place(job_.x.indices[first + k]) = static_cast<std::int32_t>(k);
     for (std::int64_t j = 0; j < job_.y.rows; ++j) job_.out[i * job_.stride + j] = value(first, count, j);
-    for (std::int64_t k = 0; k < count; ++k) at(job_.x.indices[first + k]) = -1;
+    for (std::int64_t k = 0; k < count; ++k) place(job_.x.indices[first + k]) = -1;
   }
 
  private:
-  std::int32_t& at(std::int32_t word) { return place_[static_cast<std::size_t>(word)]; }
+  std::int32_t& place(std::int32_t word) { return place_[static_cast<std::size_t>(word)]; }
 
   float value(std::int64_t first, std::int64_t count, std::int64_t j) {
     const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
@@ -79,10 +80,10 @@ class RelatedWalk {
 
   // Lets a word of y and the words of x related to it know of each other.
   void meet(std::int32_t word, Word& b) {
-    const std::int32_t same = at(word);
+    const std::int32_t same = place(word);
     if (job_.overlap == Overlap::keep && same >= 0) b.best = x_[static_cast<std::size_t>(same)].best = 0.0f;
     for (std::int64_t k = graph_.indptr[word]; k < graph_.indptr[word + 1]; ++k) {
-      const std::int32_t found = at(graph_.indices[k]);
+      const std::int32_t found = place(graph_.indices[k]);
       if (found < 0) continue;
       Word& a = x_[static_cast<std::size_t>(found)];
       if (job_.overlap != Overlap::residual || b.excess > 0.0f) a.best = std::min(a.best, graph_.data[k]);
@@ -170,7 +171,7 @@ double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std
 
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                    Watch& watch) {
-  std::vector<RelatedWalk> walks(static_cast<std::size_t>(std::max(threads, 1)), RelatedWalk(job, graph, c_max, watch));
+  std::vector<RelatedWalk> walks(at(worker_count(job.x.rows, threads)), RelatedWalk(job, graph, c_max, watch));
   const auto body = [&](std::int64_t row, int worker) {
     walks[static_cast<std::size_t>(worker)].row(row);
     done += job.y.rows;
@@ -186,14 +187,14 @@ void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, co
   for (std::int64_t i = 0; i < job.x.indptr[1] - job.x.indptr[0]; ++i) {
     if (own[i] >= 0 && own[i] <= words) place[static_cast<std::size_t>(own[i])] = static_cast<std::int32_t>(i);
   }
-  std::vector<DenseRow> rows(static_cast<std::size_t>(std::max(threads, 1)),
-                             DenseRow(job, costs, width, place.data(), watch));
+  const std::int64_t blocks = (job.y.rows + block_documents - 1) / block_documents;
+  std::vector<DenseRow> rows(at(worker_count(blocks, threads)), DenseRow(job, costs, width, place.data(), watch));
   const auto body = [&](std::int64_t block, int worker) {
     const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
     for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[static_cast<std::size_t>(worker)].value(j);
     done += end - begin;
   };
-  for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, watch);
+  for_blocks(blocks, threads, body, watch);
 }
 
 void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "support/at.hpp"
+#include "support/compiler.hpp"
 #include "support/cpu.hpp"
 #include "relaxed/slot.hpp"
 
@@ -168,15 +170,13 @@ void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std
 
 // Asks for the lines that `store` will write, so that they arrive while the sums are being made.
 void expect_store(const PanelJob& job, std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
-#if defined(__GNUC__)
   const std::int64_t rows = job.transposed ? count : end - begin;
   const std::int64_t columns = job.transposed ? end - begin : count;
   const float* out = job.out + (job.transposed ? first * job.stride + begin : begin * job.stride + first);
   for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; j += lanes) __builtin_prefetch(out + i * job.stride + j, 1);
-    __builtin_prefetch(out + i * job.stride + columns - 1, 1);
+    for (std::int64_t j = 0; j < columns; j += lanes) prefetch_for_writing(out + i * job.stride + j);
+    prefetch_for_writing(out + i * job.stride + columns - 1);
   }
-#endif
 }
 
 // Stores the sums of some rows, as columns `first` .. `first + count` or, transposed, as rows of these numbers.
@@ -210,7 +210,7 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
   const std::int64_t piece = (job.pass.rows + pieces - 1) / pieces;
   const WordRanks ranks(job, watch);
   const CsrF pass{job.pass.indptr, ranks.passed.data(), job.pass.data, job.pass.rows};
-  std::vector<PanelTable> tables(static_cast<std::size_t>(std::max(threads, 1)), PanelTable(job, ranks));
+  std::vector<PanelTable> tables(at(worker_count(panels * pieces, threads)), PanelTable(job, ranks));
   const auto body = [&](std::int64_t block, int worker) {
     PanelTable& table = tables[static_cast<std::size_t>(worker)];
     const std::int64_t first = block / pieces * lanes;

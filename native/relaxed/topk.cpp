@@ -1,6 +1,8 @@
 #include "relaxed/topk.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,7 @@ namespace wordferry {
 namespace {
 
 constexpr std::int64_t rows_a_block = 16;
+constexpr std::int64_t most_places = std::int64_t{1} << 36;
 
 bool better(float a, std::int64_t i, float b, std::int64_t j) { return a < b || (a == b && i < j); }
 
@@ -41,6 +44,22 @@ void offer_row(const Heaps& heaps, std::int64_t row, const float* values, std::i
 }
 
 }  // namespace
+
+Nearest::Nearest(std::int64_t rows, std::int64_t k) : rows_(rows), k_(k) {
+  if (rows < 0 || k < 1 || (rows > 0 && k > most_places / rows)) {
+    throw std::invalid_argument("rows must not be negative, k must be at least 1, and both of a size that fits in memory");
+  }
+  const auto places = static_cast<std::size_t>(rows * k);
+  distances_ = std::make_unique_for_overwrite<float[]>(places);
+  indices_ = std::make_unique_for_overwrite<std::int64_t[]>(places);
+  std::fill_n(distances_.get(), places, std::numeric_limits<float>::infinity());
+  std::fill_n(indices_.get(), places, no_index);
+}
+
+Heaps Nearest::heaps(std::int64_t first, std::int64_t count) {
+  if (!distances_) throw std::invalid_argument("finished already: make another");
+  return {distances_.get() + first * k_, indices_.get() + first * k_, count, k_};
+}
 
 void offer(const Heaps& heaps, const float* values, std::int64_t stride, std::int64_t columns, std::int64_t first,
            const std::uint8_t* allowed, int threads, Watch& watch) {

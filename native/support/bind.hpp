@@ -1,28 +1,14 @@
-// What every bind_*.cpp shares: array types, spans, and how a kernel is run.
+// How a kernel is run from Python: without the GIL, stopped by Ctrl-C or by the token of its context.
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <atomic>
 
-#include "support/csr.hpp"
+#include "support/arrays.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
-
-namespace nb = nanobind;
-
-// Contiguous host arrays, read-only (In) or written by the kernel (Out). No silent conversion: bind with .noconvert().
-template <class T, int Dims = 1>
-using In = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
-template <class T, int Dims = 1>
-using Out = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
-
-template <class Value>
-Csr<Value> csr(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, const In<Value>& data) {
-  return {indptr.data(), indices.data(), data.data(), static_cast<std::int64_t>(indptr.shape(0)) - 1};
-}
 
 // What Python's Cancel sets from another thread; the ContextVar `current_token` holds the one that is in force.
 struct Token {

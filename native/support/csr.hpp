@@ -1,4 +1,4 @@
-// Flat views that kernels work on. They own nothing and check nothing: the Python side has done that.
+// Flat views that kernels work on. They own nothing and check nothing: a CsrView (view.hpp) has done that.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,8 @@ struct Csr {
 };
 
 using CsrF = Csr<float>;
+
+// Whole masses add up to this at most, so that sums and differences of a few of them fit in 64 bits.
+constexpr std::int64_t largest_mass = std::int64_t{1} << 61;
 
 }  // namespace wordferry

@@ -21,8 +21,12 @@ void run_alone(std::int64_t blocks, const std::function<void(std::int64_t, int)>
 
 }  // namespace
 
+int worker_count(std::int64_t blocks, int threads) {
+  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(threads, blocks)));
+}
+
 void for_blocks(std::int64_t blocks, int threads, const std::function<void(std::int64_t, int)>& body, Watch& watch) {
-  const auto workers = static_cast<int>(std::min<std::int64_t>(std::max(threads, 1), blocks));
+  const int workers = worker_count(blocks, threads);
   if (workers <= 1) {
     run_alone(blocks, body, watch);
     return;

@@ -9,6 +9,9 @@
 
 namespace wordferry {
 
+// How many threads for_blocks uses, and so how many workspaces a body needs.
+int worker_count(std::int64_t blocks, int threads);
+
 // Calls body(block, worker) for block = 0 .. blocks-1 on up to `threads` threads; worker < threads numbers the
 // thread, so that a body can keep a workspace per worker. The first exception of a body is rethrown here; when the
 // watch says stop, Interrupted is.

@@ -26,12 +26,4 @@ void run_reporting(const nb::object& progress, std::int64_t total, Work&& work) 
   run_native([&](Watch& watch) { work(done, watch); }, poll);
 }
 
-// A matrix whose rows are contiguous, possibly a part of a larger one.
-using Matrix = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
-
-inline std::int64_t row_stride(const Matrix& matrix) {
-  if (matrix.shape(1) > 1 && matrix.stride(1) != 1) throw nb::value_error("rows must be contiguous");
-  return matrix.shape(0) > 1 ? matrix.stride(0) : static_cast<std::int64_t>(matrix.shape(1));
-}
-
 }  // namespace wordferry

@@ -1,34 +1,27 @@
-// A checked CSR argument: kernels index without looking, so nothing gets to them that could lead outside.
+// Sparse matrices that were looked at once, when they were made: kernels index them without looking again.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "support/bind.hpp"
+#include "support/arrays.hpp"
+#include "support/csr.hpp"
 
 namespace wordferry {
 
+template <class Value>
 class CsrView {
  public:
-  CsrView(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t columns)
+  CsrView(In<std::int64_t> indptr, In<std::int32_t> indices, In<Value> data, std::int64_t columns)
       : indptr_(std::move(indptr)), indices_(std::move(indices)), data_(std::move(data)), columns_(columns) {
-    const std::size_t rows = indptr_.shape(0);
-    if (rows == 0) throw nb::value_error("indptr must have at least one element");
-    const std::int64_t* starts = indptr_.data();
-    if (starts[0] < 0) throw nb::value_error("indptr must not be negative");
-    for (std::size_t i = 1; i < rows; ++i) {
-      if (starts[i] < starts[i - 1]) throw nb::value_error("indptr must not fall");
-    }
-    const auto stored = static_cast<std::int64_t>(indices_.shape(0));
-    if (starts[rows - 1] > stored || data_.shape(0) != indices_.shape(0)) {
-      throw nb::value_error("indptr, indices and data must agree in length");
-    }
-    std::int32_t low = 0, high = -1;
-    for (std::int64_t k = 0; k < stored; ++k) {
-      low = std::min(low, indices_.data()[k]);
-      high = std::max(high, indices_.data()[k]);
-    }
-    if (low < 0 || high >= columns) throw nb::value_error("indices must lie in 0 .. columns - 1");
+    const nb::gil_scoped_release release;
+    check_shape();
+    check_rows();
+    if constexpr (std::is_integral_v<Value>) check_weights();
   }
 
   // The same rows over at least so many columns: whatever was in range still is, so nothing is checked again.
@@ -38,22 +31,72 @@ class CsrView {
     return other;
   }
 
-  CsrF get() const { return csr(indptr_, indices_, data_); }
-  std::int64_t rows() const { return static_cast<std::int64_t>(indptr_.shape(0)) - 1; }
+  Csr<Value> get() const { return {indptr_.data(), indices_.data(), data_.data(), rows()}; }
+  std::int64_t rows() const { return indptr_.length() - 1; }
   std::int64_t columns() const { return columns_; }
+  bool sorted() const { return sorted_; }               // every row rises, without a word twice
+  std::int32_t largest() const { return largest_; }     // the largest index, -1 when there is none
+  Value largest_sum() const { return largest_sum_; }    // of whole weights: the heaviest row,
+  Value smallest_sum() const { return smallest_sum_; }  // and the lightest that is not empty
+  // Of whole weights: every word that stands in a row, rising.
+  const std::vector<std::int32_t>& words() const { return words_; }
 
  private:
+  void check_shape() const {
+    require(columns_ >= 0 && columns_ <= std::numeric_limits<std::int32_t>::max(), "columns must fit in an int32");
+    require(indptr_.length() > 0, "indptr must have at least one element");
+    const std::int64_t* starts = indptr_.data();
+    require(starts[0] >= 0, "indptr must not be negative");
+    bool rises = true;
+    for (std::int64_t i = 1; i < indptr_.length(); ++i) rises &= starts[i] >= starts[i - 1];
+    require(rises, "indptr must not fall");
+    require(starts[rows()] <= indices_.length() && data_.length() == indices_.length(),
+            "indptr, indices and data must agree in length");
+  }
+
+  void check_rows() {
+    std::int32_t low = 0;
+    for (std::int64_t k = 0; k < indices_.length(); ++k) {
+      low = std::min(low, indices_.data()[k]);
+      largest_ = std::max(largest_, indices_.data()[k]);
+    }
+    require(low >= 0 && largest_ < columns_, "indices must lie in 0 .. columns - 1");
+    for (std::int64_t i = 0; i < rows(); ++i) {
+      for (std::int64_t k = indptr_.data()[i] + 1; k < indptr_.data()[i + 1]; ++k) {
+        sorted_ &= indices_.data()[k] > indices_.data()[k - 1];
+      }
+    }
+  }
+
+  void check_weights() {
+    require(sorted_, "the words of a row must rise, and none may come twice");
+    std::vector<char> stands(static_cast<std::size_t>(largest_) + 1, 0);
+    for (std::int64_t i = 0; i < rows(); ++i) {
+      Value sum = 0;
+      for (std::int64_t k = indptr_.data()[i]; k < indptr_.data()[i + 1]; ++k) {
+        require(data_.data()[k] >= 1 && data_.data()[k] <= largest_mass - sum, "weights must be positive and fit in 2^61");
+        sum += data_.data()[k];
+        stands[static_cast<std::size_t>(indices_.data()[k])] = 1;
+      }
+      largest_sum_ = std::max(largest_sum_, sum);
+      if (sum > 0) smallest_sum_ = std::min(smallest_sum_, sum);
+    }
+    for (std::int32_t word = 0; word <= largest_; ++word) {
+      if (stands[static_cast<std::size_t>(word)] != 0) words_.push_back(word);
+    }
+  }
+
   In<std::int64_t> indptr_;
   In<std::int32_t> indices_;
-  In<float> data_;
+  In<Value> data_;
   std::int64_t columns_;
+  std::int32_t largest_ = -1;
+  bool sorted_ = true;
+  Value largest_sum_ = 0, smallest_sum_ = std::numeric_limits<Value>::max();
+  std::vector<std::int32_t> words_;
 };
 
-// Refuses two arguments that do not fit together.
-inline void require(bool fits, const char* message) {
-  if (!fits) throw nb::value_error(message);
-}
-
-inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 64 == 0; }
+using FloatView = CsrView<float>;
+using WholeView = CsrView<std::int64_t>;
 
 }  // namespace wordferry

@@ -1,17 +1,20 @@
-#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "support/bind.hpp"
+#include "support/view.hpp"
 #include "transport/cost_rows.hpp"
+#include "transport/search.hpp"
 #include "transport/single_pair.hpp"
 #include "transport/solver.hpp"
-#include "transport/search.hpp"
 
 namespace wordferry {
 
@@ -19,68 +22,84 @@ namespace {
 
 using Words = In<std::int32_t>;
 using Longs = In<std::int64_t>;
+using Where = std::pair<std::int64_t, std::int64_t>;
 
-// What every call on pairs of documents takes: two sets of bags and one kind of costs.
-struct PairCall {
-  Bags x, y;
-  DenseCosts dense{};
-  HubCosts hub{};
-  int kind = 0;  // 0 wmd, 1 rel-wmd residual, 2 rel-wmd keep, 3 act omr, 4 act residual
-  int transfers = 0;
+// What a pair of documents is compared by.
+enum class Kind { none, wmd, rel_wmd, rel_wmd_keep, act_omr, act_residual };
 
-  MakePairs maker() const {
-    return [call = *this](Watch& watch) -> std::unique_ptr<Pairs> {
-      switch (call.kind) {
-        case 1:
-        case 2:
-          return hub_pairs(call.x, call.y, call.hub, call.kind == 2, watch);
-        case 3:
-        case 4:
-          return act_pairs(call.x, call.y, call.dense, call.transfers, call.kind == 4, watch);
-        default:
-          return wmd_pairs(call.x, call.y, call.dense, watch);
-      }
-    };
-  }
-};
+// Whole masses multiply to equal sums: each row's by the other's total over their common divisor.
+void require_multiplies(std::int64_t largest_x, std::int64_t smallest_x, std::int64_t largest_y,
+                        std::int64_t smallest_y) {
+  if (largest_x == 0 || largest_y == 0) return;
+  const bool equal = largest_x == smallest_x && largest_y == smallest_y && largest_x == largest_y;
+  require(equal || largest_x < largest_mass / largest_y, "the weights of two documents multiply to more than 2^61");
+}
 
-// Keeps the arrays alive that a PairCall points into.
+// Two sets of documents and one kind of costs; the binding keeps alive what it points into.
 class Documents {
  public:
-  Documents(Longs x_indptr, Words x_indices, Longs x_data, Longs y_indptr, Words y_indices, Longs y_data)
-      : arrays_{x_indptr, x_data, y_indptr, y_data}, words_{x_indices, y_indices} {
-    call.x = csr<std::int64_t>(x_indptr, x_indices, x_data);
-    call.y = csr<std::int64_t>(y_indptr, y_indices, y_data);
+  Documents(const WholeView& x, const WholeView& y) : x_(x), y_(y) {
+    require_multiplies(x_.largest_sum(), x_.smallest_sum(), y_.largest_sum(), y_.smallest_sum());
   }
-  void distances(In<float, 2> costs, Words row_of, Words column_of, int kind, int transfers) {
-    costs_ = costs;
-    row_of_ = row_of;
-    column_of_ = column_of;
-    call.dense = {costs.data(), row_of.data(), column_of.data(), static_cast<std::int64_t>(costs.shape(1))};
-    call.kind = kind;
-    call.transfers = transfers;
+
+  void distances(In<float, 2> costs, Words row_of, Words column_of, Kind kind, int transfers) {
+    require(kind == Kind::wmd || kind == Kind::act_omr || kind == Kind::act_residual, "costs of another kind");
+    require(transfers >= 0, "transfers must not be negative");
+    require(row_of.length() > x_.largest() && column_of.length() > y_.largest(), "a place for each word");
+    require_places(x_, row_of, costs.length(), "a word of x has no row of costs");
+    require_places(y_, column_of, costs.length(1), "a word of y has no column of costs");
+    kind_ = kind;
+    transfers_ = transfers;
+    costs_ = std::move(costs);
+    row_of_ = std::move(row_of);
+    column_of_ = std::move(column_of);
   }
-  void related(Longs indptr, Words indices, In<float> data, double c_max, bool keep) {
-    graph_indptr_ = indptr;
-    graph_indices_ = indices;
-    costs_1d_ = data;
-    call.hub = {csr<float>(indptr, indices, data), static_cast<std::int64_t>(indptr.shape(0)) - 1, c_max};
-    call.kind = keep ? 2 : 1;
+
+  void related(const FloatView& graph, double c_max, bool keep) {
+    require(graph.rows() == graph.columns(), "the graph must be square");
+    require(x_.largest() < graph.rows() && y_.largest() < graph.rows(), "a word that the graph does not know");
+    hub_ = {graph.get(), graph.rows(), c_max};
+    kind_ = keep ? Kind::rel_wmd_keep : Kind::rel_wmd;
   }
-  PairCall call;
+
+  MakePairs maker() const {
+    require(kind_ != Kind::none, "costs must be given first: distances() or related()");
+    const Bags x = x_.get(), y = y_.get();
+    if (kind_ == Kind::rel_wmd || kind_ == Kind::rel_wmd_keep) {
+      return [=, hub = hub_, keep = kind_ == Kind::rel_wmd_keep](Watch& watch) { return hub_pairs(x, y, hub, keep, watch); };
+    }
+    const DenseCosts dense{costs_.data(), row_of_.data(), column_of_.data(), costs_.length(1)};
+    if (kind_ == Kind::wmd) return [=](Watch& watch) { return wmd_pairs(x, y, dense, watch); };
+    return [=, transfers = transfers_, residual = kind_ == Kind::act_residual](Watch& watch) {
+      return act_pairs(x, y, dense, transfers, residual, watch);
+    };
+  }
+
+  std::int64_t x_rows() const { return x_.rows(); }
+  std::int64_t y_rows() const { return y_.rows(); }
 
  private:
-  std::vector<Longs> arrays_;
-  std::vector<Words> words_;
+  static void require_places(const WholeView& view, const Words& place_of, std::int64_t places, const char* message) {
+    bool fits = true;
+    for (const std::int32_t word : view.words()) {
+      const std::int32_t place = place_of.data()[word];
+      fits &= place >= 0 && place < places;
+    }
+    require(fits, message);
+  }
+
+  const WholeView& x_;
+  const WholeView& y_;
   In<float, 2> costs_;
-  In<float> costs_1d_;
-  Words row_of_, column_of_, graph_indices_;
-  Longs graph_indptr_;
+  Words row_of_, column_of_;
+  HubCosts hub_{};
+  Kind kind_ = Kind::none;
+  int transfers_ = 0;
 };
 
 // Runs `work` and returns the pair without an optimum, or (-1, -1).
 template <class Work>
-nb::tuple report(Work&& work) {
+Where report(Work&& work) {
   Unsolved where{-1, -1};
   run_native([&](Watch& watch) {
     try {
@@ -89,15 +108,73 @@ nb::tuple report(Work&& work) {
       where = unsolved;
     }
   });
-  return nb::make_tuple(where.x, where.y);
+  return {where.x, where.y};
 }
 
-nb::tuple solve_one(Longs supply, Longs demand, In<double, 2> costs, Out<double> source_duals, Out<double> sink_duals,
-                    Out<std::int32_t> plan_source, Out<std::int32_t> plan_sink, Out<std::int64_t> plan_mass) {
+Where all_values(const Documents& documents, bool symmetric, std::int64_t offset, const Out<float, 2>& out,
+                 int threads) {
+  require(out.length() == documents.x_rows() && out.length(1) == documents.y_rows(),
+          "out has another shape than the documents");
+  require(offset >= 0 && offset <= std::numeric_limits<std::int32_t>::max(), "offset must not be negative");
+  const MakePairs make = documents.maker();
+  return report([&](Watch& watch) {
+    all_pairs(make, documents.x_rows(), documents.y_rows(), symmetric, offset, out.data(), thread_limit(threads),
+              watch);
+  });
+}
+
+Where nearest_values(const Documents& documents, const In<float, 2>& bounds, const In<std::uint8_t>& allowed,
+                     double slack, std::int64_t k, std::int64_t budget, const Out<std::int64_t, 2>& found,
+                     const Out<float, 2>& values, const Out<std::uint8_t, 2>& proved,
+                     const Out<std::int64_t, 2>& counts, int threads) {
+  const std::int64_t queries = documents.x_rows(), others = documents.y_rows();
+  require(bounds.length() == queries && bounds.length(1) == others, "bounds has another shape than the documents");
+  require(allowed.length() == others, "allowed needs a value for each document of y");
+  require(k >= 1, "k must be at least 1");
+  require(found.length() == queries && found.length(1) == k && values.length() == queries && values.length(1) == k &&
+              proved.length() == queries && proved.length(1) == k && counts.length() == queries &&
+              counts.length(1) == 4,
+          "found, values and proved need k places for each query, counts four");
+  const MakePairs make = documents.maker();
+  const Bounded bounded{bounds.data(), allowed.data(), slack, others, k, budget};
+  return report([&](Watch& watch) {
+    search(make, queries, bounded, {found.data(), values.data(), proved.data(), counts.data()}, thread_limit(threads),
+           watch);
+  });
+}
+
+// One problem: positive masses of equal sums.
+void require_masses(const std::int64_t* supply, std::int64_t m, const std::int64_t* demand, std::int64_t n) {
+  const auto sum_of = [](const std::int64_t* masses, std::int64_t count) {
+    std::int64_t sum = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      require(masses[k] >= 1 && masses[k] <= largest_mass - sum, "masses must be positive and fit in 2^61");
+      sum += masses[k];
+    }
+    return sum;
+  };
+  require(sum_of(supply, m) == sum_of(demand, n), "masses must have equal sums");
+}
+
+void require_size(std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t most = std::int64_t{1} << 28;
+  require(m >= 1 && n >= 1 && m < most && n < most, "a problem needs a source and a sink, and fewer than 2^28 of each");
+}
+
+std::tuple<Proof, double, std::int64_t, std::int64_t> solve_one(
+    const Longs& supply, const Longs& demand, const In<double, 2>& costs, const Out<double>& source_duals,
+    const Out<double>& sink_duals, const Out<std::int32_t>& plan_source, const Out<std::int32_t>& plan_sink,
+    const Out<std::int64_t>& plan_mass) {
+  require_size(supply.length(), demand.length());
+  const auto m = static_cast<int>(supply.length()), n = static_cast<int>(demand.length());
+  require(costs.length() == m && costs.length(1) == n, "costs needs a row for each source, a column for each sink");
+  require(source_duals.length() == m && sink_duals.length() == n, "one dual for each source and sink");
+  require(plan_source.length() >= m + n && plan_sink.length() >= m + n && plan_mass.length() >= m + n,
+          "the plan needs room for as many arcs as there are sources and sinks");
   std::optional<Solver> held;
   Proof proof = Proof::failed;
-  const auto m = static_cast<int>(supply.shape(0)), n = static_cast<int>(demand.shape(0));
   run_native([&](Watch& watch) {
+    require_masses(supply.data(), m, demand.data(), n);
     Solver& solver = held.emplace(watch);
     solver.prepare(m, n, Precision::fine);
     std::copy_n(supply.data(), m, solver.supply());
@@ -110,7 +187,7 @@ nb::tuple solve_one(Longs supply, Longs demand, In<double, 2> costs, Out<double>
     proof = solver.solve();
   });
   const Solver& solver = *held;
-  if (proof == Proof::failed) return nb::make_tuple(0, 0.0, std::int64_t{0}, std::int64_t{0});
+  if (proof == Proof::failed) return {proof, 0.0, 0, 0};
   std::copy_n(solver.source_duals(), m, source_duals.data());
   std::copy_n(solver.sink_duals(), n, sink_duals.data());
   std::size_t count = 0;
@@ -119,15 +196,23 @@ nb::tuple solve_one(Longs supply, Longs demand, In<double, 2> costs, Out<double>
     plan_sink.data()[count] = flow.sink;
     plan_mass.data()[count++] = flow.mass;
   }
-  return nb::make_tuple(static_cast<int>(proof), solver.total(), solver.pivots(), static_cast<std::int64_t>(count));
+  return {proof, solver.total(), solver.pivots(), static_cast<std::int64_t>(count)};
 }
 
-void solve_many(In<std::int64_t, 2> supply, In<std::int64_t, 2> demand, In<double, 3> costs, Out<double> total,
-                Out<std::int64_t> pivots, Out<std::int32_t> proof, int threads) {
+void solve_many(const In<std::int64_t, 2>& supply, const In<std::int64_t, 2>& demand, const In<double, 3>& costs,
+                const Out<double>& total, const Out<std::int64_t>& pivots, const Out<std::int32_t>& proof,
+                int threads) {
+  require_size(supply.length(1), demand.length(1));
+  const std::int64_t count = supply.length();
+  const auto m = static_cast<int>(supply.length(1)), n = static_cast<int>(demand.length(1));
+  require(demand.length() == count && costs.length() == count, "as many demands and costs as supplies");
+  require(costs.length(1) == m && costs.length(2) == n, "costs needs a row for each source, a column for each sink");
+  require(total.length() == count && pivots.length() == count && proof.length() == count, "a place for each problem");
+  const int limit = thread_limit(threads);
   run_native([&](Watch& watch) {
+    for (std::int64_t k = 0; k < count; ++k) require_masses(supply.data() + k * m, m, demand.data() + k * n, n);
     std::vector<Solver> solvers;
-    for (int worker = 0; worker < std::max(threads, 1); ++worker) solvers.emplace_back(watch);
-    const auto m = static_cast<int>(supply.shape(1)), n = static_cast<int>(demand.shape(1));
+    for (int worker = 0; worker < worker_count(count, limit); ++worker) solvers.emplace_back(watch);
     const auto body = [&](std::int64_t k, int worker) {
       Solver& solver = solvers[static_cast<std::size_t>(worker)];
       solver.prepare(m, n, Precision::fine);
@@ -138,97 +223,104 @@ void solve_many(In<std::int64_t, 2> supply, In<std::int64_t, 2> demand, In<doubl
       total.data()[k] = solver.total();
       pivots.data()[k] = solver.pivots();
     };
-    for_blocks(static_cast<std::int64_t>(supply.shape(0)), threads, body, watch);
+    for_blocks(count, limit, body, watch);
   });
 }
 
-std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::size_t known) {
-  if (words.shape(0) != counts.shape(0)) throw nb::value_error("as many words as counts, please");
-  std::vector<CountedWord> made(words.shape(0));
+std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::int64_t known, std::int64_t& sum) {
+  require(words.length() == counts.length(), "as many words as counts, please");
+  require_range(words.data(), words.length(), 0, known, "a word out of range");
+  std::vector<CountedWord> made(static_cast<std::size_t>(words.length()));
   for (std::size_t k = 0; k < made.size(); ++k) {
     made[k] = {words.data()[k], counts.data()[k]};
-    if (made[k].word < 0 || made[k].word >= static_cast<std::int64_t>(known) || made[k].count < 1) {
-      throw nb::value_error("a word out of range, or a count below 1");
-    }
+    require(made[k].count >= 1 && made[k].count <= largest_mass - sum, "counts must be positive and fit in 2^61");
+    sum += made[k].count;
   }
+  std::sort(made.begin(), made.end(), [](const CountedWord& a, const CountedWord& b) { return a.word < b.word; });
+  for (std::size_t k = 1; k < made.size(); ++k) require(made[k].word != made[k - 1].word, "a word comes twice");
   return made;
 }
 
 // The distance, or NaN where a distance of words is not finite.
-double solve_pair(In<float, 2> vectors, Longs x_words, Longs x_counts, Longs y_words, Longs y_counts) {
-  auto x = counted(x_words, x_counts, vectors.shape(0)), y = counted(y_words, y_counts, vectors.shape(0));
+double solve_pair(const In<float, 2>& vectors, const Longs& x_words, const Longs& x_counts, const Longs& y_words,
+                  const Longs& y_counts) {
   double value = std::numeric_limits<double>::quiet_NaN();
+  require(vectors.length(1) <= std::numeric_limits<std::int32_t>::max(), "vectors of fewer dimensions");
   run_native([&](Watch& watch) {
+    std::int64_t x_sum = 0, y_sum = 0;
+    auto x = counted(x_words, x_counts, vectors.length(), x_sum), y = counted(y_words, y_counts, vectors.length(), y_sum);
+    require_multiplies(x_sum, x_sum, y_sum, y_sum);
     try {
-      value = single_pair(vectors.data(), static_cast<int>(vectors.shape(1)), std::move(x), std::move(y), watch);
+      value = single_pair(vectors.data(), static_cast<int>(vectors.length(1)), std::move(x), std::move(y), watch);
     } catch (const Unsolved&) {
     }
   });
   return value;
 }
 
-void distances_of_words(In<float, 2> query, In<float, 2> vectors, Out<float, 2> out, int threads) {
+void distances_of_words(const In<float, 2>& query, const In<float, 2>& vectors, const Out<float, 2>& out,
+                        int threads) {
   constexpr std::int64_t words_a_block = 512;
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  require(query.length(1) == vectors.length(1), "vectors must have the same dimensions");
+  require(query.length() <= most && query.length(1) <= most, "fewer queries and dimensions");
+  require(out.length() == query.length() && out.length(1) == vectors.length(), "out has another shape");
+  const int limit = thread_limit(threads);
   run_native([&](Watch& watch) {
-    const auto words = static_cast<std::int64_t>(vectors.shape(0));
-    const auto dimensions = static_cast<int>(vectors.shape(1)), queries = static_cast<int>(query.shape(0));
+    const std::int64_t words = vectors.length();
+    const auto dimensions = static_cast<int>(vectors.length(1)), queries = static_cast<int>(query.length());
     const auto body = [&](std::int64_t block, int) {
       Pace pace(watch);
       const std::int64_t first = block * words_a_block, count = std::min(words_a_block, words - first);
       word_distances(query.data(), queries, vectors.data() + first * dimensions, count, dimensions, out.data() + first,
                      words, pace);
     };
-    for_blocks((words + words_a_block - 1) / words_a_block, threads, body, watch);
+    for_blocks((words + words_a_block - 1) / words_a_block, limit, body, watch);
   });
 }
 
-}  // namespace
-
-void bind_transport(nb::module_& m) {
+void bind_solver(nb::module_& m) {
+  nb::enum_<Proof>(m, "Proof", "What is known of a solution.")
+      .value("failed", Proof::failed, "A cost, or the optimum, is NaN or infinite.")
+      .value("bounded", Proof::bounded, "The gap to the duals is at most 1e-9 of the cost, rounding included.")
+      .value("exact", Proof::exact, "Optimal in exact arithmetic.");
   m.def("transport_one", &solve_one, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
         nb::arg("costs").noconvert(), nb::arg("source_duals").noconvert(), nb::arg("sink_duals").noconvert(),
         nb::arg("plan_source").noconvert(), nb::arg("plan_sink").noconvert(), nb::arg("plan_mass").noconvert(),
-        "Solve one problem; returns (proof, total cost, pivots, arcs of the plan), proof 0 for costs not finite.");
+        "Solve one problem; returns (proof, total cost, pivots, arcs of the plan).");
   m.def("transport_many", &solve_many, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
         nb::arg("costs").noconvert(), nb::arg("total").noconvert(), nb::arg("pivots").noconvert(),
-        nb::arg("proof").noconvert(), nb::arg("threads"), "Solve problems of one shape: total cost, pivots and proof.");
+        nb::arg("proof").noconvert(), nb::arg("threads"),
+        "Solve problems of one shape: total cost, pivots and the number of the proof.");
   m.def("transport_pair", &solve_pair, nb::arg("vectors").noconvert(), nb::arg("x_words").noconvert(),
         nb::arg("x_counts").noconvert(), nb::arg("y_words").noconvert(), nb::arg("y_counts").noconvert(),
         "wmd of two documents from their words' counts; NaN where a distance of words is not finite.");
   m.def("word_distances", &distances_of_words, nb::arg("query").noconvert(), nb::arg("vectors").noconvert(),
         nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors.");
-  nb::class_<Documents>(m, "TransportDocuments", "Two sets of bags of whole weights, to be compared by transport.")
-      .def(nb::init<Longs, Words, Longs, Longs, Words, Longs>(), nb::arg("x_indptr").noconvert(),
-           nb::arg("x_indices").noconvert(), nb::arg("x_data").noconvert(), nb::arg("y_indptr").noconvert(),
-           nb::arg("y_indices").noconvert(), nb::arg("y_data").noconvert())
+}
+
+}  // namespace
+
+void bind_transport(nb::module_& m) {
+  nb::enum_<Kind>(m, "TransportKind", "What a pair of documents is compared by, given distances of words.")
+      .value("wmd", Kind::wmd)
+      .value("act_omr", Kind::act_omr)
+      .value("act_residual", Kind::act_residual);
+  bind_solver(m);
+  nb::class_<Documents>(m, "TransportDocuments", "Two sets of documents, to be compared by transport.")
+      .def(nb::init<const WholeView&, const WholeView&>(), nb::arg("x"), nb::arg("y"), nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>())
       .def("distances", &Documents::distances, nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"))
-      .def("related", &Documents::related, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("data").noconvert(), nb::arg("c_max"), nb::arg("keep"))
-      .def(
-          "all_pairs",
-          [](const Documents& self, bool symmetric, std::int64_t offset, Out<float, 2> out, int threads) {
-            return report([&](Watch& watch) {
-              all_pairs(self.call.maker(), self.call.x.rows, self.call.y.rows, symmetric, offset, out.data(), threads,
-                        watch);
-            });
-          },
-          nb::arg("symmetric"), nb::arg("offset"), nb::arg("out").noconvert(), nb::arg("threads"))
-      .def(
-          "search",
-          [](const Documents& self, In<float, 2> bounds, In<std::uint8_t> allowed, double slack, std::int64_t k,
-             std::int64_t budget, Out<std::int64_t, 2> found, Out<float, 2> values, Out<std::uint8_t, 2> proved,
-             Out<std::int64_t, 2> counts, int threads) {
-            const Bounded ranked{bounds.data(), allowed.data(), slack, self.call.y.rows, k, budget};
-            return report([&](Watch& watch) {
-              search(self.call.maker(), self.call.x.rows, ranked,
-                     {found.data(), values.data(), proved.data(), counts.data()}, threads, watch);
-            });
-          },
-          nb::arg("bounds").noconvert(), nb::arg("allowed").noconvert(), nb::arg("slack"), nb::arg("k"),
-          nb::arg("budget"),
-          nb::arg("found").noconvert(), nb::arg("values").noconvert(), nb::arg("proved").noconvert(),
-          nb::arg("counts").noconvert(), nb::arg("threads"));
+           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"),
+           "Costs of a word of x to a word of y at costs[row_of[word of x], column_of[word of y]].")
+      .def("related", &Documents::related, nb::arg("graph"), nb::arg("c_max"), nb::arg("keep"), nb::keep_alive<1, 2>(),
+           "Costs of related words, c_max for all others.")
+      .def("all_pairs", &all_values, nb::arg("symmetric"), nb::arg("offset"), nb::arg("out").noconvert(),
+           nb::arg("threads"), "All values; returns the pair without an optimum, or (-1, -1).")
+      .def("search", &nearest_values, nb::arg("bounds").noconvert(), nb::arg("allowed").noconvert(), nb::arg("slack"),
+           nb::arg("k"), nb::arg("budget"), nb::arg("found").noconvert(), nb::arg("values").noconvert(),
+           nb::arg("proved").noconvert(), nb::arg("counts").noconvert(), nb::arg("threads"),
+           "The k nearest of each query; returns the pair without an optimum, or (-1, -1).");
 }
 
 }  // namespace wordferry

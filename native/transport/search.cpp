@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "support/at.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
@@ -19,7 +20,7 @@ constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, 
 class Workers {
  public:
   Workers(const MakePairs& make, int threads, Watch& watch)
-      : make_(make), watch_(watch), pairs_(static_cast<std::size_t>(std::max(threads, 1))) {}
+      : make_(make), watch_(watch), pairs_(at(threads)) {}
   Pairs& operator[](int worker) {
     auto& pairs = pairs_[static_cast<std::size_t>(worker)];
     if (!pairs) pairs = make_(watch_);
@@ -135,8 +136,8 @@ void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, con
 
 void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others, bool symmetric, std::int64_t offset,
                float* out, int threads, Watch& watch) {
-  Workers workers(make, threads, watch);
   const std::int64_t pieces = (others + others_a_block - 1) / others_a_block;
+  Workers workers(make, worker_count(queries * pieces, threads), watch);
   for_blocks(queries * pieces, threads, [&](std::int64_t block, int worker) {
     Pairs& pairs = workers[worker];
     const std::int64_t query = block / pieces, first = block % pieces * others_a_block;
@@ -153,7 +154,7 @@ void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others,
 
 void search(const MakePairs& make, std::int64_t queries, const Bounded& candidates, const Hits& found, int threads,
             Watch& watch) {
-  Workers workers(make, threads, watch);
+  Workers workers(make, worker_count(queries, threads), watch);
   for_blocks(queries, threads, [&](std::int64_t query, int worker) {
     search_one(workers[worker], query, candidates, found, watch);
   }, watch);

@@ -37,14 +37,10 @@ Side side(const std::vector<CountedWord>& words, const std::vector<std::int64_t>
   return made;
 }
 
-bool by_word(const CountedWord& a, const CountedWord& b) { return a.word < b.word; }
-
 }  // namespace
 
 double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
                    Watch& watch) {
-  std::sort(x.begin(), x.end(), by_word);
-  std::sort(y.begin(), y.end(), by_word);
   std::vector<std::int64_t> all;
   for (const auto* words : {&x, &y}) {
     for (const CountedWord& entry : *words) all.push_back(entry.word);

@@ -1,9 +1,20 @@
-"""Types of the extension module. Kernels are called through wordferry.kernels.native."""
+"""
+Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.
+"""
 
 from contextvars import ContextVar
-from typing import Any
+import enum
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+def cpu_variant() -> str:
+    """The instruction-set variant the kernels run as."""
 
 class Token:
+    """A flag that kernels look at while they run."""
+
     def __init__(self) -> None: ...
     def set(self) -> None: ...
     @property
@@ -11,75 +22,163 @@ class Token:
 
 current_token: ContextVar[Token | None]
 
-def cpu_variant() -> str: ...
-def parse_numbers(text: bytes, begin: int, out: Any) -> bool: ...
-def related_select_tile(
-    products: Any,
-    row_ids: Any,
-    column_ids: Any,
-    mirror: bool,
-    overlapping: bool,
-    vectors: Any,
-    norms: Any,
-    ids: Any,
-    squares: Any,
-    counts: Any,
-    limits: Any,
-    locks: Any,
-    r: int,
-) -> float: ...
-def related_rank(
-    vectors: Any,
-    norms: Any,
-    ids: Any,
-    squares: Any,
-    counts: Any,
-    limits: Any,
-    locks: Any,
-    words: Any,
-    threads: int,
-    own: Any,
-    distances: Any,
-) -> None: ...
-def pair_distances(a: Any, b: Any, rows: Any, columns: Any, threads: int, out: Any) -> None: ...
-def product_error(dimensions: int) -> float: ...
-def nearest_centroids(products: Any, half_norms: Any, out: Any) -> None: ...
-def related_union_indptr(own: Any, indptr: Any) -> None: ...
-def related_union_rows(own: Any, distances: Any, indptr: Any, indices: Any, data: Any) -> None: ...
-
 class Csr:
-    def __init__(self, indptr: Any, indices: Any, data: Any, columns: int) -> None: ...
-    def widened(self, columns: int) -> Csr: ...
+    """
+    A sparse matrix of float32, checked once; its arrays must not be changed after that.
+    """
+
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        columns: int,
+    ) -> None: ...
+    def widened(self, columns: int) -> Csr:
+        """The same rows over at least so many columns."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+class WholeCsr:
+    """Documents with whole weights, words rising; checked once, as Csr is."""
+
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        data: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        columns: int,
+    ) -> None: ...
+    def widened(self, columns: int) -> WholeCsr:
+        """The same rows over at least so many columns."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+def count_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    form_of: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """How long the list of each stem will be."""
+
+def fill_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    form_of: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    documents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    forms: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    found: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """Bags of words to lists by stem."""
+
+class WordLists:
+    def __init__(
+        self,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        documents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        forms: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        lengths: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def best(
+        self,
+        groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        forms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        stem: float,
+        floor: float,
+        slope: float,
+        allowed: object | None,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> int:
+        """The best documents; how many there are."""
+
+def nearest_among(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    stems: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    groups: int,
+    found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """For each document its nearest others by cosine."""
+
+class PanelKind(enum.Enum):
+    omr = 0
+
+    keep = 1
+
+    product = 2
+
+class Overlap(enum.Enum):
+    omr = 0
+
+    keep = 1
+
+    residual = 2
+
+class Side(enum.Enum):
+    both = 0
+
+    left = 1
+
+    right = 2
 
 def panel_sums(
     panel: Csr,
     pass_over: Csr,
     graph: Csr,
     rest: float,
-    kind: int,
-    out: Any,
+    kind: PanelKind,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     transposed: bool,
     combine: bool,
     lower: bool,
     threads: int,
-    progress: Any,
+    progress: object | None,
 ) -> None: ...
-def make_symmetric(values: Any, from_lower: bool, threads: int) -> None: ...
-def transposed_max(out: Any, other: Any, threads: int) -> None: ...
-def products_to_distances(products: Any, a: Any, a_squares: Any, b: Any, b_squares: Any, threads: int) -> None: ...
-def document_minima(documents: Csr, costs: Any, nearest: Any, column0: int, threads: int) -> None: ...
+def make_symmetric(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")], from_lower: bool, threads: int
+) -> None: ...
+def transposed_max(
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    other: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    threads: int,
+) -> None: ...
+def products_to_distances(
+    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    a_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int,
+) -> None: ...
+def document_minima(
+    documents: Csr,
+    costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    nearest: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+    column0: int,
+    threads: int,
+) -> None: ...
 def accumulate(
     pass_over: Csr,
-    pass_from: Any,
-    pass_to: Any,
     panel: Csr,
-    panel_from: Any,
-    panel_to: Any,
-    nearest: Any,
+    nearest: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
     first_word: int,
     omr: bool,
     add: bool,
-    out: Any,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
 def related_pairs(
@@ -87,93 +186,301 @@ def related_pairs(
     y: Csr,
     graph: Csr,
     c_max: float,
-    overlap: int,
-    side: int,
+    overlap: Overlap,
+    side: Side,
     scan: bool,
-    out: Any,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
-    progress: Any,
+    progress: object | None,
 ) -> None: ...
-def dense_pairs(x: Csr, y: Csr, costs: Any, own: Any, overlap: int, side: int, out: Any, threads: int) -> None: ...
-def refine_cosine(x: Csr, y: Csr, limit: float, out: Any, threads: int) -> None: ...
-def heaps_offer(distances: Any, indices: Any, values: Any, first: int, allowed: Any, threads: int) -> None: ...
-def heaps_finish(distances: Any, indices: Any, threads: int) -> None: ...
+def dense_pairs(
+    x: Csr,
+    y: Csr,
+    costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    own: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    overlap: Overlap,
+    side: Side,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    threads: int,
+) -> None: ...
+def refine_cosine(
+    x: Csr,
+    y: Csr,
+    limit: float,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    threads: int,
+) -> None: ...
+
+class Nearest:
+    """The k nearest of each row while blocks of values come in."""
+
+    def __init__(self, rows: int, k: int) -> None: ...
+    def offer(
+        self,
+        first_row: int,
+        values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+        first: int,
+        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        threads: int,
+    ) -> None:
+        """
+        Values of some rows, as candidates from number `first` on, where they are allowed.
+        """
+
+    def finish(
+        self, threads: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None))],
+        Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
+    ]:
+        """
+        Distances and indices, sorted; places without a candidate are (inf, -1). Nothing can be offered then.
+        """
+
+class Points:
+    """
+    Vectors and their squared norms, checked once; not to be changed after that.
+    """
+
+    def __init__(
+        self,
+        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class Candidates:
+    """For each word, what can still be among its r nearest."""
+
+    def __init__(self, words: int, r: int) -> None: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def counts(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def seed(
+        self,
+        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None:
+        """Known lists, nearest first, as the candidates of the first words."""
+
+    def unchanged(
+        self, own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ) -> Annotated[NDArray[numpy.bool_], dict(shape=(None,))]:
+        """Which of these lists are as they were seeded."""
+
+def select_tile(
+    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    row_ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    column_ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    mirror: bool,
+    overlapping: bool,
+    points: Points,
+    candidates: Candidates,
+) -> float:
+    """Select from a tile of inner products; the sum of its distances."""
+
+def rank_candidates(
+    points: Points,
+    candidates: Candidates,
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+    distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """The candidates of some words by (true distance, id)."""
+
+def pair_distances(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """True distances of pairs of vectors."""
+
+def product_error(dimensions: int) -> float: ...
+def nearest_centroids(
+    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    half_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def union_graph(
+    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+]:
+    """
+    indptr, indices and data of the graph that joins i and j when either lists the other.
+    """
+
+def parse_numbers(
+    text: bytes, begin: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")]
+) -> bool:
+    """
+    Numbers with one blank between them, from a place in a line on; False when the line holds anything else.
+    """
+
+@overload
+def list_bounds(
+    blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rest: float,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> int: ...
+@overload
+def list_bounds(
+    blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rest: float,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> int: ...
+@overload
+def list_bounds(
+    blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rest: float,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> int: ...
+
+class TransportKind(enum.Enum):
+    """What a pair of documents is compared by, given distances of words."""
+
+    wmd = 1
+
+    act_omr = 4
+
+    act_residual = 5
+
+class Proof(enum.Enum):
+    """What is known of a solution."""
+
+    failed = 0
+    """A cost, or the optimum, is NaN or infinite."""
+
+    bounded = 1
+    """The gap to the duals is at most 1e-9 of the cost, rounding included."""
+
+    exact = 2
+    """Optimal in exact arithmetic."""
+
 def transport_one(
-    supply: Any,
-    demand: Any,
-    costs: Any,
-    source_duals: Any,
-    sink_duals: Any,
-    plan_source: Any,
-    plan_sink: Any,
-    plan_mass: Any,
-) -> tuple[int, float, int, int]: ...
-def transport_many(supply: Any, demand: Any, costs: Any, total: Any, pivots: Any, proof: Any, threads: int) -> None: ...
-def transport_pair(vectors: Any, x_words: Any, x_counts: Any, y_words: Any, y_counts: Any) -> float: ...
-def word_distances(query: Any, vectors: Any, out: Any, threads: int) -> None: ...
+    supply: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    demand: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    source_duals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    sink_duals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    plan_source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    plan_sink: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    plan_mass: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> tuple[Proof, float, int, int]:
+    """
+    Solve one problem; returns (proof, total cost, pivots, arcs of the plan).
+    """
+
+def transport_many(
+    supply: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    demand: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    pivots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    proof: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """
+    Solve problems of one shape: total cost, pivots and the number of the proof.
+    """
+
+def transport_pair(
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    x_words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    x_counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    y_words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    y_counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> float:
+    """
+    wmd of two documents from their words' counts; NaN where a distance of words is not finite.
+    """
+
+def word_distances(
+    query: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """Euclidean distances of query vectors to all vectors."""
 
 class TransportDocuments:
-    def __init__(
-        self, x_indptr: Any, x_indices: Any, x_data: Any, y_indptr: Any, y_indices: Any, y_data: Any
-    ) -> None: ...
-    def distances(self, costs: Any, row_of: Any, column_of: Any, kind: int, transfers: int) -> None: ...
-    def related(self, indptr: Any, indices: Any, data: Any, c_max: float, keep: bool) -> None: ...
-    def all_pairs(self, symmetric: bool, offset: int, out: Any, threads: int) -> tuple[int, int]: ...
+    """Two sets of documents, to be compared by transport."""
+
+    def __init__(self, x: WholeCsr, y: WholeCsr) -> None: ...
+    def distances(
+        self,
+        costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        row_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        column_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        kind: TransportKind,
+        transfers: int,
+    ) -> None:
+        """
+        Costs of a word of x to a word of y at costs[row_of[word of x], column_of[word of y]].
+        """
+
+    def related(self, graph: Csr, c_max: float, keep: bool) -> None:
+        """Costs of related words, c_max for all others."""
+
+    def all_pairs(
+        self,
+        symmetric: bool,
+        offset: int,
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        threads: int,
+    ) -> tuple[int, int]:
+        """All values; returns the pair without an optimum, or (-1, -1)."""
+
     def search(
         self,
-        bounds: Any,
-        allowed: Any,
+        bounds: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
         slack: float,
         k: int,
         budget: int,
-        found: Any,
-        values: Any,
-        proved: Any,
-        counts: Any,
+        found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        proved: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")],
+        counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
         threads: int,
-    ) -> tuple[int, int]: ...
-
-def count_lists(indptr: Any, words: Any, counts: Any, group_of: Any, form_of: Any, sizes: Any, df: Any) -> None: ...
-def fill_lists(
-    indptr: Any,
-    words: Any,
-    counts: Any,
-    group_of: Any,
-    form_of: Any,
-    starts: Any,
-    documents: Any,
-    forms: Any,
-    found: Any,
-) -> None: ...
-
-class WordLists:
-    def __init__(self, starts: Any, documents: Any, forms: Any, counts: Any, lengths: Any) -> None: ...
-    def best(
-        self,
-        groups: Any,
-        forms: Any,
-        factors: Any,
-        stem: float,
-        floor: float,
-        slope: float,
-        allowed: Any,
-        rows: Any,
-        scores: Any,
-    ) -> int: ...
-
-def nearest_among(indptr: Any, stems: Any, counts: Any, weight: Any, groups: int, found: Any, cosines: Any) -> None: ...
-def list_bounds(
-    blocks: Any,
-    words: Any,
-    starts: Any,
-    rows: Any,
-    counts: Any,
-    touched: Any,
-    near: Any,
-    gain: Any,
-    common: Any,
-    totals: Any,
-    rest: float,
-    out: Any,
-    threads: int,
-) -> int: ...
+    ) -> tuple[int, int]:
+        """
+        The k nearest of each query; returns the pair without an optimum, or (-1, -1).
+        """

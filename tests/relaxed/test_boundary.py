@@ -65,10 +65,6 @@ def f32(*shape: int) -> np.ndarray:
     return np.zeros(shape, dtype=np.float32)
 
 
-def i64(*shape: int) -> np.ndarray:
-    return np.zeros(shape, dtype=np.int64)
-
-
 def i32(*shape: int) -> np.ndarray:
     return np.zeros(shape, dtype=np.int32)
 
@@ -94,41 +90,18 @@ WRONG = {
     "minima unaligned": lambda: passes.document_minima(
         good(), passes.aligned(5 * 16)[4:68].reshape(4, 16), passes.aligned(1, 16, 16), 0, 1
     ),
-    "spans too short": lambda: passes.accumulate(
+    "words that do not rise": lambda: passes.accumulate(
+        _native.Csr(np.array([0, 2]), np.array([2, 1], np.int32), f32(2), 4),
         good(),
-        (i64(2), i64(2)),
-        good(),
-        (i64(3), i64(3)),
         passes.aligned(1, 16, 16),
         0,
-        f32(3, 3),
+        f32(1, 3),
         omr=True,
         add=False,
         threads=1,
     ),
-    "spans outside": lambda: passes.accumulate(
-        good(),
-        (i64(3), i64(3) + 9),
-        good(),
-        (i64(3), i64(3)),
-        passes.aligned(1, 16, 16),
-        0,
-        f32(3, 3),
-        omr=True,
-        add=False,
-        threads=1,
-    ),
-    "word before the block": lambda: passes.accumulate(
-        good(),
-        (np.arange(3), np.arange(3) + 1),
-        good(),
-        (np.arange(3), np.arange(3)),
-        passes.aligned(1, 16, 16),
-        1,
-        f32(3, 3),
-        omr=True,
-        add=False,
-        threads=1,
+    "a block before the first word": lambda: passes.accumulate(
+        good(), good(), passes.aligned(1, 16, 16), -1, f32(3, 3), omr=True, add=False, threads=1
     ),
     "scan of residual": lambda: passes.related_pairs(
         good(), good(), GRAPH, 1, "residual", "both", f32(3, 3), scan=True
@@ -143,10 +116,10 @@ WRONG = {
     "costs too small": lambda: passes.dense_pairs(
         good(1), good(), passes.aligned(3, 16), i32(1), "omr", "both", f32(1, 3), 1
     ),
-    "heaps that differ": lambda: _native.heaps_finish(f32(2, 3), i64(2, 2), 1),
-    "no k": lambda: _native.heaps_finish(f32(2, 0), i64(2, 0), 1),
-    "values of other rows": lambda: _native.heaps_offer(f32(2, 3), i64(2, 3), f32(1, 4), 0, None, 1),
-    "allowed too short": lambda: _native.heaps_offer(f32(2, 3), i64(2, 3), f32(2, 4), 0, np.ones(3, dtype=np.uint8), 1),
+    "no k": lambda: _native.Nearest(2, 0),
+    "values of other rows": lambda: _native.Nearest(2, 3).offer(0, f32(3, 4), 0, None, 1),
+    "rows past the end": lambda: _native.Nearest(2, 3).offer(1, f32(2, 4), 0, None, 1),
+    "allowed too short": lambda: _native.Nearest(2, 3).offer(0, f32(2, 4), 0, np.ones(3, dtype=np.uint8), 1),
 }
 
 

@@ -196,10 +196,10 @@ def test_heaps_are_a_stable_sort(blocks: list[list[int]], k: int) -> None:
         values = np.array([block, block[::-1]], dtype=np.float32)
         heaps.offer(slice(0, 2), values, first, None, 2)
         first += len(block)
-    heaps.finish(1)
+    found = heaps.finish(1)
     for row, order in enumerate((lambda b: b, lambda b: b[::-1])):
         everything = np.array([value for block in blocks for value in order(block)], dtype=np.float32)
         expected = np.argsort(everything, kind="stable")[:k]
-        assert heaps.indices[row, : len(expected)].tolist() == expected.tolist()
-        assert heaps.distances[row, : len(expected)].tolist() == everything[expected].tolist()
-        assert (heaps.indices[row, len(expected) :] == -1).all()
+        assert found.indices[row, : len(expected)].tolist() == expected.tolist()
+        assert found.distances[row, : len(expected)].tolist() == everything[expected].tolist()
+        assert (found.indices[row, len(expected) :] == -1).all()

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from wordferry.base.arrays import Csr, Float32Array, Float64Array, FloatArray, Int32Array, Int64Array, check_row_sums
 from wordferry.compare.frame import Frame
 from wordferry.kernels import passes
+from wordferry.kernels.native_transport import WholeView, whole_view
 
 _Made = TypeVar("_Made")
 _LARGEST_COUNT = 2**31
@@ -178,6 +179,17 @@ class Bags:
     def scaled(self) -> Csr:
         """Masses as whole numbers that sum to 2**52 in each row."""
         return _with_data(self.masses, scaled_masses(self.masses.indptr, self.masses.data))
+
+    @cached_property
+    def counted_view(self) -> WholeView:
+        """:attr:`counted` as kernels take it, where there are counts."""
+        assert self.counted is not None
+        return whole_view(self.counted)
+
+    @cached_property
+    def scaled_view(self) -> WholeView:
+        """:attr:`scaled` as kernels take it."""
+        return whole_view(self.scaled)
 
     @cached_property
     def largest_sum(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array
 from wordferry.base.runtime import blas_threads
 from wordferry.compare.bags import Bags, renumbered
 from wordferry.compare.frame import Frame
@@ -42,7 +42,6 @@ class Moving:
         """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
         moving, target = self.moving.view, self.target.view
         masses = renumbered(self.target.bags, self.moving.number_of(self.target.words), len(self.moving.words))
-        moving_cuts, target_cuts = _cuts(self.moving.bags, self.columns), _cuts(masses, self.columns)
         masses_view = passes.view(masses)
         nearest = passes.aligned(self.panels, self.columns, 16)
         buffer = passes.aligned(len(self.vectors) * min(PRODUCT_COLUMNS, self.columns))
@@ -53,9 +52,7 @@ class Moving:
                 passes.document_minima(target, costs, nearest, start - first, self.threads)
             passes.accumulate(
                 moving,
-                (moving_cuts[block], moving_cuts[block + 1]),
                 masses_view,
-                (target_cuts[block], target_cuts[block + 1]),
                 nearest,
                 first,
                 out,
@@ -78,16 +75,6 @@ class Moving:
         same = self.target.number_of(words)
         costs[same[same >= 0], np.flatnonzero(same >= 0)] = passes.FAR_AWAY if self.omr else 0.0
         return costs
-
-
-def _cuts(bags: Csr, columns: int) -> Int64Array:
-    """Where each block of ``columns`` words begins in each row: (blocks + 1, rows)."""
-    blocks = -(-bags.shape[1] // columns)
-    rows = np.repeat(np.arange(bags.shape[0]), np.diff(bags.indptr))
-    counts = np.bincount((bags.indices // columns) * bags.shape[0] + rows, minlength=blocks * bags.shape[0])
-    cuts = np.zeros((blocks + 1, bags.shape[0]), dtype=np.int64)
-    np.cumsum(counts.reshape(blocks, bags.shape[0]), axis=0, out=cuts[1:])
-    return cuts + bags.indptr[:-1]
 
 
 def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:

@@ -11,6 +11,7 @@ from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
 from wordferry.compare.bags import SCALE, scaled_masses
 from wordferry.errors import InputError, SolverError
 from wordferry.kernels import native_transport as kernels
+from wordferry.kernels.native_transport import Proof
 
 _LARGEST_MASS = 2**61
 _SMALLEST, _LARGEST = 1e-150, 1e150
@@ -71,7 +72,7 @@ def solve(masses_a: Any, masses_b: Any, costs: Any) -> Transport:
         return Transport(0.0, TransportPlan(nothing, nothing, np.zeros(0, a.dtype)), duals, 0, "exact")
     used = matrix if len(rows) == len(a) and len(columns) == len(b) else matrix[np.ix_(rows, columns)]
     found = kernels.transport_one(a[rows], b[columns], np.ascontiguousarray(used))
-    if found.proof == 0:
+    if found.proof == Proof.failed:
         bad = int((~np.isfinite(used)).sum())
         raise SolverError(f"{bad} of {used.size} costs are NaN or infinite. Give every arc a finite cost.")
     duals[0][rows], duals[1][columns] = found.source_duals, found.sink_duals
@@ -83,7 +84,7 @@ def solve(masses_a: Any, masses_b: Any, costs: Any) -> Transport:
             f"The cheapest plan costs {cost:g}, too much for float64 (the largest cost is {np.abs(used).max():.3g}). "
             "Divide the costs by a large number."
         )
-    return Transport(cost, plan, duals, found.pivots, "exact" if found.proof == 2 else "bounded")
+    return Transport(cost, plan, duals, found.pivots, found.proof.name)
 
 
 def _checked_costs(costs: Any, shape: tuple[int, int]) -> Float64Array:

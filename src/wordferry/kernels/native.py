@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from wordferry import _native
-from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
 
 
 def cpu_variant() -> str:
@@ -23,36 +21,16 @@ def parse_numbers(text: bytes, begin: int, out: Float32Array) -> bool:
     return _native.parse_numbers(text, begin, out)
 
 
-@dataclass(frozen=True)
 class Points:
-    """Vectors and their squared norms (float32)."""
+    """Vectors and their squared norms (float32), checked once: they must be finite."""
 
-    vectors: Float32Array
-    norms: Float32Array
+    def __init__(self, vectors: Float32Array, norms: Float32Array) -> None:
+        self.vectors, self.norms = vectors, norms
+        self.native = _native.Points(np.ascontiguousarray(vectors), np.ascontiguousarray(norms))
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Per word, what can still be among its r nearest: room for ``ids.shape[1]`` others each."""
-
-    ids: Int32Array
-    squares: Float32Array
-    counts: Int32Array
-    limits: Float32Array
-    locks: UInt8Array
-    r: int
-
-    @classmethod
-    def empty(cls, n: int, r: int) -> Candidates:
-        room = r + max(r, 32)
-        return cls(
-            np.empty((n, room), np.int32),
-            np.empty((n, room), np.float32),
-            np.zeros(n, np.int32),
-            np.full(n, np.inf, np.float32),
-            np.zeros(n, np.uint8),
-            r,
-        )
+Candidates = _native.Candidates
+"""Per word, what can still be among its r nearest: ``Candidates(words, r)``."""
 
 
 def select_tile(
@@ -70,43 +48,16 @@ def select_tile(
     With ``mirror`` the columns' words receive the rows' words too. ``overlapping`` tiles may show a pair that another
     tile has shown before.
     """
-    return _native.related_select_tile(
-        products,
-        row_ids,
-        column_ids,
-        mirror,
-        overlapping,
-        points.vectors,
-        points.norms,
-        candidates.ids,
-        candidates.squares,
-        candidates.counts,
-        candidates.limits,
-        candidates.locks,
-        candidates.r,
-    )
+    return _native.select_tile(products, row_ids, column_ids, mirror, overlapping, points.native, candidates)
 
 
 def rank_candidates(
     points: Points, candidates: Candidates, words: Int32Array, threads: int
 ) -> tuple[Int32Array, Float64Array]:
     """Own neighbours of some words by (true distance, id), with -1 and inf where there are fewer than r."""
-    count = len(words)
-    own = np.empty((count, candidates.r), np.int32)
-    distances = np.empty((count, candidates.r), np.float64)
-    _native.related_rank(
-        points.vectors,
-        points.norms,
-        candidates.ids,
-        candidates.squares,
-        candidates.counts,
-        candidates.limits,
-        candidates.locks,
-        words,
-        threads,
-        own,
-        distances,
-    )
+    shape = len(words), candidates.r
+    own, distances = np.empty(shape, np.int32), np.empty(shape, np.float64)
+    _native.rank_candidates(points.native, candidates, words, own, distances, threads)
     return own, distances
 
 
@@ -133,9 +84,4 @@ def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: i
 
 def union_graph(own: Int32Array, distances: Float32Array) -> tuple[Int64Array, Int32Array, Float32Array]:
     """indptr, indices and data of the graph that joins i and j when either lists the other."""
-    indptr = np.empty(len(own) + 1, np.int64)
-    _native.related_union_indptr(own, indptr)
-    indices = np.empty(indptr[-1], np.int32)
-    data = np.empty(indptr[-1], np.float32)
-    _native.related_union_rows(own, distances, indptr, indices, data)
-    return indptr, indices, data
+    return _native.union_graph(own, distances)

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
 
+View = _native.Csr
+Kind = _native.TransportKind
+"""What a pair of documents is compared by, given distances of words: wmd, act_omr or act_residual."""
+Proof = _native.Proof
+"""What is known of a solution: failed (a cost or the optimum is not finite), bounded or exact."""
+WholeView = _native.WholeCsr
 
-class Kind(IntEnum):
-    """What is computed for a pair of documents."""
 
-    WMD = 0
-    ACT_OMR = 3
-    ACT_RESIDUAL = 4
+def whole_view(matrix: Csr) -> WholeView:
+    """A checked view of documents with whole weights (int64), words rising in each; it is never checked again."""
+    indptr, indices = np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices)
+    return WholeView(indptr, indices, np.ascontiguousarray(matrix.data), matrix.shape[1])
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What the solver says of one problem; ``proof`` is 0 (costs not finite), 1 (bounded gap) or 2 (exact)."""
+    """What the solver says of one problem."""
 
-    proof: int
+    proof: Proof
     total: float
     pivots: int
     sources: Int32Array
@@ -80,21 +84,21 @@ def word_distances(query: Float32Array, vectors: Float32Array, threads: int) -> 
 
 
 class Documents:
-    """Two sets of bags of whole weights (int64 data), and one kind of costs between their words."""
+    """Two sets of documents with whole weights, and one kind of costs between their words."""
 
-    def __init__(self, x: Csr, y: Csr) -> None:
+    def __init__(self, x: WholeView, y: WholeView) -> None:
         self.shape = (x.shape[0], y.shape[0])
-        self._native = _native.TransportDocuments(x.indptr, x.indices, x.data, y.indptr, y.indices, y.data)
+        self._native = _native.TransportDocuments(x, y)
 
     def distances(
         self, costs: Float32Array, row_of: Int32Array, column_of: Int32Array, kind: Kind, transfers: int = 0
     ) -> None:
         """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``."""
-        self._native.distances(costs, row_of, column_of, int(kind), transfers)
+        self._native.distances(costs, row_of, column_of, kind, transfers)
 
-    def related(self, graph: Csr, c_max: float, keep: bool) -> None:
+    def related(self, graph: View, c_max: float, keep: bool) -> None:
         """Costs of related words, c_max for all others; ``keep`` moves common mass like any other."""
-        self._native.related(graph.indptr, graph.indices, graph.data, c_max, keep)
+        self._native.related(graph, c_max, keep)
 
     def all_pairs(self, out: Float32Array, threads: int, *, mirror_from: int | None = None) -> tuple[int, int]:
         """All values; with ``mirror_from`` x is y from that row on, and the lower triangle is left alone.

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Neighbors
 from wordferry.base.runtime import Progress
 
-KINDS = {"omr": 0, "keep": 1, "product": 2}
-OVERLAPS = {"omr": 0, "keep": 1, "residual": 2}
-SIDES = {"both": 0, "left": 1, "right": 2}
 FAR_AWAY = np.float32(1e30)
 """A larger cost than any, for a word that must not move to itself; finite, so that 0 times it is 0."""
 
@@ -64,7 +59,9 @@ def panel_sums(
     ``out[moving, panel]``, or the other way round when ``transposed``; with ``combine`` the larger of the sum and
     what stands there. ``lower`` leaves out what lies above the diagonal.
     """
-    _native.panel_sums(panel, moving, graph, rest, KINDS[kind], out, transposed, combine, lower, threads, progress)
+    _native.panel_sums(
+        panel, moving, graph, rest, _native.PanelKind[kind], out, transposed, combine, lower, threads, progress
+    )
 
 
 def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = False) -> None:
@@ -102,9 +99,7 @@ def document_minima(documents: View, costs: Float32Array, nearest: Float32Array,
 
 def accumulate(
     moving: View,
-    moving_spans: tuple[Int64Array, Int64Array],
     target: View,
-    target_spans: tuple[Int64Array, Int64Array],
     nearest: Float32Array,
     first_word: int,
     out: Float32Array,
@@ -113,8 +108,11 @@ def accumulate(
     add: bool,
     threads: int,
 ) -> None:
-    """Add (or start) the sums of one block of words to ``out[moving, target]``."""
-    _native.accumulate(moving, *moving_spans, target, *target_spans, nearest, first_word, omr, add, out, threads)
+    """Add (or start) the sums of one block of words, from ``first_word`` on, to ``out[moving, target]``.
+
+    Both sides' words must rise in every document.
+    """
+    _native.accumulate(moving, target, nearest, first_word, omr, add, out, threads)
 
 
 def related_pairs(
@@ -131,7 +129,9 @@ def related_pairs(
     progress: Progress | None = None,
 ) -> None:
     """Rel-RWMD pair by pair through the lists of related words; ``scan`` serves a few x with one pass over y each."""
-    _native.related_pairs(x, y, graph, c_max, OVERLAPS[overlap], SIDES[side], scan, out, threads, progress)
+    _native.related_pairs(
+        x, y, graph, c_max, _native.Overlap[overlap], _native.Side[side], scan, out, threads, progress
+    )
 
 
 def dense_pairs(
@@ -145,7 +145,7 @@ def dense_pairs(
     threads: int,
 ) -> None:
     """RWMD of one document to many: ``costs[w, i]`` of word w of y's numbering and the i-th word of x."""
-    _native.dense_pairs(x, y, costs, own, OVERLAPS[overlap], SIDES[side], out, threads)
+    _native.dense_pairs(x, y, costs, own, _native.Overlap[overlap], _native.Side[side], out, threads)
 
 
 def refine_cosine(x: View, y: View, limit: float, out: Float32Array, threads: int) -> None:
@@ -157,15 +157,14 @@ class Heaps:
     """The k nearest of each row while blocks of values come in."""
 
     def __init__(self, rows: int, k: int) -> None:
-        self.distances: Float32Array = np.full((rows, k), np.inf, dtype=np.float32)
-        self.indices: Int64Array = np.full((rows, k), np.iinfo(np.int64).max, dtype=np.int64)
+        self._native = _native.Nearest(rows, k)
 
     def offer(self, rows: slice, values: Float32Array, first: int, allowed: BoolArray | None, threads: int) -> None:
         """Offer ``values[i, c]`` to row ``rows.start + i`` as candidate ``first + c`` where ``allowed``."""
-        mask: Any = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
-        _native.heaps_offer(self.distances[rows], self.indices[rows], values, first, mask, threads)
+        mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+        self._native.offer(rows.start, values, first, mask, threads)
 
     def finish(self, threads: int) -> Neighbors:
-        """Sort by (distance, index); places without a candidate become (inf, -1)."""
-        _native.heaps_finish(self.distances, self.indices, threads)
-        return Neighbors(self.indices, self.distances)
+        """Sort by (distance, index); places without a candidate become (inf, -1). Nothing can be offered then."""
+        distances, indices = self._native.finish(threads)
+        return Neighbors(indices, distances)

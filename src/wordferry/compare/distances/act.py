@@ -16,7 +16,7 @@ class Transfers(ByPairs):
     """The kernel of transfers instead of the solver."""
 
     def kind_of(self, problem: Problem) -> Kind:
-        return Kind.ACT_RESIDUAL if problem.overlap == "residual" else Kind.ACT_OMR
+        return Kind.act_residual if problem.overlap == "residual" else Kind.act_omr
 
     def transfers(self, problem: Problem) -> int:
         distance = problem.distance

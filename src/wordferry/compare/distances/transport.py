@@ -48,7 +48,7 @@ class ByPairs(Method):
 
     def kind_of(self, problem: Problem) -> Kind:
         """What the kernel computes for a pair."""
-        return Kind.WMD
+        return Kind.wmd
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
@@ -74,13 +74,14 @@ class ByPairs(Method):
         The costs of related words are the frame's; without related words they are the distances of the vectors.
         """
         x, y = whole_bags(problem.x, problem.y)
+        others = problem.y.counted_view if y is problem.y.counted else problem.y.scaled_view
         x = x.rows(start, x.shape[0] if stop is None else stop)
         frame = problem.frame
         if frame.graph is not None:
             for low in range(0, x.shape[0], _ROWS_A_CALL):
                 high = min(low + _ROWS_A_CALL, x.shape[0])
-                documents = kernels.Documents(x.rows(low, high), y)
-                documents.related(frame.graph, frame.c_max, problem.overlap == "keep")
+                documents = kernels.Documents(kernels.whole_view(x.rows(low, high)), others)
+                documents.related(frame.view, frame.c_max, problem.overlap == "keep")
                 yield Block(start + low, start + high, documents)
             return
         targets = problem.y.vectors(frame)
@@ -90,7 +91,7 @@ class ByPairs(Method):
             row_of = np.full(len(frame.words), -1, np.int32)
             row_of[words] = np.arange(len(words), dtype=np.int32)
             costs = kernels.word_distances(frame.vectors_of(words), targets, problem.threads)
-            documents = kernels.Documents(part, y)
+            documents = kernels.Documents(kernels.whole_view(part), others)
             documents.distances(costs, row_of, problem.y.places, self.kind_of(problem), self.transfers(problem))
             yield Block(start + low, start + high, documents)
 

@@ -89,7 +89,7 @@ def build_clusters(
         probes = _choose_probes(run, centroids, r, rng)
     probes = min(probes, clusters)
     nearest = _assign(run, centroids, probes)
-    candidates = Candidates.empty(run.n, r)
+    candidates = Candidates(run.n, r)
     _compare(run, candidates, nearest, clusters, progress)
     short = np.flatnonzero(candidates.counts < r).astype(np.int32)
     if len(short):
@@ -238,7 +238,7 @@ def _run_gathered(
 def true_neighbours(points: Points, words: Int32Array, r: int, *, threads: int, memory: int) -> Int32Array:
     """The exact own neighbours of some words (words x r)."""
     run = _Run(points, threads, memory)
-    candidates = Candidates.empty(run.n, r)
+    candidates = Candidates(run.n, r)
     _compare_with_all(run, candidates, words)
     return native.rank_candidates(points, candidates, words, threads)[0]
 

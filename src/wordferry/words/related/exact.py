@@ -57,7 +57,7 @@ def build_exact(
     """Own lists of all words. With ``start`` (the lists of the first words) only new pairs are looked at."""
     n = len(matrix)
     points, unit = scaled_points(matrix)
-    candidates = Candidates.empty(n, min(r, n - 1))
+    candidates = Candidates(n, min(r, n - 1))
     old = 0 if start is None else len(start.own)
     if start is not None:
         _seed(candidates, start, unit)
@@ -88,13 +88,8 @@ def ranked_lists(points: Points, candidates: Candidates, words: Int32Array, thre
 
 def _seed(candidates: Candidates, start: OwnLists, unit: float) -> None:
     """Enter known own lists as candidates, and their last distances as limits (a little above, for the rounding)."""
-    old, width = start.own.shape
     squares = np.square(start.distances.astype(np.float64) / unit)
-    candidates.ids[:old, :width] = start.own
-    candidates.squares[:old, :width] = squares
-    candidates.counts[:old] = width
-    if width == candidates.r > 0:
-        candidates.limits[:old] = squares[:, -1] * (1 + 1e-6)
+    candidates.seed(np.ascontiguousarray(start.own), squares)
 
 
 def _changed(candidates: Candidates, start: OwnLists) -> Int32Array:
@@ -102,8 +97,7 @@ def _changed(candidates: Candidates, start: OwnLists) -> Int32Array:
     old, width = start.own.shape
     changed = np.ones(len(candidates.counts), bool)
     if width == candidates.r:
-        same = (candidates.counts[:old] == width) & (candidates.ids[:old, :width] == start.own).all(axis=1)
-        changed[:old] = ~same
+        changed[:old] = ~candidates.unchanged(np.ascontiguousarray(start.own))
     return np.flatnonzero(changed).astype(np.int32)
 
 

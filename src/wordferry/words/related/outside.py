@@ -81,7 +81,7 @@ def _by_tiles(
 ) -> tuple[Int32Array, Int32Array]:
     n, q = len(matrix), len(queries)
     points, unit = scaled_points(np.concatenate([matrix, queries]))
-    candidates = Candidates.empty(n + q, r)
+    candidates = Candidates(n + q, r)
     ids = np.arange(n + q, dtype=np.int32)
     error = native.product_error(matrix.shape[1]) * 1.01
     reach_squares = (reach.astype(np.float64) / unit) ** 2 * (1 + 1e-6)

@@ -1,0 +1,72 @@
+// Arrays as bound functions take them: of the right type, layout and place in memory, or refused with a TypeError before
+// anything is run. Shapes and ranges are for the function itself to require.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace wordferry {
+
+namespace nb = nanobind;
+
+// An array whose elements lie at multiples of their size, as every loop over them takes for granted.
+template <class Base>
+struct Checked : Base {
+  using Array = Base;
+  Checked() = default;
+  explicit Checked(Base base) : Base(std::move(base)) {}
+  std::int64_t length(std::size_t axis = 0) const { return static_cast<std::int64_t>(this->shape(axis)); }
+};
+
+// Contiguous host arrays, read-only (In) or written by the kernel (Out). No silent conversion: bind with .noconvert().
+template <class T, int Dims = 1>
+using In = Checked<nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>>;
+template <class T, int Dims = 1>
+using Out = Checked<nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>>;
+// A matrix that may be a part of a larger one; row_stride() refuses rows that are not contiguous.
+using Matrix = Checked<nb::ndarray<float, nb::ndim<2>, nb::device::cpu>>;
+
+// Refuses arguments that do not fit together.
+inline void require(bool fits, const char* message) {
+  if (!fits) throw nb::value_error(message);
+}
+
+inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 64 == 0; }
+
+inline std::int64_t row_stride(const Matrix& matrix) {
+  require(matrix.shape(1) <= 1 || matrix.stride(1) == 1, "rows must be contiguous");
+  return matrix.shape(0) > 1 ? matrix.stride(0) : matrix.length(1);
+}
+
+// Refuses numbers outside of low .. high - 1.
+template <class T>
+void require_range(const T* values, std::int64_t count, std::int64_t low, std::int64_t high, const char* message) {
+  bool fits = true;
+  for (std::int64_t k = 0; k < count; ++k) fits &= values[k] >= low && values[k] < high;
+  require(fits, message);
+}
+
+// The number of threads to run on: what was asked for, within reason.
+inline int thread_limit(int threads) {
+  constexpr int most = 1024;
+  require(threads >= 1, "threads must be at least 1");
+  return threads < most ? threads : most;
+}
+
+}  // namespace wordferry
+
+template <class Base>
+struct nanobind::detail::type_caster<wordferry::Checked<Base>> {
+  using Inner = make_caster<Base>;
+  NB_TYPE_CASTER(wordferry::Checked<Base>, Inner::Name)
+
+  bool from_python(handle source, auto flags, cleanup_list* cleanup) noexcept {
+    Inner inner;
+    if (!inner.from_python(source, flags, cleanup)) return false;
+    value = Value(std::move(inner.value));
+    return reinterpret_cast<std::uintptr_t>(value.data()) % alignof(typename Base::Scalar) == 0;
+  }
+};

@@ -1,0 +1,37 @@
+// What compilers say differently. Everything else is standard C++20.
+#pragma once
+
+#if defined(__GNUC__)  // GCC and Clang
+#define WF_ALWAYS_INLINE __attribute__((always_inline)) inline
+#define WF_NOINLINE __attribute__((noinline))
+#define WF_FLATTEN __attribute__((flatten))
+#define WF_RESTRICT __restrict__
+#elif defined(_MSC_VER)
+#define WF_ALWAYS_INLINE __forceinline
+#define WF_NOINLINE __declspec(noinline)
+#define WF_FLATTEN
+#define WF_RESTRICT __restrict
+#else
+#define WF_ALWAYS_INLINE inline
+#define WF_NOINLINE
+#define WF_FLATTEN
+#define WF_RESTRICT
+#endif
+
+namespace wordferry {
+
+// Asks for the cache line at an address, to be read soon; where a compiler cannot, nothing is lost but time.
+inline void prefetch_line([[maybe_unused]] const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#endif
+}
+
+// The same, to be written.
+inline void prefetch_for_writing([[maybe_unused]] const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address, 1);
+#endif
+}
+
+}  // namespace wordferry
