@@ -67,6 +67,6 @@ struct nanobind::detail::type_caster<wordferry::Checked<Base>> {
     Inner inner;
     if (!inner.from_python(source, flags, cleanup)) return false;
     value = Value(std::move(inner.value));
-    return reinterpret_cast<std::uintptr_t>(value.data()) % alignof(typename Base::Scalar) == 0;
+    return value.size() == 0 || reinterpret_cast<std::uintptr_t>(value.data()) % alignof(typename Base::Scalar) == 0;
   }
 };
