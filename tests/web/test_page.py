@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+import wordferry
 from tests.web.conftest import serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -201,6 +202,15 @@ def test_messages(browser: Any, address: str) -> None:
     playwright.expect(page.locator("#status")).to_contain_text("no known word")
     page.fill("#query", "software xyzzyq")
     playwright.expect(page.locator("#status")).to_contain_text("No vector for: xyzzyq")
+    page.fill("#query", "and of the")
+    playwright.expect(page.locator("#status")).to_contain_text("only words that are left out")
+    page.fill("#query", "?!")
+    playwright.expect(page.locator("#status")).to_have_text("The query has no words.")
+    page.click("#tab-compare")
+    page.fill("#text-a", QUERY)
+    page.fill("#text-b", "of the")
+    page.click("#compare-now")
+    playwright.expect(page.locator("#compare-status")).to_contain_text("The second text has only words")
     visit.errors = [text for text in visit.errors if "422" not in text]  # the browser's own note of the refusal
     visit.end()
 
@@ -210,12 +220,118 @@ def test_token_is_asked_for(browser: Any, built_index: Path) -> None:
         visit = Visit(browser, where)
         visit.page.goto(where)
         visit.page.wait_for_selector("#token[open]")
+        assert not visit.page.is_visible("#token-reason")
+        visit.page.fill("#token-value", "wrong")
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_selector("#token-reason", state="visible")
+        assert "not the right one" in visit.page.inner_text("#token-reason")
         visit.page.fill("#token-value", "secret")
         visit.page.keyboard.press("Enter")
         visit.page.wait_for_selector("#distance option", state="attached")
         visit.page.fill("#query", QUERY)
         visit.page.wait_for_selector("#hits .hit")
         visit.errors = [text for text in visit.errors if "401" not in text]  # the browser's own note of the refusal
+        visit.end()
+
+
+def test_filter(browser: Any, address: str) -> None:
+    """A filter chosen in the form, one by a click on a hit's metadata, both in the address, and both taken away."""
+    visit = Visit(browser, address)
+    page = visit.open(q=QUERY)
+    page.wait_for_selector("#hits .hit")
+    page.click("#filters summary")
+    page.select_option("#filter-field", "topic")
+    label = next(text for text in page.locator("#filter-one option").all_inner_texts() if text.startswith("health ("))
+    page.select_option("#filter-one", label=label)
+    page.click("#filter-form .main")
+    page.wait_for_selector("#chosen .tag")
+    playwright.expect(page.locator(".card .tag", has_text="topic: health")).to_have_count(20)
+    page.reload()
+    playwright.expect(page.locator("#chosen .tag")).to_have_text(["topic: health ✕"])
+    playwright.expect(page.locator(".card .tag", has_text="topic: health")).to_have_count(20)
+    subtopic = page.locator(".card .tag", has_text="subtopic:").first
+    name = subtopic.inner_text()
+    subtopic.click()
+    playwright.expect(page.locator("#chosen .tag")).to_have_count(2)
+    shown = page.locator("#hits .card").count()
+    playwright.expect(page.locator(".card .tag", has_text=name)).to_have_count(shown)
+    for _ in range(2):
+        page.locator("#chosen .tag").first.click()
+    playwright.expect(page.locator("#chosen .tag")).to_have_count(0)
+    page.goto(f"{address}/#{urlencode({'q': QUERY, 'filter': '{broken'})}")
+    page.wait_for_selector("#hits .hit")
+    visit.end()
+
+
+def test_pages_of_hits(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open(q=QUERY)
+    page.wait_for_selector("#hits .hit")
+    page.select_option("#count", "10")
+    playwright.expect(page.locator("#hits .hit")).to_have_count(10)
+    seen = page.eval_on_selector_all("#hits .hit", "nodes => nodes.map(n => n.dataset.id)")
+    page.click("#page-next")
+    playwright.expect(page.locator("#pager span")).to_have_text("11 to 20")
+    second = page.eval_on_selector_all("#hits .hit", "nodes => nodes.map(n => n.dataset.id)")
+    assert not set(seen) & set(second)
+    page.go_back()
+    playwright.expect(page.locator("#pager span")).to_have_text("1 to 10")
+    assert page.is_disabled("#page-before")
+    page.goto(f"{address}/#{urlencode({'q': QUERY, 'from': '250'})}")
+    playwright.expect(page.locator("#pager span")).to_have_text("251 to 253")
+    assert page.is_disabled("#page-next")
+    visit.end()
+
+
+def test_more_like_this(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.open(q=QUERY)
+    page.wait_for_selector("#hits .hit")
+    first = page.locator("#hits .hit").first.get_attribute("data-id")
+    title = page.locator("#hits .hit strong").first.inner_text()
+    page.locator(".like").first.click()
+    playwright.expect(page.locator("#like-line strong")).to_have_text(title)
+    playwright.expect(page.locator("#status")).to_contain_text("like it")
+    ids = page.eval_on_selector_all("#hits .hit", "nodes => nodes.map(n => n.dataset.id)")
+    assert len(ids) == 20
+    assert first not in ids
+    page.locator("#hits .hit").first.click()
+    page.wait_for_selector(".flow", state="attached")
+    assert check_picture(page) == pytest.approx(float(page.locator(".hit .number").first.inner_text()), abs=1e-4)
+    page.reload()
+    playwright.expect(page.locator("#like-line strong")).to_have_text(title)
+    page.click("#leave-like")
+    assert page.input_value("#query") == QUERY
+    page.wait_for_selector("#query")
+    visit.end()
+
+
+def test_long_texts_are_folded(browser: Any, own_index: Path) -> None:
+    """A long text is folded in the list and beside the flows; the flows can go to its best passages."""
+    text = "\n\n".join(wordferry.sample().texts[:20]) + "\n\nA ferry carries sailors over the wide river."
+    with wordferry.Index.open(own_index) as index:
+        index.add([{"id": "long", "text": text, "title": "Long"}])
+    with serving(own_index, "--quiet") as (where, _):
+        visit = Visit(browser, where)
+        page = visit.open(q="sailors on a river boat", id="long", filter='{"title": "Long"}')
+        page.wait_for_selector(".flow", state="attached")
+        card = page.locator(".card")
+        assert card.count() == 1
+        assert len(card.inner_text()) < 700
+        card.get_by_text("Whole text").click()
+        assert len(card.inner_text()) > 5_000
+        folded = page.locator("#detail .text.folded")
+        assert folded.count() == 1
+        page.locator("#detail article button").click()
+        assert folded.count() == 0
+        whole = check_picture(page)
+        if not page.get_by_text("Use the whole text").count():
+            page.get_by_text("Use the best passages").click()
+        page.get_by_text("Use the whole text").wait_for()
+        assert check_picture(page) <= whole
+        marked = page.locator('.mark[data-side="target"]').all_inner_texts()
+        assert "sailors" in marked
+        assert len(marked) < 40
         visit.end()
 
 

@@ -3,12 +3,16 @@
 import { byId } from "./dom.js";
 
 const KEY = "wordferry-token";
+const FIELD = /^(?:(?:texts|like|text|a|b|distances?)(?:\.\d+)?(?:, )?)+: /;
 
 export const search = (body, signal) => call("POST", "/api/search", body, signal);
+export const similar = (body, signal) => call("POST", "/api/similar", body, signal);
 export const distance = (body, signal) => call("POST", "/api/distance", body, signal);
 export const explain = (body, signal) => call("POST", "/api/explain", body, signal);
 export const related = (word, signal) => call("GET", `/api/related?word=${encodeURIComponent(word)}`, null, signal);
+export const stored = (id, signal) => call("GET", `/api/documents/${id.split("/").map(encodeURIComponent).join("/")}`, null, signal);
 export const stats = () => call("GET", "/api/stats");
+export const fields = () => call("GET", "/api/fields");
 
 async function call(method, path, body = null, signal = undefined) {
   for (;;) {
@@ -16,16 +20,28 @@ async function call(method, path, body = null, signal = undefined) {
     const token = sessionStorage.getItem(KEY);
     if (token) headers.authorization = `Bearer ${token}`;
     if (body) headers["content-type"] = "application/json";
-    const answer = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
-    if (answer.status === 401 && (await askForToken())) continue;
+    let answer;
+    try {
+      answer = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Error("The service does not answer. Is it still running?");
+    }
     const value = await answer.json().catch(() => ({}));
-    if (!answer.ok) throw new Error(value.error || `The service answered ${answer.status}.`);
+    if (answer.status === 401 && (await askForToken(token ? value.error : ""))) continue;
+    if (!answer.ok) throw new Error(forPeople(value.error) || `The service answered ${answer.status}.`);
     return value;
   }
 }
 
-/** Ask for a token; false when none was given. */
-function askForToken() {
+/** An error without the names of the request's fields, which nobody sees on the page. */
+function forPeople(text = "") {
+  const plain = text.replace(FIELD, "");
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+}
+
+/** Ask for a token, with the reason why the one given before was refused; false when none was given. */
+function askForToken(reason) {
   const dialog = byId("token");
   if (dialog.open) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -34,6 +50,8 @@ function askForToken() {
       if (value) sessionStorage.setItem(KEY, value);
       resolve(Boolean(value));
     }, { once: true });
+    byId("token-reason").textContent = reason ?? "";
+    byId("token-reason").hidden = !reason;
     byId("token-value").value = "";
     dialog.showModal();
   });

@@ -6,26 +6,29 @@ import { describe, drawFlows, NOBODY } from "./flows.js";
 import { showRelated } from "./related.js";
 
 const MOST_ROWS = 200;
+const LONG = 700; // characters above which a text is folded
 const DIRECTIONS = { left: " · the first text's words move", right: " · the second text's words move" };
 const KINDS = { same: "stays", moved: "", related: "related", c_max: "no related word" };
 
-/** Draw an answer of /api/explain. `titles` names the two texts, `close` is called to leave. */
-export function drawDetail(answer, titles, close) {
+/** Draw an answer of /api/explain. `view` has titles (of the two texts), close(), and whole(on) for passages. */
+export function drawDetail(answer, view) {
+  const { titles, close } = view;
   const detail = byId("detail");
   const sum = answer.flows.reduce((total, flow) => total + flow.cost, 0);
   const hint = el("p", { class: "hint", "aria-live": "polite" }, "Point at a word or a flow.");
   const touch = (what) => highlight(detail, answer, what, hint);
   const choose = (word) => showRelated(word, answer.distance);
   const holder = el("div", { class: "picture" });
-  detail.replaceChildren(
+  detail.replaceChildren(...[
     el("div", { class: "row spread" },
       el("h2", {}, "How the words travel"),
       el("button", { type: "button", class: "icon", "aria-label": "Close", onClick: close }, "✕")),
+    scoreLine(view.score), passageLine(answer, view),
     total(answer, sum),
     el("div", { class: "pair" },
       text(titles[0], answer.a, "source", answer, touch, choose),
       text(titles[1], answer.b, "target", answer, touch, choose)),
-    hint, holder, scaleLine(answer), table(answer, touch));
+    hint, holder, scaleLine(answer), table(answer, touch)].filter(Boolean));
   detail.hidden = false;
   const draw = () => holder.replaceChildren(drawFlows(answer, Math.max(280, holder.clientWidth), touch, choose));
   draw();
@@ -33,6 +36,37 @@ export function drawDetail(answer, titles, close) {
     const width = Math.max(280, Math.floor(entries[0].contentRect.width));
     if (holder.firstChild && Math.abs(width - holder.firstChild.getAttribute("width")) > 2) draw();
   }).observe(holder);
+}
+
+/** What the score of a hit is made of: the words found, then the documents near it. */
+function scoreLine(score) {
+  if (!score) return null;
+  const rows = score.words.map((one) => {
+    const forms = Object.entries(one.forms).map(([form, count]) => `${form} × ${count}`).join(", ");
+    return el("tr", {}, el("th", { scope: "row" }, one.word), el("td", {}, forms || "not in this document"),
+      el("td", { class: "quiet" }, `in ${one.documents} documents`), el("td", { class: "number" }, shown(one.part)));
+  });
+  if (score.neighbours.length) {
+    const near = score.neighbours.map((one) => one.id ?? one.row).join(", ");
+    const part = score.neighbours.reduce((sum, one) => sum + one.part, 0);
+    rows.push(el("tr", {}, el("th", { scope: "row" }, "near it"), el("td", { colspan: "2" }, near), el("td", { class: "number" }, shown(part))));
+  }
+  const missing = score.missing.length ? el("p", { class: "quiet small" }, `In no document: ${score.missing.join(", ")}.`) : null;
+  return el("section", { class: "score", "aria-label": "What the score is made of" },
+    el("p", { class: "total" }, "score ", el("output", { id: "score", "data-value": score.score }, shown(score.score)), " is the sum of"),
+    el("table", {}, el("tbody", {}, rows)), missing);
+}
+
+/** Which passages are compared, and the way to the whole text. */
+function passageLine(answer, view) {
+  const length = answer.b.segments.reduce((sum, segment) => sum + segment.text.length, 0);
+  if (!view.whole || (!answer.passages && length <= LONG)) return null;
+  const said = answer.passages
+    ? `The flows go to the ${answer.passages.length === 1 ? "passage" : `${answer.passages.length} passages`} nearest to your words. `
+    : "The flows go to the whole text. ";
+  return el("p", { class: "quiet small" }, said,
+    el("button", { type: "button", class: "link", id: "whole", onClick: () => view.whole(Boolean(answer.passages)) },
+      answer.passages ? "Use the whole text" : "Use the best passages"));
 }
 
 /** The sum of the costs, and the distance it equals. */
@@ -59,7 +93,7 @@ function text(title, side, role, answer, touch, choose) {
   for (const segment of side.segments) {
     const word = segment.words.find((one) => cost.has(one)) ?? segment.words[0];
     if (word === undefined) {
-      body.append(segment.text);
+      body.append(segment.compared ? segment.text : el("span", { class: "outside" }, segment.text));
       continue;
     }
     const mark = el("span", {
@@ -72,7 +106,23 @@ function text(title, side, role, answer, touch, choose) {
     if (mass > 0) mark.style.textDecorationColor = colour(paid / mass / far);
     body.append(mark);
   }
-  return el("article", {}, el("h3", {}, title), body);
+  return el("article", {}, el("h3", {}, title), ...folded(body, side));
+}
+
+/** A long text is folded to its beginning, or to its first passage; a button shows the rest. */
+function folded(body, side) {
+  const length = side.segments.reduce((sum, segment) => sum + segment.text.length, 0);
+  if (length <= LONG) return [body];
+  body.classList.add("folded");
+  const button = el("button", { type: "button", class: "link small", "aria-expanded": "false" }, `Whole text (${length} characters)`);
+  button.addEventListener("click", () => {
+    const open = body.classList.toggle("folded") === false;
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = open ? "Less" : `Whole text (${length} characters)`;
+  });
+  const first = [...body.children].find((node) => node.classList.contains("mark"));
+  if (first) requestAnimationFrame(() => { body.scrollTop = Math.max(0, first.offsetTop - body.offsetTop - 24); });
+  return [body, button];
 }
 
 /** Make what belongs to a flow or a word stand out, and say what it costs. */

@@ -1,19 +1,25 @@
 // The page: reads the state in the address, asks the service, and draws.
 
-import { debounced, distance, explain, search, stats } from "./api.js";
+import { debounced, distance, explain, search, similar, stats, stored } from "./api.js";
 import { byId, el, shown } from "./dom.js";
 import { drawDetail } from "./explain.js";
-import { drawHits, markOpen, step } from "./results.js";
+import { drawChosen, wireFilters } from "./filters.js";
+import { drawHits, drawPager, markOpen, step, titleOf } from "./results.js";
 import * as address from "./state.js";
 
 const QUIET = 150; // milliseconds without a key before a search starts
-const HITS = 20;
+const PASSAGES = 2; // of a document found by words, those that are nearest to the query
 
 let state = address.read();
 let facts = null; // what /api/stats says
 let running = { search: null, detail: null };
+let found = new Map(); // the hits on the page, by id
+const titles = new Map(); // of all documents seen so far
+let best = 0; // the best score of this query, from its first page
 
 const chosen = () => state.distance || facts.distance;
+const count = () => address.numberOf(state.k, 1, 100, 20);
+const first = () => address.numberOf(state.from, 0, 1000, 0);
 
 /** Abort what runs under a name, and give the signal for the next call. */
 function restart(name) {
@@ -26,41 +32,112 @@ function report(id, error) {
   if (error.name !== "AbortError") byId(id).textContent = error.message;
 }
 
+/** The hits of the state: those that the query finds, or those like a document. */
+async function ask(signal) {
+  const window = { k: count(), offset: first() };
+  const filter = address.filterOf(state);
+  if (Object.keys(filter).length) window.filter = filter;
+  if (state.like) return similar({ like: { id: state.like }, distance: chosen(), ...window }, signal);
+  const answer = await search({ texts: [state.q.trim()], distance: chosen(), ...window }, signal);
+  return { ...answer, ...answer.results[0] };
+}
+
 async function runSearch() {
   const signal = restart("search");
-  const text = state.q.trim();
-  if (!text) {
+  drawChosen(address.filterOf(state));
+  drawLike();
+  if (state.like) await learnTitle(state.like);
+  if (!state.like && !state.q.trim()) {
     byId("hits").replaceChildren();
-    byId("status").textContent = `${facts.documents} documents, ${facts.words} words.`;
+    byId("pager").hidden = true;
+    byId("status").textContent = facts.documents === null ? "" : `${facts.documents} documents, ${facts.words} words.`;
     return;
   }
   const started = performance.now();
   try {
-    const name = chosen();
-    const answer = await search({ texts: [text], k: HITS, distance: name }, signal);
-    const { hits, unknown_words: unknown } = answer.results[0];
-    drawHits(hits, { name, cMax: facts.c_max, openId: state.id, open: (id) => openHit(id, true) });
-    const ignored = unknown.length ? ` No vector for: ${unknown.join(", ")}.` : "";
-    byId("status").textContent = `${hits.length} nearest of ${facts.documents} in ${Math.round(performance.now() - started)} ms.${ignored}`;
+    const answer = await ask(signal);
+    found = new Map(answer.hits.map((hit) => [hit.id, hit]));
+    for (const hit of answer.hits) titles.set(hit.id, titleOf(hit));
+    const view = { name: answer.distance, cMax: facts.c_max, openId: state.id, first: first() + 1, best: first() ? best : 0 };
+    best = drawHits(answer.hits, view, { open: (id) => openHit(id, true), like: showLike, narrow });
+    drawPager(first(), answer.hits.length, answer.more, turn);
+    byId("status").textContent = summary(answer, Math.round(performance.now() - started));
   } catch (error) {
-    if (error.name !== "AbortError") byId("hits").replaceChildren();
+    if (error.name === "AbortError") return;
+    byId("hits").replaceChildren();
+    byId("pager").hidden = true;
     report("status", error);
   }
 }
 
-/** Explain the query against one document. */
+/** How many were found among how many, and which words did not help. */
+function summary(answer, milliseconds) {
+  const unknown = answer.unknown_words ?? [];
+  const ignored = unknown.length ? ` No vector for: ${unknown.join(", ")}.` : "";
+  if (!answer.hits.length) {
+    const filtered = Object.keys(address.filterOf(state)).length;
+    return `Nothing found${filtered ? " with these filters" : ""}.${ignored}`;
+  }
+  const what = state.like ? "like it" : answer.hits[0].score === undefined ? "nearest" : "best";
+  return `${answer.hits.length} ${what} of ${facts.documents} in ${milliseconds} ms.${ignored}`;
+}
+
+/** Say which document the hits are like, and how to leave. */
+function drawLike() {
+  const line = byId("like-line");
+  line.hidden = !state.like;
+  byId("query").hidden = Boolean(state.like);
+  if (!state.like) return;
+  line.replaceChildren(el("span", {}, "Documents like ", el("strong", {}, titles.get(state.like) ?? state.like)),
+    el("button", { type: "button", class: "link", id: "leave-like", onClick: () => go({ like: "" }) }, "Back to the search"));
+}
+
+/** Learn the title of a document that is in no list yet. */
+async function learnTitle(id) {
+  if (titles.has(id)) return;
+  try {
+    titles.set(id, titleOf(await stored(id)));
+  } catch {
+    return; // the search for documents like it says what is wrong
+  }
+  if (state.like === id) drawLike();
+}
+
+/** Change the state by a step that the back button undoes; another list begins at its beginning. */
+function go(changes) {
+  state = { ...state, id: "", from: "", whole: "", ...changes };
+  restart("detail");
+  address.write(state, true);
+  show();
+}
+
+const showLike = (id) => {
+  go({ like: id });
+  scrollTo({ top: 0 });
+};
+const narrow = (name, value) => setFilter({ ...address.filterOf(state), [name]: value });
+const setFilter = (filter) => go({ filter: Object.keys(filter).length ? JSON.stringify(filter) : "" });
+
+/** Turn the page. */
+function turn(direction) {
+  go({ from: String(Math.max(0, first() + direction * count()) || "") });
+  byId("search").scrollIntoView({ block: "start" });
+}
+
+/** Explain one document: against the query, or against the one that it is like. */
 async function openHit(id, push) {
   state.id = id;
   address.write(state, push);
   markOpen(id);
-  await runExplain({ text: state.q.trim() }, { id }, ["Your text", titleOf(id)], "status");
+  const from = state.like ? { id: state.like } : { text: state.q.trim() };
+  await runExplain(from, { id }, [state.like ? named(state.like) : "Your text", named(id)], "status");
   if (push) byId("detail").focus({ preventScroll: matchMedia("(min-width: 60rem)").matches });
 }
 
 /** A hit's title and id, or its id alone while it is not in the list. */
-function titleOf(id) {
-  const hit = document.querySelector(`#hits .hit[data-id="${CSS.escape(id)}"] strong`);
-  return hit && hit.textContent !== id ? `${hit.textContent} (${id})` : id;
+function named(id) {
+  const title = titles.get(id) ?? id;
+  return title === id ? id : `${title} (${id})`;
 }
 
 function closeDetail() {
@@ -73,10 +150,21 @@ function closeDetail() {
   document.querySelector(`#hits .hit[data-id="${CSS.escape(from)}"]`)?.focus();
 }
 
+/** Use the best passages of the open document, or all of it. */
+function useWhole(on) {
+  state.whole = on ? "yes" : "no";
+  address.write(state, true);
+  openHit(state.id, false);
+}
+
 async function runExplain(a, b, titles, statusId) {
   const signal = restart("detail");
+  const hit = found.get(b.id);
+  const whole = state.whole ? state.whole === "yes" : hit?.score === undefined; // a distance is one of whole texts
+  const passages = whole ? null : PASSAGES;
   try {
-    drawDetail(await explain({ a, b, distance: chosen() }, signal), titles, closeDetail);
+    const answer = await explain({ a, b, distance: chosen(), passages }, signal);
+    drawDetail(answer, { titles, close: closeDetail, score: hit?.explanation, whole: b.id ? useWhole : null });
   } catch (error) {
     if (error.name === "AbortError") return;
     byId("detail").hidden = true;
@@ -111,6 +199,7 @@ async function show() {
   byId("tab-search").setAttribute("aria-pressed", String(!compare));
   byId("tab-compare").setAttribute("aria-pressed", String(compare));
   byId("distance").value = chosen();
+  byId("count").value = [...byId("count").options].some((one) => one.value === state.k) ? state.k : "20";
   for (const [id, name] of [["query", "q"], ["text-a", "a"], ["text-b", "b"]]) {
     if (byId(id).value !== state[name]) byId(id).value = state[name];
   }
@@ -121,7 +210,7 @@ async function show() {
   }
   if (!state.id) byId("detail").hidden = true;
   await runSearch();
-  if (state.id && state.q.trim()) await openHit(state.id, false);
+  if (state.id && (state.like || state.q.trim())) await openHit(state.id, false);
 }
 
 function switchView(view) {
@@ -133,6 +222,7 @@ function switchView(view) {
 
 function wire() {
   const typed = debounced(() => {
+    Object.assign(state, { from: "", whole: "" });
     address.write(state);
     runSearch();
     if (state.id) openHit(state.id, false);
@@ -153,6 +243,8 @@ function wire() {
     address.write(state, true);
     show();
   });
+  byId("count").addEventListener("change", (event) => go({ k: event.target.value === "20" ? "" : event.target.value }));
+  wireFilters(setFilter, () => address.filterOf(state));
   byId("tab-search").addEventListener("click", () => switchView("search"));
   byId("tab-compare").addEventListener("click", () => switchView("compare"));
   byId("theme").addEventListener("click", () => {
@@ -168,11 +260,12 @@ function wire() {
 }
 
 function onKey(event) {
-  const typing = event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement;
+  const typing = event.target.matches?.("textarea, input, select");
   const dialog = document.querySelector("dialog[open]");
   if (dialog) return;
   if (event.key === "/" && !typing) {
     event.preventDefault();
+    if (state.view !== "compare" && state.like) go({ like: "" });
     (state.view === "compare" ? byId("text-a") : byId("query")).focus();
   } else if (event.key === "Escape" && !byId("detail").hidden && state.view === "search") {
     closeDetail();
