@@ -1,4 +1,4 @@
-"""Loading word vectors: words and megabytes a second by format beside gensim, and the memory of a restricted read.
+"""Loading word vectors: words and megabytes per second by format beside gensim, and the memory of a restricted read.
 
     python benchmarks/loaders.py                # both parts
     python benchmarks/loaders.py --bound-only   # 3 million words, restricted to 20,000: peak memory
@@ -77,7 +77,7 @@ def bound(results: Results, folder: Path, words: int, dimensions: int, keep: int
 
 
 def speed(results: Results, folder: Path, words: int, dimensions: int) -> None:
-    """Words and megabytes a second of a full read, best of three, and how many times as long gensim takes."""
+    """Words and megabytes per second of a full read, best of three, and how many times as long gensim takes."""
     where = f"({words:,} words x {dimensions}, one thread, CPU time)"
     print(f"\n{'format':<18}{'words/s':>12}{'MB/s':>10}{'x gensim':>12}   {where}")
     makers = {

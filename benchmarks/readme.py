@@ -1,4 +1,4 @@
-"""The chart of the README: microseconds a pair, on the articles that the package carries.
+"""The chart of the README: microseconds per pair, on the articles that the package carries.
 
     python benchmarks/readme.py                               # prints the table
     python benchmarks/readme.py --svg docs/_static/speed.svg  # and draws it
@@ -23,7 +23,7 @@ NAMES = ("wcd", "rel-rwmd", "rwmd", "rel-wmd", "act", "wmd")
 
 
 def ours(X: Any, embeddings: wordferry.Embeddings, related: wordferry.RelatedWords) -> dict[str, float]:
-    """Microseconds a pair of each distance."""
+    """Microseconds per pair of each distance."""
     result = {}
     for name in NAMES:
         graph = related if name.startswith("rel-") else None
@@ -56,7 +56,7 @@ def with_gensim(X: Any, embeddings: wordferry.Embeddings, pairs: list[tuple[int,
 
 
 def measure(processor: str) -> tuple[list[tuple[str, float]], str]:
-    """Rows of (name, microseconds a pair), and where they were measured."""
+    """Rows of (name, microseconds per pair), and where they were measured."""
     from wordferry.texts.tokenizers import default_tokenizer
 
     embeddings = wordferry.default_embeddings()

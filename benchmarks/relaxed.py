@@ -1,4 +1,4 @@
-"""The relaxed distances: microseconds a pair, ratios to other ways in the same run, scaling, memory, single queries.
+"""The relaxed distances: microseconds per pair, ratios to other ways in the same run, scaling, memory, single queries.
 
     python benchmarks/relaxed.py                          # the sample collection, repeated
     python benchmarks/relaxed.py --data folder            # 20news, training x test, with Google News vectors
@@ -87,7 +87,7 @@ def in_play(name: str, X: sp.csr_array, Y: sp.csr_array, embeddings: Embeddings)
 
 
 def savings(side: sp.csr_array, related: RelatedWords, step: int = 1000) -> sp.csr_array:
-    """c_max less the cost of the nearest word of each document, where that is not 0: one row a document."""
+    """c_max less the cost of the nearest word of each document, where that is not 0: one row per document."""
     n = side.shape[1]
     graph = related.graph.copy()
     graph.data = np.maximum(np.float32(related.c_max) - graph.data, 0)
@@ -126,7 +126,7 @@ def against_scipy(data: Data, results: Results, rows: int) -> None:
         whole = least(lambda: pairwise(data.X, Y, "rel-rwmd", threads=1, out=out, **data.options), 2)
         mine = min(mine, whole / out.size * 1e6)
     ratio = theirs / mine
-    results.add("scipy_us", theirs, f"scipy, two sparse products, no OMR   {theirs:8.4f} us a pair ({pairs} pairs)")
+    results.add("scipy_us", theirs, f"scipy, two sparse products, no OMR   {theirs:8.4f} us per pair ({pairs} pairs)")
     results.add("scipy_ratio", ratio, f"rel-rwmd, with OMR, {mine:.4f} us: {ratio:.1f}x as fast as that")
     results.add("scipy_difference", wrong, f"largest difference of values, without OMR {wrong:.1e}")
 
@@ -146,7 +146,7 @@ def numpy_rwmd(data: Data, results: Results) -> None:
     pairs = [(i, j) for i in range(bag[0].shape[0]) for j in range(bag[1].shape[0])]
     with blas_threads(1):
         us = least(lambda: [one(i, j) for i, j in pairs], 2) / len(pairs) * 1e6
-    results.add("numpy_rwmd_us", us, f"NumPy RWMD, pair by pair, no OMR     {us:8.4f} us a pair")
+    results.add("numpy_rwmd_us", us, f"NumPy RWMD, pair by pair, no OMR     {us:8.4f} us per pair")
 
 
 def _span(matrix: sp.csr_array, i: int) -> slice:
@@ -173,7 +173,7 @@ def gensim_soft_cosine(data: Data, results: Results) -> None:
     ]
     pairs = X.shape[0] * Y.shape[0]
     us = least(lambda: terms.inner_product(*corpora, normalized=(True, True)), 2) / pairs * 1e6
-    results.add("gensim_soft_cosine_us", us, f"gensim soft cosine                   {us:8.4f} us a pair")
+    results.add("gensim_soft_cosine_us", us, f"gensim soft cosine                   {us:8.4f} us per pair")
 
 
 def whole_job(data: Data, results: Results, repeats: int, slow: bool) -> None:
@@ -184,7 +184,7 @@ def whole_job(data: Data, results: Results, repeats: int, slow: bool) -> None:
         runs = 1 if distance == "rwmd" else repeats
         seconds = least(lambda d=distance: pairwise(data.X, data.Y, d, threads=1, out=out, **data.options), runs)
         us = seconds / pairs * 1e6
-        results.add(f"{distance}_us", us, f"{distance:10} all {pairs} pairs       {us:8.4f} us a pair, {seconds:.2f} s")
+        results.add(f"{distance}_us", us, f"{distance:10} all {pairs} pairs     {us:8.4f} us per pair, {seconds:.2f} s")
     walls = {}
     for threads in (1, 2):
         walls[threads] = least(
@@ -239,7 +239,7 @@ def synthetic(documents: int, words: int, embeddings: Embeddings, seed: int = 0)
 
 
 def scaling(repeats: int) -> dict[str, dict[str, dict[int, float]]]:
-    """Microseconds a pair over documents, words, r (CPU, one thread) and threads (wall), on random documents."""
+    """Microseconds per pair over documents, words, r (CPU, one thread) and threads (wall), on random documents."""
     embeddings = default_embeddings().restrict(np.arange(20000))
     related = RelatedWords.build(embeddings, 128)
     series: dict[str, dict[str, dict[int, float]]] = {}
@@ -252,12 +252,12 @@ def scaling(repeats: int) -> dict[str, dict[str, dict[int, float]]]:
             work = partial(pairwise, X, Y, name, embeddings=embeddings, related=chosen, threads=1)
             us = least(work, 1 if name == "rwmd" else repeats) / documents**2 * 1e6
             series.setdefault(axis, {}).setdefault(name, {})[value] = us
-            print(f"{axis:22} {value:6}  {name:9} {us:9.4f} us a pair", flush=True)
+            print(f"{axis:22} {value:6}  {name:9} {us:9.4f} us per pair", flush=True)
 
     for documents in (128, 512, 2048, 4096):
         measure("documents", documents, documents, 50, 16, ("rel-rwmd", "rwmd") if documents <= 2048 else ("rel-rwmd",))
     for words in (10, 25, 50, 100, 200):
-        measure("words a document", words, 1024, words, 16, ("rel-rwmd", "rwmd") if words <= 100 else ("rel-rwmd",))
+        measure("words per document", words, 1024, words, 16, ("rel-rwmd", "rwmd") if words <= 100 else ("rel-rwmd",))
     for r in (1, 4, 16, 64, 128):
         measure("r", r, 2048, 50, r, ("rel-rwmd",))
     X, Y = synthetic(4096, 50, embeddings), synthetic(4096, 50, embeddings, 1)
@@ -265,7 +265,7 @@ def scaling(repeats: int) -> dict[str, dict[str, dict[int, float]]]:
         work = partial(pairwise, X, Y, "rel-rwmd", embeddings=embeddings, related=related.restrict(16), threads=threads)
         us = least(work, 3 * repeats, time.perf_counter) / X.shape[0] ** 2 * 1e6
         series.setdefault("threads (wall time)", {}).setdefault("rel-rwmd", {})[threads] = us
-        print(f"{'threads (wall time)':22} {threads:6}  rel-rwmd  {us:9.4f} us a pair", flush=True)
+        print(f"{'threads (wall time)':22} {threads:6}  rel-rwmd  {us:9.4f} us per pair", flush=True)
     return series
 
 
@@ -297,7 +297,7 @@ def chart(scaled: dict[str, dict[str, dict[int, float]]], machine: dict[str, Any
         place.set_xticks(ticks, [str(tick) for tick in ticks])
         place.minorticks_off()
         place.grid(alpha=0.3)
-    axes[0].set_ylabel("microseconds a pair, one thread\n(CPU time; wall time over threads)")
+    axes[0].set_ylabel("microseconds per pair, one thread\n(CPU time; wall time over threads)")
     axes[0].legend(frameon=False)
     figure.suptitle(f"random documents over 20,000 words x 100 dimensions; {machine['processor']}", fontsize=8)
     figure.tight_layout()

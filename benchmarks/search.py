@@ -221,7 +221,7 @@ def speed(results: Results, documents: int) -> None:
         (folder / "queries.txt").write_text("\n".join(queries), encoding="utf-8")
         tokens = sum(len(text.split()) for text in texts) / documents
         print(f"{documents} documents of {tokens:.0f} words, {len(queries)} queries of 2 to 8 words, k = 10, CPU time")
-        print(f"{'':16}{'ms a query':>12}{'median':>10}{'build s':>10}{'build MB':>10}")
+        print(f"{'':16}{'ms per query':>12}{'median':>10}{'build s':>10}{'build MB':>10}")
         del texts
         for peer in PEERS:
             command = [sys.executable, __file__, "--child", peer, "--folder", name]

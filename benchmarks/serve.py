@@ -2,7 +2,7 @@
 
     python benchmarks/serve.py [--documents 10000] [--clients 32] [--seconds 60] [--heavy 0]
 
-The load comes from a second process with one connection a client. Each client asks again as soon as it is answered.
+The load comes from a second process with one connection per client. Each client asks again as soon as it is answered.
 First the service runs as it is, then with batching off, for the same time; the machine's noise hits both. With --heavy
 so many more clients send the heaviest search that is allowed (wmd, long texts) all the time; their answers are counted
 apart, and batching stays on.

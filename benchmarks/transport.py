@@ -38,7 +38,7 @@ def generated(words: int, dimensions: int) -> wordferry.Embeddings:
 
 
 def documents(count: int, distinct: int, words: int, seed: int) -> sp.csr_array:
-    """Counts of exactly ``distinct`` different words a document, most of them once; words are as frequent as in texts
+    """Counts of exactly ``distinct`` different words per document, most of them once; words are as frequent as in texts
     without stop words (Zipf and Mandelbrot's law)."""
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(count), distinct)
@@ -121,14 +121,14 @@ def gensim_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any
 
 
 def single_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any]:
-    """One pair of token lists a call: what is left of the speed without anything to share."""
+    """One pair of token lists per call: what is left of the speed without anything to share."""
     X, Y = documents(20, distinct, len(embeddings), 3), documents(200, distinct, len(embeddings), 4)
     gensim = Gensim(embeddings, X, Y)
 
     def ours() -> Any:
         return [wordferry.pair(x, y, "wmd", embeddings=embeddings, threads=1) for x, y in gensim.texts]
 
-    return compared("wmd, one pair a call", distinct, ours, 20, gensim)
+    return compared("wmd, one pair per call", distinct, ours, 20, gensim)
 
 
 def related_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def search_row(folder: Path, name: str, vectors: str, distance: str, queries: in
         "queries": queries,
         "solved share": found.solved / found.counts["pairs"],
         "stopped by the dual bound": found.counts["dual"] / found.counts["pairs"],
-        "ms a query": 1e3 * cascade / queries,
+        "ms per query": 1e3 * cascade / queries,
         "speed-up over solving all": everything / cascade,
         "equals brute force": bool((order == found.indices).all()),
     }

@@ -32,8 +32,8 @@ void check_range(const Whole& values, std::int64_t high, const char* message) {
 WordBags bags_of(const Numbers& indptr, const Whole& words, const Whole& counts, const Whole& group_of,
                  const Small& form_of, std::int64_t groups) {
   check_starts(indptr, length_of(words));
-  require(length_of(counts) == length_of(words), "one count a word");
-  require(length_of(group_of) == length_of(form_of), "one form a word");
+  require(length_of(counts) == length_of(words), "one count per word");
+  require(length_of(group_of) == length_of(form_of), "one form per word");
   check_range(words, length_of(group_of), "words must lie in the vocabulary");
   check_range(group_of, groups, "stems must lie in 0 .. groups - 1");
   for (std::int64_t i = 0; i < length_of(counts); ++i) require(counts.data()[i] > 0, "counts must be positive");
@@ -76,7 +76,7 @@ class ListsView {
         counts_(std::move(counts)), lengths_(std::move(lengths)) {
     check_starts(starts_, length_of(documents_));
     require(length_of(forms_) == length_of(documents_) && length_of(counts_) == length_of(documents_),
-            "one form and one count a posting");
+            "one form and one count per posting");
     check_range(documents_, length_of(lengths_), "documents must lie in 0 .. rows - 1");
     for (std::int64_t g = 0; g + 1 < length_of(starts_); ++g) {
       for (std::int64_t at = starts_.data()[g] + 1; at < starts_.data()[g + 1]; ++at) {
@@ -101,7 +101,7 @@ std::int64_t best(const ListsView& view, const Whole& groups, const Whole& forms
                   double stem, double floor, double slope, const nb::object& allowed, const Out<std::int64_t>& rows,
                   const Out<double>& scores) {
   const WordLists lists = view.get();
-  require(length_of(groups) == length_of(forms) && length_of(groups) == length_of(factors), "one form a query word");
+  require(length_of(groups) == length_of(forms) && length_of(groups) == length_of(factors), "one form per query word");
   check_range(groups, lists.groups, "stems must lie in the lists");
   require(length_of(rows) == length_of(scores) && length_of(rows) > 0, "rows and scores must agree in length");
   require(stem >= 0 && floor >= 0 && slope >= 0, "the constants must not be negative");
@@ -137,7 +137,7 @@ void near(const Numbers& indptr, const Whole& stems, const Whole& counts, const 
   }
   const std::int64_t rows = length_of(indptr) - 1, m = static_cast<std::int64_t>(found.shape(1));
   require(length_of(found) == rows && length_of(cosines) == rows && cosines.shape(1) == found.shape(1),
-          "one row of neighbours a document");
+          "one row of neighbours per document");
   run_native([&](Watch& watch) {
     nearest_among(indptr.data(), stems.data(), counts.data(), weight.data(), rows, groups, m, found.data(),
                   cosines.data(), watch);

@@ -294,7 +294,7 @@ double scan_tile(const Tile& tile, const Points& points, Candidates& candidates)
       }
       std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
       for (std::int64_t word = 0; word < count; word += 8) {
-        std::uint64_t eight;  // one flag a byte, lowest byte first
+        std::uint64_t eight;  // one flag per byte, lowest byte first
         std::memcpy(&eight, flags + word, 8);
         for (; eight != 0; eight &= eight - 1) {
           const std::int64_t k = word + std::countr_zero(eight) / 8;

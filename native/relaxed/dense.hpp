@@ -25,7 +25,7 @@ void products_to_distances(float* products, std::int64_t stride, const VectorRow
                            const VectorRows& b, const float* b_squares, int threads, Watch& watch);
 
 // nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c], for `width` columns, a
-// multiple of 16. `nearest` has `columns` columns a panel; lanes without a document or words get far_away.
+// multiple of 16. `nearest` has `columns` columns per panel; lanes without a document or words get far_away.
 void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
                      std::int64_t columns, std::int64_t column0, int threads, Watch& watch);
 

@@ -18,7 +18,7 @@ void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others,
                float* out, int threads, Watch& watch);
 
 // What a search is given: lower bounds on the values of each query (row) and each row of y (column), what rounding
-// may have added to them, which rows of y may be found, and how many problems a query may solve (-1: all it takes).
+// may have added to them, which rows of y may be found, and how many problems per query may solve (-1: all it takes).
 struct Bounded {
   const float* bounds;
   const std::uint8_t* allowed;

@@ -126,7 +126,7 @@ def test_fields_by_name_and_numbers_as_text(tmp_path: Path) -> None:
         ("d.jsonl", '{"text": "a", "id": {}}\n', {}, r"the id must be a text or a number, got dict"),
         ("d.jsonl", '{"text": "a"}\n', {"label": "class"}, r"expected a field 'class' with the label"),
         ("d.csv", "", {}, r"found an empty file"),
-        ("d.csv", "text,text\n1,2\n", {}, r"stands twice"),
+        ("d.csv", "text,text\n1,2\n", {}, r"appears twice"),
         ("d.csv", "id,text\n1,a\n2\n", {}, r"line 3: expected 2 cells as in the header, found 1"),
         ("d.csv", 'text\n"never closed\n', {}, r"broken quoting"),
     ],

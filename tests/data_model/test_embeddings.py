@@ -63,7 +63,7 @@ def test_adopting_makes_no_copy() -> None:
         (["a"], [["x"]], "real numbers"),
         (["a"], [[1j]], "real numbers"),
         (["a"], np.empty((1, 0)), "at least one dimension"),
-        (["a", "a"], [[1.0], [2.0]], "stands twice"),
+        (["a", "a"], [[1.0], [2.0]], "appears twice"),
         (["a", "b"], [[1.0], [np.nan]], r"'b' \(row 1\) holds NaN"),
         (["a", "b"], [[1.0], [1e300]], r"'b' \(row 1\) holds NaN or infinite"),
         (["a", "b"], [[1.0], [0.0]], r"'b' \(row 1\) is zero"),
@@ -117,7 +117,7 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert isinstance(back.matrix, np.memmap)
     assert back.normalized
     assert back.fingerprint == e.fingerprint
-    assert back.restrict(list(back.vocabulary)).fingerprint == e.fingerprint  # computed anew from the file
+    assert back.restrict(list(back.vocabulary)).fingerprint == e.fingerprint  # computed again from the file
     with pytest.raises(InputError, match="exists already"):
         e.save(tmp_path / "e")
 

@@ -150,7 +150,7 @@ def test_manifests_that_cannot_be_read(tmp_path: Path) -> None:
         storage.read_manifest(edited(tmp_path / "a", format=99))
     with pytest.raises(FormatError, match="in format new"):
         storage.read_manifest(edited(tmp_path / "b", format="new"))
-    with pytest.raises(FormatError, match=r"'\.\./secret\.npy' is no file of the folder"):
+    with pytest.raises(FormatError, match=r"'\.\./secret\.npy' is not a file of the folder"):
         storage.read_manifest(edited(tmp_path / "c", files={"../secret.npy": {}}))
     with pytest.raises(FormatError, match="holds 'test', not 'index'"):
         storage.read_folder(edited(tmp_path / "d"), "index")

@@ -53,7 +53,7 @@ def test_fingerprint_is_stable_and_no_join() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["a", "b", "a"], "'a' stands twice .*positions 0 and 2"),
+        (["a", "b", "a"], "'a' appears twice .*positions 0 and 2"),
         (["a", 5], "got int at position 1"),
         (["a", ["b"]], "got list at position 1"),
         ("abc", "got one string"),

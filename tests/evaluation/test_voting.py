@@ -65,7 +65,7 @@ def test_wrong_input_is_named():
         vote([[0]], 1, k=0)
     with pytest.raises(InputError, match=r"-1 \.\. 1"):
         vote([[2]], 2)
-    with pytest.raises(InputError, match="row a query"):
+    with pytest.raises(InputError, match="row per query"):
         vote([0, 1], 2)
 
 

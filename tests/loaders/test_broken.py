@@ -32,7 +32,7 @@ HEADER = len(b"20 4\n")
         (b"the 1 2\ncat 1 2 3x\n", r"line 2: expected a word and 2 numbers, found one number or more too many"),
         (b"the 1 2\ncat nan 1\n", r"line 2: the vector of 'cat' holds NaN"),
         (b"the 1 2\ncat 1 1e99\n", r"line 2: the vector of 'cat' holds NaN or infinity"),
-        (b"the 1 2\ncat 1 2\nthe 3 4\n", r"line 3: the word 'the' stands a second time \(first as word 1"),
+        (b"the 1 2\ncat 1 2\nthe 3 4\n", r"line 3: the word 'the' appears a second time \(first as word 1"),
         (b"the 1 2\n\xff\xfe 1 2\n", r"line 2: expected a word in UTF-8"),
         (b"3 2\nthe 1 2\ncat 3 4\n", r"ends after line 3: expected 3 words as line 1 says, found 2.*truncated"),
         (b"1 2\nthe 1 2\ncat 3 4\n", r"line 3: expected the end after the 1 words"),
@@ -67,7 +67,7 @@ def put_nan(data: bytearray) -> None:
         ),
         (b"1 2\n\xff\xfe " + bytes(8), r"byte 4: expected a word in UTF-8, found b'\\xff\\xfe'"),
         (spoiled(put_nan), rf"byte {BINARY.index(b'don')}: the vector of \"don't\" holds NaN"),
-        (BINARY.replace(b"word1 ", b"word0 "), r"byte \d+: the word 'word0' stands a second time"),
+        (BINARY.replace(b"word1 ", b"word0 "), r"byte \d+: the word 'word0' appears a second time"),
         (BINARY + b"more", rf"byte {len(BINARY) - 1}: expected the end after the 20 words"),
     ],
 )
@@ -126,7 +126,7 @@ def test_arrays(tmp_path: Path) -> None:
         load_embeddings(tmp_path / "a.npz")
     with pytest.raises(FormatError, match="20 vectors, but its vocabulary has 3 words"):
         load_embeddings(tmp_path / "a.npz", vocabulary=["a", "b", "c"])
-    with pytest.raises(FormatError, match=r"row 1: the word 'x' stands a second time"):
+    with pytest.raises(FormatError, match=r"row 1: the word 'x' appears a second time"):
         load_embeddings(tmp_path / "a.npz", vocabulary=["x"] * 20)
     np.savez(tmp_path / "b.npz", one=MATRIX, two=MATRIX)
     with pytest.raises(FormatError, match="found one, two"):
@@ -135,7 +135,7 @@ def test_arrays(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"words x dimensions, found shape \(4,\)"):
         load_embeddings(tmp_path / "c.npz", vocabulary=WORDS)
     files.write(tmp_path / "d.npz", (tmp_path / "a.npz").read_bytes()[:-50])
-    with pytest.raises(FormatError, match=r"d\.npz is no readable \.npz"):
+    with pytest.raises(FormatError, match=r"d\.npz is not a readable \.npz"):
         load_embeddings(tmp_path / "d.npz", vocabulary=WORDS)
     with_nan = MATRIX.copy()
     with_nan[5, 1] = np.nan

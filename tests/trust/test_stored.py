@@ -66,7 +66,7 @@ def test_graphs_out_of_range_are_refused_whatever_their_checksums(saved, tmp_pat
     arrays = {key: np.array(array) for key, array in folder.arrays.items()}
     arrays[name][place] = value
     storage.write_folder(tmp_path / "g", "related", folder.config, arrays, folder.words)
-    with pytest.raises(FormatError, match="Build it anew"):
+    with pytest.raises(FormatError, match="Build it again"):
         RelatedWords.load(tmp_path / "g", verify=verify)
 
 
@@ -84,7 +84,7 @@ def test_graphs_of_another_shape_or_type_are_refused(saved, tmp_path):
     ]
     for number, change in enumerate(changes):
         storage.write_folder(tmp_path / str(number), "related", folder.config, {**whole, **change}, folder.words)
-        with pytest.raises(FormatError, match="Build it anew"):
+        with pytest.raises(FormatError, match="Build it again"):
             RelatedWords.load(tmp_path / str(number))
 
 
@@ -93,7 +93,7 @@ def test_a_total_that_does_not_give_the_c_max_beside_it_is_refused(saved, tmp_pa
     for number, total in enumerate((folder.config["total"] * 2, float("nan"), "many", None)):
         place = tmp_path / str(number)
         storage.write_folder(place, "related", {**folder.config, "total": total}, folder.arrays, folder.words)
-        with pytest.raises(FormatError, match="Build it anew"):
+        with pytest.raises(FormatError, match="Build it again"):
             RelatedWords.load(place)
 
 

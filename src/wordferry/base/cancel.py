@@ -25,7 +25,7 @@ class Cancel:
         self._token = _native.Token()
 
     def cancel(self) -> None:
-        """Stop the work; that it has ended already is no error."""
+        """Stop the work; that it has ended already is not an error."""
         self._token.set()
 
     @property

@@ -40,7 +40,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = 
     """Rows turned into columns. A key that a row does not have is None there.
 
     A column is of one kind, as tables need it: where texts, numbers and lists meet, all are written as text, and
-    what is no text as JSON.
+    what is not text as JSON.
     """
     keys = dict.fromkeys(key for row in rows for key in row) if names is None else dict.fromkeys(names)
     return {key: _uniform([row.get(key) for row in rows]) for key in keys}

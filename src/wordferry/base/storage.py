@@ -2,7 +2,7 @@
 
 A folder holds ``manifest.json`` (format number, kind, library version, config, and for each file its sha256,
 dtype and shape), one ``<name>.npy`` per array (memory-mapped on reading, never pickled), and ``<name>.txt`` for
-lists of words (UTF-8, one a line). It is written to a temporary sibling and renamed, so a reader sees the old folder
+lists of words (UTF-8, one per line). It is written to a temporary sibling and renamed, so a reader sees the old folder
 or the new one, never half of one.
 """
 
@@ -206,7 +206,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 def _check_entry(file: Path, name: str, facts: Any) -> None:
     """What a manifest says of one file: a name in the folder, a checksum, and the size of what it holds."""
     if Path(name).name != name:
-        raise FormatError(f"{file} is damaged: {name!r} is no file of the folder.")
+        raise FormatError(f"{file} is damaged: {name!r} is not a file of the folder.")
     shaped = isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
     if shaped and name.endswith(".npy"):
         shaped = isinstance(facts.get("shape"), list) and isinstance(facts.get("dtype"), str)

@@ -55,7 +55,7 @@ class ByteReader:
     """A file read from front to back, unpacked when its bytes are gzip, with what progress bars need.
 
     ``position`` and ``size`` count bytes of the file as it lies on the disk; ``offset`` counts unpacked bytes read. A
-    byte-order mark at the head is no part of the data. ``unpack`` bounds what gzip may become (:func:`unpack_limit`).
+    byte-order mark at the head is not part of the data. ``unpack`` bounds what gzip may become (:func:`unpack_limit`).
     """
 
     def __init__(self, path: str | os.PathLike[str], stream: Any = None, *, unpack: int | None = None) -> None:

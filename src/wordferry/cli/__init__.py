@@ -28,7 +28,7 @@ class Commands(TyperGroup):
             typer.echo("wordferry: stopped", err=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # Whoever read our output has seen enough (| head): that is no error of ours.
+            # Whoever read our output has seen enough (| head): that is not an error of ours.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
 

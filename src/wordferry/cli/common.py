@@ -31,7 +31,7 @@ def complete_distance(incomplete: str) -> list[str]:
 
 
 def wants_json(choice: bool | None) -> bool:
-    """JSON when asked for, or when the output is no terminal."""
+    """JSON when asked for, or when the output is not a terminal."""
     return not sys.stdout.isatty() if choice is None else choice
 
 
@@ -41,7 +41,7 @@ def note(message: str) -> None:
 
 
 def emit_json(rows: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line on stdout; JSON has no infinite numbers and no NaN, so they become null."""
+    """One JSON object per line on stdout; JSON has no infinite numbers and no NaN, so they become null."""
     for row in rows:
         try:
             line = json.dumps(row, ensure_ascii=False, allow_nan=False)

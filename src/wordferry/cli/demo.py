@@ -79,7 +79,7 @@ def _print_hits(console: Any, heading: Any, result: Demo) -> None:
 
 
 def _print_moves(console: Any, result: Demo) -> None:
-    """Which word went where, the dearest first; the costs sum to the distance."""
+    """Which word went where, the most expensive first; the costs sum to the distance."""
     rows = result.explanation.rows
     table = _table(("from", "left"), ("to", "left"), ("mass", "right"), ("distance", "right"), ("cost", "right"))
     for row in rows[:MOVES]:

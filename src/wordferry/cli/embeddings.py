@@ -11,10 +11,10 @@ from wordferry.cli.common import JSON_OPTION, emit_json, examples, note, progres
 
 commands = typer.Typer(no_args_is_help=True, help="Convert word vectors and look into files of them.")
 
-LIMIT = typer.Option(None, "--limit", min=1, help="Read only the first so many words.")
-WORDS = typer.Option(None, "--words", exists=True, dir_okay=False, help="Keep only the words of this file, one a line.")
+LIMIT = typer.Option(None, "--limit", min=1, help="Read only the first NUMBER words.")
+WORDS = typer.Option(None, "--words", exists=True, dir_okay=False, help="Keep only words of this file, one per line.")
 VOCABULARY = typer.Option(
-    None, "--vocabulary", exists=True, dir_okay=False, help="The words of an array file, one a line."
+    None, "--vocabulary", exists=True, dir_okay=False, help="The words of an array file, one per line."
 )
 FORMAT = typer.Option(None, "--format", help="text, word2vec-binary, array or folder (default: look at the file).")
 
@@ -35,7 +35,7 @@ def convert(
     vocabulary: Path | None = VOCABULARY,
     format: str | None = FORMAT,
     normalize: bool = typer.Option(True, help="Scale every vector to length 1."),
-    keep_first: bool = typer.Option(False, "--keep-first", help="Keep the first of a word that stands twice."),
+    keep_first: bool = typer.Option(False, "--keep-first", help="Keep the first of a word that appears twice."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the folder if it exists."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
@@ -77,7 +77,7 @@ def info(
 
 
 def _show(facts: dict[str, Any], as_json: bool | None) -> None:
-    """One JSON object, or a line a fact."""
+    """One JSON object, or one line per fact."""
     if wants_json(as_json):
         emit_json([facts])
         return

@@ -29,7 +29,7 @@ def explain(
     embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = RELATED,
     overlap: str | None = OVERLAP,
-    limit: int | None = typer.Option(None, "--limit", "-n", min=1, help="Show only the dearest rows of the table."),
+    limit: int | None = typer.Option(None, "--limit", "-n", min=1, help="Show only the NUMBER most expensive rows."),
     html: Path | None = typer.Option(None, "--html", help="Write a page with a flow diagram."),
     png: Path | None = typer.Option(None, "--png", help="Write a picture (any format that matplotlib knows)."),
     as_json: bool | None = JSON_OPTION,

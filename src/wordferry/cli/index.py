@@ -75,7 +75,7 @@ def create(
     overlap: str | None = typer.Option(None, "--overlap", help="keep, omr or residual (default: the distance's own)."),
     on_empty: str = typer.Option("error", "--on-empty", help="Documents without a known word: error, drop or keep."),
     keep: str = typer.Option("copy", "--keep", help="Keep the word vectors as a copy, or by their path."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an index that is there."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
     format: str | None = FORMAT,
     text: str = TEXT,
     id: str = ID,
@@ -132,7 +132,7 @@ def add(
 def delete(
     path: Path = INDEX,
     ids: list[str] = typer.Argument(
-        ..., help="The ids of documents; - reads them from the standard input, one a line."
+        ..., help="The ids of documents; - reads them from the standard input, one per line."
     ),
     missing_ok: bool = typer.Option(False, "--missing-ok", help="Pass over ids that do not exist."),
     as_json: bool | None = JSON_OPTION,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep them, and look at them.")
 
-LIMIT = typer.Option(None, "--limit", min=1, help="Only the first so many words (usually the most frequent).")
+LIMIT = typer.Option(None, "--limit", min=1, help="Only the first NUMBER words (usually the most frequent).")
 R = typer.Option(16, "--r", "-r", help="Related words per word.")
 BAR = 24
 

@@ -44,7 +44,7 @@ def register(app: Any) -> None:
 
 def search(
     index: Path = typer.Argument(..., help="The folder of the index."),
-    query: str = typer.Argument(..., help="The text to search for; - reads one a line from the standard input."),
+    query: str = typer.Argument(..., help="The text to search for; - reads one per line from the standard input."),
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find."),
     distance: str | None = typer.Option(
         None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."

@@ -39,7 +39,7 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
     counts = np.zeros(4, np.int64)
     method, slack = _method(problem), _slack(problem)
     half = problem.run.memory // 2
-    at_once = max(1, half // (8 * max(1, problem.shape[1])))  # two bounds a pair; the other half is to work in
+    at_once = max(1, half // (8 * max(1, problem.shape[1])))  # two bounds per pair; the other half is to work in
     report = Report(problem.run.progress, problem.shape[0])
     for start in range(0, problem.shape[0] if k_used else 0, at_once):
         stop = min(start + at_once, problem.shape[0])

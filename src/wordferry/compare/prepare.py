@@ -64,7 +64,7 @@ def encoded(X: Any, options: Options, embeddings: Embeddings | None, name: str) 
         return _without_empties(matrix, options.on_empty, name)
     if isinstance(X, str) or not isinstance(X, Iterable):
         raise InputError(
-            f"{name} must be a list of texts, a list of token lists, or a sparse matrix with a row a document; "
+            f"{name} must be a list of texts, a list of token lists, or a sparse matrix with one row per document; "
             f"got {type(X).__name__}."
         )
     if embeddings is None:

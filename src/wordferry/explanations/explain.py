@@ -38,7 +38,7 @@ class Explanation(Tabular):
     """The cost of unrelated words (NaN for distances without related words)."""
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One plain dict a row, with the keys from, to, mass, distance, cost, share and kind."""
+        """One plain dict per row, with the keys from, to, mass, distance, cost, share and kind."""
         return [row.to_dict() for row in self.rows]
 
     def to_columns(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ td.bar span { display: block; height: 0.7rem; border-radius: 0.2rem; min-width: 
 
 
 def colour(distance: float, largest: float) -> str:
-    """From green for free to red for the dearest; readable on light and on dark."""
+    """From green for free to red for the most expensive; readable on light and on dark."""
     share = 0.0 if largest <= 0 else max(0.0, min(1.0, distance / largest))
     return f"hsl({165 - 160 * share:.0f} {55 + 20 * share:.0f}% {48 - 2 * share:.0f}%)"
 

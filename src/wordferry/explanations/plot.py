@@ -59,7 +59,7 @@ def _draw_flows(axes: Any, layout: Layout, largest: float) -> None:
 
 
 def _draw_heat(axes: Any, explanation: Explanation) -> Any:
-    """Costs of the pairs in the rows, the dearest words first."""
+    """Costs of the pairs in the rows, the most expensive words first."""
     rows = [row for row in explanation.rows if row.mass > 0][: _MOST_CELLS * 2]
     sources = list(dict.fromkeys(row.source or NOBODY for row in rows))[:_MOST_CELLS]
     targets = list(dict.fromkeys(row.target or NOBODY for row in rows))[:_MOST_CELLS]

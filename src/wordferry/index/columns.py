@@ -18,7 +18,7 @@ import numpy.typing as npt
 from wordferry.base.arrays import BoolArray
 
 MISSING, NULL, FALSE, TRUE, FIRST = range(5)
-"""Codes of what is no number or text; those of the numbers and texts begin at FIRST."""
+"""Codes of what is neither a number nor a text; those of the numbers and texts begin at FIRST."""
 ID, LABEL = "id", "label"
 OWN_ID = "\0id"
 """The ids themselves, also where metadata has a key of that name (no key can have this one)."""

@@ -113,6 +113,6 @@ def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWor
     ids = embeddings.vocabulary.ids(related.vocabulary)
     if (ids < 0).any() or embeddings.restrict(ids).fingerprint != related.fingerprint:
         raise VocabularyMismatch(
-            "related= was built from other vectors than embeddings=. Build it anew: RelatedWords.build(embeddings)."
+            "related= was built from other vectors than embeddings=. Build it again: RelatedWords.build(embeddings)."
         )
     return related.r, related

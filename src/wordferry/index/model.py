@@ -167,7 +167,7 @@ def check_encodable(text: str, where: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError(f"{where} holds a character that is no valid Unicode: {error}.") from None
+        raise InputError(f"{where} holds a character that is not valid Unicode: {error}.") from None
 
 
 def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:

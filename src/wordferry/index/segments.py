@@ -168,7 +168,9 @@ def _narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def with_remedy(error: FormatError) -> FormatError:
     """The same error, with what to do about files that can be made again from the catalogue."""
-    return FormatError(f"{error} The texts are safe in the catalogue: wordferry index compact --rebuild makes it anew.")
+    return FormatError(
+        f"{error} The texts are safe in the catalogue: repair it with wordferry index compact --rebuild."
+    )
 
 
 def check_manifest(place: Path, digest: str) -> None:

@@ -280,5 +280,5 @@ def _refuse_twice(chunk: list[Entry], seen: set[str], offset: int) -> None:
         if entry.id is None:
             continue
         if entry.id in seen:
-            raise InputError(f"Document {place}: the id {entry.id!r} stands twice in this call. Nothing was added.")
+            raise InputError(f"Document {place}: the id {entry.id!r} appears twice in this call. Nothing was added.")
         seen.add(entry.id)

@@ -52,7 +52,7 @@ def correlate(distances: Any, ratings: Any) -> Agreement:
     if values.shape != scores.shape or values.ndim != 1:
         raise InputError(f"Expected two lists of the same length, got shapes {values.shape} and {scores.shape}.")
     if not np.isfinite(scores).all():
-        raise InputError(f"Rating {int(np.flatnonzero(~np.isfinite(scores))[0])} is no finite number.")
+        raise InputError(f"Rating {int(np.flatnonzero(~np.isfinite(scores))[0])} is not a finite number.")
     known = np.isfinite(values)
     closeness, scores = -values[known], scores[known]
     if len(scores) < 2:

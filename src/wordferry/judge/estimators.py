@@ -36,7 +36,7 @@ class WordMoverNeighbors(WordMover):
     distance : a name of ``wordferry.DISTANCES``.
     r : related words per word, for ``rel-rwmd`` and ``rel-wmd``.
     overlap : see :func:`wordferry.pairwise`; None means the distance's own default.
-    weights : ``"counts"``, ``"tfidf"`` (idf of the fitted documents), or one weight a word.
+    weights : ``"counts"``, ``"tfidf"`` (idf of the fitted documents), or one weight per word.
     embeddings : word vectors; None means the default ones for texts. A matrix needs the vectors of its columns, unless
         the distance needs none.
     related : related words made before; None builds them.

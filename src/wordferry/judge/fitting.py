@@ -156,7 +156,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if isinstance(self.weights, str):
             if self.weights not in WEIGHTS:
                 raise InputError(
-                    f"weights must be one of {', '.join(map(repr, WEIGHTS))} or a weight a word; got {self.weights!r}."
+                    f"weights must be {', '.join(map(repr, WEIGHTS))} or one weight per word; got {self.weights!r}."
                 )
             return TfIdf.fit(counts).idf if self.weights == "tfidf" else None
         return np.asarray(self.weights, dtype=np.float64)

@@ -55,7 +55,9 @@ def vote(classes: Any, number: int, k: int = PAPER_K) -> Votes:
     """
     neighbours = np.asarray(classes, dtype=np.int64)
     if neighbours.ndim != 2:
-        raise InputError(f"classes must have a row a query and a column a neighbour, got shape {neighbours.shape}.")
+        raise InputError(
+            f"classes must have one row per query, one column per neighbour; got shape {neighbours.shape}."
+        )
     if neighbours.size and (neighbours.max() >= number or neighbours.min() < -1):
         raise InputError(f"Class numbers must lie in -1 .. {number - 1}, got {neighbours.min()} .. {neighbours.max()}.")
     halvings(k)  # refuses k < 1

@@ -172,7 +172,7 @@ def _notes(name: str, path: Path, collection: Any, words: int) -> list[str]:
     if path.suffix != ".mat" and len(collection.splits) > 1:
         notes.append("divisions into training and test are this file's own, not Kusner's")
     if path.suffix != ".mat":
-        notes.append("texts prepared anew, not taken from Kusner's file")
+        notes.append("texts prepared again, not taken from Kusner's file")
     return notes
 
 

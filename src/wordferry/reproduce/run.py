@@ -53,7 +53,7 @@ class Plan:
             plain, _, weighting = name.partition("+")
             find_distance(plain)
             if weighting not in ("", "tfidf") or (weighting and self.protocol == "paper"):
-                raise InputError(f"{name!r} is no distance of this protocol; '+tfidf' weights belong to 'fair'.")
+                raise InputError(f"{name!r} is not a distance of this protocol; '+tfidf' weights belong to 'fair'.")
 
     @property
     def chosen_distances(self) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def sets_table(cells: Cells) -> Table:
         for cell in cells
         if cell["protocol"] == "facts"
     ]
-    columns = ("data set", "documents", "words", "words a document", "classes", "divisions", "coverage %", "left out")
+    columns = ("data set", "documents", "words", "words per document", "classes", "divisions", "coverage %", "left out")
     about = "Words are those with a vector; left out are documents without any. The last column says what differs."
     return Table("Data sets", (*columns, "differs from the paper's"), tuple(rows), about)
 
@@ -159,7 +159,7 @@ def time_table(cells: Cells) -> Table:
         "for rel-rwmd, building the related words of r = 16 over all words. wmd is the exact 19 nearest, not all "
         f"distances. Last column: {paper.MINUTES_TABLE}, in seconds; rwmd and rel-rwmd are their linear versions."
     )
-    columns = ("data set", "distance", "preprocessing s", "distances s", "processor s", "us a pair", "paper s")
+    columns = ("data set", "distance", "preprocessing s", "distances s", "processor s", "us per pair", "paper s")
     return Table("Run time", columns, tuple(rows), about)
 
 
@@ -274,7 +274,7 @@ def peer_table(cells: Cells) -> Table:
                     )
                 else:
                     rows.append((row["library"], row["distance"], None, "not installed"))
-    columns = ("library", "distance", "us a pair", "largest difference to wordferry")
+    columns = ("library", "distance", "us per pair", "largest difference to wordferry")
     return Table("Other libraries", columns, tuple(rows), f"All pairs of {sample}.")
 
 
@@ -302,7 +302,7 @@ def fair_table(cells: Cells) -> Table:
 
 
 def error_rows(cells: Cells, protocol: str) -> list[dict[str, Any]]:
-    """Test errors by data set, a column a distance, for the command line."""
+    """Test errors by data set, one column per distance, for the command line."""
     errors = Errors(cells, protocol)
     names = list(PAPER_COLUMNS) if protocol == "paper" else list(dict.fromkeys(c["distance"] for c in cells))
     names = [name for name in names if any(errors.mean(d, name) is not None for d in errors.datasets)]

@@ -25,7 +25,7 @@ class Bags:
     """Encoded documents and what was left out on the way."""
 
     matrix: sp.csr_array
-    """Counts, a row a document, a column a word of the vocabulary."""
+    """Counts, one row per document, a column a word of the vocabulary."""
     rows: Int64Array
     """For each row of ``matrix`` the number of its document in the input (they differ after ``on_empty="drop"``)."""
     tokens: Int64Array

@@ -101,7 +101,7 @@ def read_documents(
     Parameters
     ----------
     path : a file (gzipped or not), a folder with a text file per document, or ``"-"`` for the standard input.
-    format : ``"jsonl"``, ``"csv"``, ``"tsv"``, ``"text"`` (a document a line), ``"folder"`` or ``"parquet"``; None
+    format : ``"jsonl"``, ``"csv"``, ``"tsv"``, ``"text"`` (one document per line), ``"folder"`` or ``"parquet"``; None
         goes by the file's name (the standard input is ``"text"``).
     text, id, label, split : the fields that hold them. Only the text must be there, and in JSON and Parquet it may be a
         list of tokens; a field that is named here otherwise than by default must be there too. Other fields become
@@ -111,7 +111,7 @@ def read_documents(
     unpack : bytes that a gzipped or Parquet file may become; None: 64 MiB and 64 times its size (or what
         ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.
 
-    Blank lines are no documents. TSV has no quoting, as its definition says. Anything broken is a
+    Blank lines are not documents. TSV has no quoting, as its definition says. Anything broken is a
     :class:`~wordferry.errors.FormatError` that names the file and the line.
     """
     source = str(path) if str(path) == "-" else Path(path)
@@ -191,7 +191,7 @@ def _read_csv(source: str | Path, fields: _Fields, kind: str, unpack: int | None
     if header is None:
         raise FormatError(f"{source}: expected a line with the names of the columns, found an empty file.")
     if len(set(header)) != len(header):
-        raise FormatError(f"{source}, line 1: a column name stands twice in {header}.")
+        raise FormatError(f"{source}, line 1: a column name appears twice in {header}.")
     while (row := _next_row(reader, source)) is not None:
         where = f"{source}, line {reader.line_num}"
         if len(row) != len(header):

@@ -210,7 +210,7 @@ def _document(row: dict[str, Any], side: str, where: str) -> Any:
 
 
 def read_triplet_list(path: str | os.PathLike[str], documents: dict[str, Any], *, name: str = "triplets") -> TripletSet:
-    """Read a list of Dai et al.: three addresses a line, blank lines and ``#`` comments apart.
+    """Read a list of Dai et al.: three addresses per line, blank lines and ``#`` comments apart.
 
     ``documents`` maps an address to its text or tokens. Triplets with an address that is not among them are counted,
     not invented.

@@ -25,7 +25,7 @@ def _unicode_word() -> re.Pattern[str]:
     return re.compile(rf"\w[\w{marks}]*(?:['\-]\w[\w{marks}]*)*")
 
 
-# Typographic apostrophes and hyphens as plain ones; a soft hyphen is no part of a word, a zero-width space ends one.
+# Typographic apostrophes and hyphens as plain ones; a soft hyphen is not part of a word, a zero-width space ends one.
 _PLAIN = str.maketrans({"_": " ", "\u2019": "'", "\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": " "})
 
 

@@ -14,7 +14,7 @@ from wordferry.web.settings import Limits
 _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
 _KEY = r'^[^"\\\x00-\x1f]*$'
-_PASSAGES = "Compare only so many passages of b: those whose words are nearest to a's."
+_PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
 

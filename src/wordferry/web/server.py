@@ -74,7 +74,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
 
 
 def _with_files(limits: Limits) -> Limits:
-    """Ask the system for a file a connection (the usual 1,024 are too few); the limits that it allows."""
+    """Ask the system for one file per connection (the usual 1,024 are too few); the limits that it allows."""
     try:
         import resource
     except ImportError:  # not on this system

@@ -136,7 +136,7 @@ class Embeddings:
             words, matrix = Vocabulary(folder.words["vocabulary"]), folder.arrays["vectors"]
             normalized, fingerprint = bool(folder.config["normalized"]), str(folder.config["fingerprint"])
         except KeyError as error:
-            raise FormatError(f"{path} is no complete embeddings folder: {error.args[0]!r} is missing.") from None
+            raise FormatError(f"{path} is not a complete embeddings folder: {error.args[0]!r} is missing.") from None
         except InputError as error:
             raise FormatError(f"{path} is damaged: {error}") from None
         if matrix.shape[:1] != (len(words),) or matrix.ndim != 2 or matrix.dtype != np.float32:

@@ -32,7 +32,7 @@ class Vocabulary(Sequence[str]):
             repeated = next(i for i, word in enumerate(self._words) if self._ids[word] != i)
             word = self._words[repeated]
             raise InputError(
-                f"The word {word!r} stands twice in the vocabulary (at positions {repeated} and {self._ids[word]})."
+                f"The word {word!r} appears twice in the vocabulary (at positions {repeated} and {self._ids[word]})."
             )
 
     @classmethod

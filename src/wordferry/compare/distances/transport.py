@@ -175,7 +175,7 @@ class Transport(Distance):
 
 @dataclass(frozen=True, repr=False)
 class RelatedTransport(Transport):
-    """wmd with the costs of related words, which are no metric: "keep" and "residual" differ."""
+    """wmd with the costs of related words, which are not a metric: "keep" and "residual" differ."""
 
     name: str = "rel-wmd"
     title: str = "Related Word Mover's Distance"

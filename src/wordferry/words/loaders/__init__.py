@@ -56,9 +56,9 @@ def load_embeddings(
     normalize : scale every vector to length 1.
     progress : called with (done, total) now and then; bytes of the file, or rows of an array.
     format : ``"text"``, ``"word2vec-binary"``, ``"array"`` or ``"folder"``; None looks at the file.
-    vocabulary : the words of an array file: a list, or a file with a word a line. None looks inside the file and
+    vocabulary : the words of an array file: a list, or a file with one word per line. None looks inside the file and
         beside it (``<name>.vocab.txt``).
-    on_duplicate : ``"error"``, or ``"first"`` to keep the first of a word that stands twice.
+    on_duplicate : ``"error"``, or ``"first"`` to keep the first of a word that appears twice.
 
     unpack : bytes that a gzipped or zipped file may become; None: 64 MiB and 64 times its size (or what
         ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.

@@ -44,7 +44,7 @@ def read_array_file(
 def find_vocabulary(
     path: Path, vocabulary: Iterable[str] | str | os.PathLike[str] | None, unpack: int | None = None
 ) -> list[str]:
-    """The words of an array file: a list, a path to one word a line, or a file that lies beside it."""
+    """The words of an array file: a list, a path to one word per line, or a file that lies beside it."""
     if vocabulary is not None and not isinstance(vocabulary, str | os.PathLike):
         return list(vocabulary)
     if vocabulary is not None:
@@ -56,13 +56,13 @@ def find_vocabulary(
         if (path.parent / name).is_file():
             return read_words(path.parent / name, unpack=unpack)
     raise InputError(
-        f"{path} holds vectors without words. Pass vocabulary= (a list, or a file with a word a line), or put "
+        f"{path} holds vectors without words. Pass vocabulary= (a list, or a file with one word per line), or put "
         f"{names[0]} beside it."
     )
 
 
 def read_words(path: str | os.PathLike[str], *, unpack: int | None = None) -> list[str]:
-    """A file with a word a line (UTF-8, gzipped or not)."""
+    """A file with one word per line (UTF-8, gzipped or not)."""
     with ByteReader(path, unpack=unpack) as reader:
         data = reader.read(-1)
     try:
@@ -129,7 +129,7 @@ def _read_npz(path: Path, selection: Selection, vocabulary: Any, progress: Progr
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
         if isinstance(error, WordferryError):
             raise
-        raise FormatError(f"{path} is no readable .npz file: {error}.") from None
+        raise FormatError(f"{path} is not a readable .npz file: {error}.") from None
 
 
 def _member_sizes(path: Path, archive: zipfile.ZipFile, unpack: int | None) -> dict[str, int]:
@@ -152,7 +152,7 @@ def _read_scale(path: Path, archive: zipfile.ZipFile, words: int, size: int) -> 
         try:
             shape, _, dtype = npy_header(stream)
         except (ValueError, EOFError) as error:
-            raise FormatError(f"{path}: 'scale' is no array ({error}).") from None
+            raise FormatError(f"{path}: 'scale' is not an array ({error}).") from None
     if shape not in ((words,), (words, 1)) or dtype.kind not in "fiu" or words * dtype.itemsize > size:
         raise FormatError(f"{path}: 'scale' must be {words} numbers, one a word; found {dtype} of shape {shape}.")
     with archive.open("scale.npy") as stream:

@@ -87,7 +87,7 @@ class Rows:
             if self._selection.on_duplicate == "first":
                 return False
             raise FormatError(
-                f"{self._place(place)}: the word {word!r} stands a second time (first as word {self.words[word] + 1} "
+                f"{self._place(place)}: the word {word!r} appears a second time (first as word {self.words[word] + 1} "
                 "of those kept). Keep the first of them with on_duplicate='first'."
             )
         return True

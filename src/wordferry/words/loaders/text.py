@@ -1,4 +1,4 @@
-"""Vectors as text, a word a line: word2vec text and fastText ``.vec`` (with a line of sizes), GloVe (without)."""
+"""Vectors as text, one word per line: word2vec text and fastText ``.vec`` (with a line of sizes), GloVe (without)."""
 
 from __future__ import annotations
 

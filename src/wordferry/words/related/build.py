@@ -130,7 +130,7 @@ def extend_lists(
 ) -> tuple[OwnLists, RelatedRecord]:
     """Lists of the old words (the first rows) and new ones; only pairs with a new word are looked at.
 
-    Exact lists stay exact. Lists found by clusters stay as good as they were, and are measured anew.
+    Exact lists stay exact. Lists found by clusters stay as good as they were, and are measured again.
     """
     r = record.r
     with blas_threads(1):

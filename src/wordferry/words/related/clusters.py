@@ -74,7 +74,7 @@ def cluster_count(n: int, iterations: int) -> int:
 def build_clusters(
     matrix: Float32Array, r: int, options: ClusterOptions, *, memory: int, threads: int, progress: Progress
 ) -> ClusterResult:
-    """Own lists from the words of ``probes`` clusters a word (1: the paper's), in both directions.
+    """Own lists from the words of ``probes`` clusters per word (1: the paper's), in both directions.
 
     A pair is looked at when either word's probes contain the other's cluster. Words that meet fewer than r others
     this way are compared with all words, so that every word has exactly r own neighbours.

@@ -76,7 +76,7 @@ class RelatedWords:
         iterations : of k-means.
         probes : clusters searched for each word (1: the paper's). None: as few as give a recall of 0.91 on a sample.
         seed : of everything that is drawn.
-        memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB a word, come on top).
+        memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB per word, come on top).
         threads : None for ``WORDFERRY_THREADS`` or every core. The answer does not depend on it.
         progress : a callable told ``(done, total)``.
 
@@ -136,11 +136,11 @@ class RelatedWords:
         return [(self.vocabulary[int(ids[k])], float(distances[k])) for k in order]
 
     def restrict(self, r: int) -> RelatedWords:
-        """The graph of a smaller r, equal to building it anew, without computing any distance."""
+        """The graph of a smaller r, equal to building it again, without computing any distance."""
         r = checked_r(r)
         n = len(self)
         if r > self.r and self.r < n - 1:
-            raise InputError(f"These related words were built with r={self.r}; r={r} is larger. Build them anew.")
+            raise InputError(f"These related words were built with r={self.r}; r={r} is larger. Build them again.")
         width = min(r, n - 1)
         old = self.lists
         lists = OwnLists(old.own[:, :width], old.distances[:, :width], old.rank_sums[:width], old.total)
@@ -199,7 +199,7 @@ class RelatedWords:
         if embeddings.fingerprint != self.fingerprint:
             raise VocabularyMismatch(
                 f"These related words were built from other embeddings (fingerprint {self.fingerprint}, "
-                f"got {embeddings.fingerprint}). Pass the embeddings they were built from, or build them anew."
+                f"got {embeddings.fingerprint}). Pass the embeddings they were built from, or build them again."
             )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -231,7 +231,7 @@ class RelatedWords:
             self = cls(vocabulary, lists, record, str(folder.config["embeddings"]))
             self._graph = _csr(*graph)
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"{path} is no complete folder of related words: {error}. Build it anew.") from None
+            raise FormatError(f"{path} is not a complete folder of related words: {error}. Build it again.") from None
         return self
 
     def cost_lookup(self) -> dict[int, dict[int, float]]:

@@ -109,7 +109,7 @@ def _kept(embeddings: Embeddings, r: int) -> RelatedWords | None:
             return None
         related = RelatedWords.load(path, verify=True)
     except (WordferryError, OSError, ValueError) as error:
-        logger.warning("%s cannot be read and is made anew: %s", path, error)
+        logger.warning("%s cannot be read and is made again: %s", path, error)
         shutil.rmtree(path, ignore_errors=True)  # it lies under a name that only this module gives
         return None
     right = related.fingerprint == embeddings.fingerprint and related.r == r and len(related) == len(embeddings)
