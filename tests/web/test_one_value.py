@@ -1,0 +1,51 @@
+"""A pair of texts has one value, whoever is asked: Python, the command line, or the service."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import wordferry
+
+TEXTS = "Volunteers repair old software in Chicago", "Helpers fix ancient code and print the press in Illinois"
+NAMES = ["rel-rwmd", "rel-wmd", "wmd", "rwmd", "wcd", "cosine"]
+
+
+def command(*arguments: str) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "wordferry", *arguments, "--json"], capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_distances_agree_to_the_last_digit(reader: Any) -> None:
+    expected = {name: wordferry.distance(*TEXTS, name) for name in NAMES}
+    measures = {name: wordferry.Measure(name) for name in NAMES}
+    assert {name: measure.pair(*TEXTS) for name, measure in measures.items()} == expected
+    assert {name: float(measure.paired(TEXTS[:1], TEXTS[1:])[0]) for name, measure in measures.items()} == expected
+    rows = command("distance", *TEXTS, "--all")
+    assert {row["distance"]: row["value"] for row in rows if row["distance"] in NAMES} == expected
+    answer = reader.post("/api/distance", json={"a": TEXTS[0], "b": TEXTS[1], "distances": NAMES})
+    assert answer.json()["values"] == expected
+
+
+@pytest.mark.parametrize("name", ["rel-rwmd", "rel-wmd", "wmd"])
+def test_explanations_agree_to_the_last_digit(reader: Any, name: str) -> None:
+    expected = wordferry.explain(*TEXTS, name)
+    assert expected.distance == pytest.approx(wordferry.distance(*TEXTS, name), abs=1e-6)
+    assert command("explain", *TEXTS, "-d", name) == expected.to_rows()
+    body = {"a": {"text": TEXTS[0]}, "b": {"text": TEXTS[1]}, "distance": name}
+    answer = reader.post("/api/explain", json=body).json()
+    assert answer["value"] == expected.distance
+    assert sorted(flow["cost"] for flow in answer["flows"]) == sorted(row.cost for row in expected.rows)
+
+
+def test_a_hit_is_explained_with_the_value_it_was_found_by(reader: Any) -> None:
+    """A search compares by the related words of its collection, and so does the reason for one of its hits."""
+    hit = reader.post("/api/search", json={"texts": [TEXTS[0]], "k": 1}).json()["results"][0]["hits"][0]
+    answer = reader.post("/api/explain", json={"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}}).json()
+    assert answer["value"] == pytest.approx(hit["distance"], abs=1e-6)
