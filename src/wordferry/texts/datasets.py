@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
@@ -33,17 +36,26 @@ _BLOCK = 2048
 
 @dataclass(frozen=True)
 class Sample:
-    """The sample collection: short articles by topic, and triplets of them.
+    """The sample collection: short articles by topic, queries with judged answers, and triplets.
 
     >>> s = sample()
-    >>> s.articles[0].id, s.articles[0].label, len(s.triplets)
-    ('computing-01', 'computing', 60)
+    >>> s.articles[0].id, s.articles[0].label
+    ('animals-01', 'animals')
+    >>> s.queries[0], dict(s.judgements["q001"])
+    (('q001', 'lost springer spaniel'), {'animals-01': 2, 'animals-02': 2})
     """
 
     articles: tuple[Record, ...]
-    """Each has an id, its topic as label, and the metadata topic, subtopic, title, paraphrase_of (an id or None)."""
+    """Each has an id, its topic as label, and the metadata topic, subtopic, title, paraphrase_of and near_duplicate_of.
+
+    The last two are ids or None: the same event told in other words, and the same text with small changes.
+    """
     triplets: tuple[tuple[str, str, str], ...]
-    """Ids (a, b, c) where a is nearer to b than to c."""
+    """Ids (a, b, c) where a is nearer to b than to c: a and b are about one subject, c has the same topic at most."""
+    queries: tuple[tuple[str, str], ...]
+    """Queries as (id, text)."""
+    judgements: Mapping[str, Mapping[str, int]]
+    """By the id of a query the ids of the articles that answer it: 2 wholly, 1 in part. All others do not."""
 
     @property
     def texts(self) -> list[str]:
@@ -56,12 +68,15 @@ class Sample:
         return [str(article.label) for article in self.articles]
 
     def __repr__(self) -> str:
-        return f"Sample({len(self.articles)} articles, {len(set(self.labels))} topics, {len(self.triplets)} triplets)"
+        return (
+            f"Sample({len(self.articles)} articles, {len(set(self.labels))} topics, "
+            f"{len(self.queries)} queries, {len(self.triplets)} triplets)"
+        )
 
 
 @cache
 def sample() -> Sample:
-    """The articles and triplets written for wordferry, in the order of their ids."""
+    """The articles, queries and triplets written for wordferry; the articles in the order of their ids."""
     folder = resources.files("wordferry.data").joinpath("sample")
     with resources.as_file(folder.joinpath("articles.jsonl")) as file:
         read = tuple(read_documents(file, label="topic"))
@@ -69,9 +84,22 @@ def sample() -> Sample:
         Record(record.text, record.id, record.label, None, {"topic": record.label, **record.metadata})
         for record in read
     )
-    lines = folder.joinpath("triplets.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    return Sample(articles, tuple((row["a"], row["b"], row["c"]) for row in rows))
+    triplets = tuple((row["a"], row["b"], row["c"]) for row in _rows(folder.joinpath("triplets.jsonl")))
+    queries = tuple((row["id"], row["text"]) for row in _rows(folder.joinpath("queries.jsonl")))
+    return Sample(articles, triplets, queries, _judgements(folder.joinpath("qrels.tsv")))
+
+
+def _rows(file: Traversable) -> list[dict[str, str]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _judgements(file: Traversable) -> Mapping[str, Mapping[str, int]]:
+    """The grades of a table with the columns query, document, grade, below a heading."""
+    found: dict[str, dict[str, int]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        query, document, grade = line.split("\t")
+        found.setdefault(query, {})[document] = int(grade)
+    return MappingProxyType({query: MappingProxyType(grades) for query, grades in found.items()})
 
 
 @cache
