@@ -38,7 +38,7 @@ def test_data() -> None:
 def test_piped_it_is_plain_text() -> None:
     text = demo()
     assert "\x1b" not in text
-    for part in ("252 articles in 9 topics", "c_max = ", "Central bank raises interest rate", "error %", "rel-wmd"):
+    for part in ("637 articles in 17 topics", "c_max = ", "Central bank raises interest rate", "error %", "rel-wmd"):
         assert part in text
 
 

@@ -23,6 +23,8 @@ import wordferry
 
 PACKAGE = Path(wordferry.__file__).resolve().parents[1]
 """Where the package under test lies, installed or not."""
+DOCUMENTS = len(wordferry.sample().articles) + 1
+"""How many the index of the fixtures holds: the sample and one more."""
 SCRIPT = "<script>document.title='stolen'</script> volunteers repair software <img src=x onerror=alert(1)>"
 
 

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 import wordferry
-from tests.web.conftest import PACKAGE, serving
+from tests.web.conftest import DOCUMENTS, PACKAGE, serving
 
 WRITER = {"authorization": "Bearer writer"}
 SOURCE = {"PYTHONPATH": str(PACKAGE)}
@@ -28,7 +28,7 @@ def test_graceful_stop(built_index: Path) -> None:
     log = built_index.parent / f"{built_index.name}.log"
     log.unlink(missing_ok=True)
     with serving(built_index) as (address, process):
-        assert httpx.get(f"{address}/api/stats").json()["documents"] == 253
+        assert httpx.get(f"{address}/api/stats").json()["documents"] == DOCUMENTS
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) in {0, -signal.SIGTERM, 143}
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wordferry
-from tests.web.conftest import SCRIPT, open_client
+from tests.web.conftest import DOCUMENTS, SCRIPT, open_client
 from wordferry.texts.tokenizers import default_tokenizer
 from wordferry.web import routes
 from wordferry.web.settings import Limits
@@ -173,7 +173,7 @@ def test_documents_can_be_walked_through(reader: Any) -> None:
         after = page["next"]
         if after is None:
             break
-    assert len(ids) == len(set(ids)) == 253
+    assert len(ids) == len(set(ids)) == DOCUMENTS
 
 
 def test_document_whose_id_looks_like_a_path(reader: Any) -> None:
@@ -185,7 +185,7 @@ def test_document_whose_id_looks_like_a_path(reader: Any) -> None:
 
 def test_stats_health_metrics_openapi(reader: Any) -> None:
     stats = reader.get("/api/stats").json()
-    assert stats["documents"] == 253
+    assert stats["documents"] == DOCUMENTS
     assert stats["writable"] is False
     assert set(stats["explained"]) == {"rwmd", "rel-rwmd", "wmd", "rel-wmd"} | (set(stats["explained"]) & {"act"})
     assert stats["limits"]["k"] == 1000
@@ -193,7 +193,7 @@ def test_stats_health_metrics_openapi(reader: Any) -> None:
     post(reader, "/api/search", {"texts": [QUERY]})
     text = reader.get("/metrics").text
     assert 'wordferry_requests_total{method="POST",route="/api/search",status="200"}' in text
-    assert "wordferry_documents 253.0" in text
+    assert f"wordferry_documents {DOCUMENTS}.0" in text
     paths = reader.get("/openapi.json").json()["paths"]
     assert {"/api/search", "/api/distance", "/api/explain", "/api/documents", "/api/stats", "/healthz"} <= set(paths)
     assert "400" in paths["/api/search"]["post"]["responses"]
@@ -400,9 +400,9 @@ def test_writing(own_index: Path) -> None:
         assert client.delete("/api/documents/new-1", headers=WRITER).json() == {"deleted": "new-1"}
         assert client.get("/api/documents/new-1").status_code == 404
         assert client.delete("/api/documents/new-1", headers=WRITER).status_code == 404
-        assert client.get("/api/stats").json()["documents"] == 254
+        assert client.get("/api/stats").json()["documents"] == DOCUMENTS + 1
     with wordferry.Index.open(own_index) as index:
-        assert len(index) == 254
+        assert len(index) == DOCUMENTS + 1
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def test_writing(own_index: Path) -> None:
 def test_bad_documents(own_index: Path, document: Any, status: int) -> None:
     with open_client(own_index, writer_token="writer") as client:
         post(client, "/api/documents", {"documents": [document]}, status, headers=WRITER)
-        assert client.get("/api/stats").json()["documents"] == 253
+        assert client.get("/api/stats").json()["documents"] == DOCUMENTS
 
 
 def test_another_writer_is_named(own_index: Path) -> None:
