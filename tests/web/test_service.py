@@ -58,7 +58,7 @@ def test_pages_of_hits(reader: Any) -> None:
     assert whole["more"]
     parts = [post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": o})["results"][0] for o in (0, 10, 20)]
     assert [hit for part in parts for hit in part["hits"]] == whole["hits"]
-    last = post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": 250})["results"][0]
+    last = post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": DOCUMENTS - 3})["results"][0]
     assert (len(last["hits"]), last["more"]) == (3, False)
 
 
