@@ -50,7 +50,7 @@ def test_life_of_an_index(place: Path, capsys: Capture, monkeypatch: pytest.Monk
     code, hits, _ = run(capsys, "search", index, "w01 w02", "-k", 3, "--filter", "topic!=food")
     assert code == 0
     assert hits[0]["id"] == "a"
-    assert hits[0]["metadata"] == {"year": "2024"}
+    assert hits[0]["metadata"] == {"year": 2024}
     assert [hit["rank"] for hit in hits] == [1, 2, 3]
     with Index.open(index) as opened:
         wanted = opened.search("w01 w02", k=3, filter={"topic": {"ne": "food"}})

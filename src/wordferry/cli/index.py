@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 commands = typer.Typer(no_args_is_help=True, help="Make a searchable collection on disk and change it.")
 
 INDEX = typer.Argument(..., help="The folder of the index.")
-FORMAT = typer.Option(None, "--format", help="jsonl, csv, tsv, text, folder or parquet (default: by the file's name).")
+FORMAT = typer.Option(
+    None, "--format", help="jsonl, json, csv, tsv, text, folder or parquet (default: by the file's name or first line)."
+)
+SKIP = typer.Option([], "--skip", help="A field to leave out; may be given several times.")
+KEEP_TEXT = typer.Option(False, "--keep-text", help="Keep numbers of CSV and TSV files as text.")
 TEXT = typer.Option("text", "--text", help="The field that holds the text (or its tokens).")
 ID = typer.Option("id", "--id", help="The field that holds the id.")
 LABEL = typer.Option("label", "--label", help="The field that holds the label.")
@@ -80,6 +84,8 @@ def create(
     text: str = TEXT,
     id: str = ID,
     label: str = LABEL,
+    skip: list[str] = SKIP,
+    keep_text: bool = KEEP_TEXT,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Make an index, and add documents to it if any are given."""
@@ -94,7 +100,7 @@ def create(
     index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
     try:
         with index:
-            count = _add(index, documents, {"format": format, "text": text, "id": id, "label": label})
+            count = _add(index, documents, _fields(format, text, id, label, skip, keep_text))
         swap_in(beside, path)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
@@ -115,14 +121,15 @@ def add(
     text: str = TEXT,
     id: str = ID,
     label: str = LABEL,
+    skip: list[str] = SKIP,
+    keep_text: bool = KEEP_TEXT,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Add documents, all of them or none."""
     from wordferry.index import Index
 
     with Index.open(path) as index:
-        fields = {"format": format, "text": text, "id": id, "label": label}
-        count = _add(index, documents, fields, upsert=upsert)
+        count = _add(index, documents, _fields(format, text, id, label, skip, keep_text), upsert=upsert)
     _report(path, as_json, added=count)
 
 
@@ -196,6 +203,11 @@ def upgrade(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
     if not Index.upgrade(path):
         note(f"{path} is up to date")
     _report(path, as_json)
+
+
+def _fields(format: str | None, text: str, id: str, label: str, skip: list[str], keep_text: bool) -> dict[str, Any]:
+    """The options of ``read_documents``."""
+    return {"format": format, "text": text, "id": id, "label": label, "skip": skip, "numbers": not keep_text}
 
 
 def _add(index: Index, documents: str | None, fields: dict[str, Any], *, upsert: bool = False) -> int:

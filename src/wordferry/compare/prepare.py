@@ -17,7 +17,9 @@ from wordferry.compare.problem import Distance, Options, Problem
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts import bow
 from wordferry.texts.bow import TfIdf
+from wordferry.texts.tables import as_documents
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.given import as_embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
 
@@ -62,6 +64,7 @@ def encoded(X: Any, options: Options, embeddings: Embeddings | None, name: str) 
     if is_matrix(X):
         matrix = canonical_csr(X, None if embeddings is None else len(embeddings), name=name)
         return _without_empties(matrix, options.on_empty, name)
+    X = as_documents(X, name)
     if isinstance(X, str) or not isinstance(X, Iterable):
         raise InputError(
             f"{name} must be a list of texts, a list of token lists, or a sparse matrix with one row per document; "
@@ -87,7 +90,7 @@ def _without_empties(matrix: sp.csr_array, on_empty: str, name: str) -> Encoded:
 def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None) -> Embeddings | None:
     """The embeddings to use: those given, the default ones for texts, none where a matrix needs none."""
     if embeddings is not None:
-        return embeddings
+        return as_embeddings(embeddings)
     matrices = [name for name, value in (("X", X), ("Y", Y)) if is_matrix(value)]
     if not matrices:
         from wordferry.texts.datasets import default_embeddings

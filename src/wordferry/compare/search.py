@@ -21,6 +21,7 @@ from wordferry.compare.problem import Distance, Options, Problem, replace_option
 from wordferry.errors import InputError
 from wordferry.kernels.passes import Heaps
 from wordferry.texts.bow import OnEmpty, check_on_empty
+from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -153,6 +154,7 @@ class Searcher:
     def _open(self, options: Options, Y: Any, run: Run) -> None:
         record = options.distance
         self.options, self.run = options, run
+        Y = as_documents(Y, "Y")
         if not is_matrix(Y) and not isinstance(Y, str | Sequence) and hasattr(Y, "__iter__"):
             Y = list(Y)
         self.embeddings = vectors_for(Y, None, record, options.embeddings)

@@ -91,8 +91,9 @@ def check_keep(keep: str, embeddings: Any) -> Path | None:
 
 
 def read_embeddings(given: Any) -> Embeddings:
-    """Embeddings from what a caller passes: the object, a path, or None for the default ones."""
-    return _load(Path(given)) if isinstance(given, str | os.PathLike) else given_or_default(given)
+    """Embeddings from what a caller passes: a path, None for the default ones, or whatever else other calls take."""
+    named = isinstance(given, str | os.PathLike) and Path(given).exists()
+    return _load(Path(given)) if named else given_or_default(given)
 
 
 def open_embeddings(folder: Path, config: Config) -> Embeddings:

@@ -45,7 +45,7 @@ from wordferry.index.verify import Checker, Verification
 from wordferry.index.writer import Writer
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty
-from wordferry.texts.documents import Record
+from wordferry.texts.records import Fields, Record
 from wordferry.texts.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
@@ -285,30 +285,44 @@ class Index:
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def add(
-        self, documents: Iterable[Any], *, progress: Progress | None = None, graph_progress: Progress | None = None
+        self,
+        documents: Any,
+        *,
+        text: str = "text",
+        id: str = "id",
+        label: str = "label",
+        skip: Iterable[str] = (),
+        progress: Progress | None = None,
+        graph_progress: Progress | None = None,
     ) -> list[str]:
         """Add documents, all or none; their ids, given or generated.
 
         A document is a text, a list of tokens, a :class:`~wordferry.texts.documents.Record`, or a mapping with
         ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are
-        metadata too. An id that exists is an error. ``progress`` is told of documents; ``graph_progress`` of the
-        related words, which are extended when many new words have come.
+        metadata too. Or ``documents`` is a table: a DataFrame of any library, an Arrow table, a Hugging Face dataset, a
+        dict of columns. ``text``, ``id`` and ``label`` name the columns (or keys) that hold them, ``skip`` those to
+        leave out; the rest is metadata. An id that exists is an error. ``progress`` is told of documents;
+        ``graph_progress`` of the related words, which are extended when many new words have come.
         """
-        return self._store(documents, False, progress, graph_progress)
+        return self._store(documents, Fields.of(text, id, label, skip=skip), False, progress, graph_progress)
 
-    def upsert(
-        self, documents: Iterable[Any], *, progress: Progress | None = None, graph_progress: Progress | None = None
-    ) -> list[str]:
-        """Add documents, all or none; one whose id exists replaces that document."""
-        return self._store(documents, True, progress, graph_progress)
+    def upsert(self, documents: Any, **options: Any) -> list[str]:
+        """Add documents, all or none; one whose id exists replaces that document. Options are those of :meth:`add`."""
+        fields = {key: options.pop(key) for key in ("text", "id", "label", "skip") if key in options}
+        return self._store(documents, Fields.of(**fields), True, **options)
 
     def _store(
-        self, documents: Iterable[Any], replace: bool, progress: Progress | None, graph_progress: Progress | None
+        self,
+        documents: Any,
+        fields: Fields,
+        replace: bool,
+        progress: Progress | None = None,
+        graph_progress: Progress | None = None,
     ) -> list[str]:
         total = len(documents) if isinstance(documents, Sized) else 0
         with self._writing() as writer:
             ids = writer.add(
-                entries(documents),
+                entries(documents, fields),
                 replace=replace,
                 report=lambda done: progress(done, max(total, done)) if progress is not None else None,
             )

@@ -10,8 +10,10 @@ from reprlib import Repr
 from typing import Any
 
 from wordferry.base.frames import Tabular, columns_of
+from wordferry.base.values import plain_value
 from wordferry.errors import InputError
-from wordferry.texts.documents import Record
+from wordferry.texts.records import Fields, Record
+from wordferry.texts.tables import as_documents, is_table, table_records
 
 Scalar = str | int | float | bool | None
 _COLUMNS = ("rank", "id", "distance", "label", "text")
@@ -92,14 +94,26 @@ class Entry:
     words: str | Sequence[str]
 
 
-def entries(documents: Any) -> Iterator[Entry]:
-    """Check documents as they come: texts, token lists, records, or mappings with a text."""
-    if isinstance(documents, str | Mapping | Record):
+def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
+    """Check documents as they come: texts, token lists, records, mappings with a text, or the rows of a table.
+
+    ``fields`` says which fields of a table or of mappings hold what, where they are named otherwise than by default.
+    """
+    wanted = fields or Fields()
+    if isinstance(documents, str | Record) or _is_document(documents, wanted):
         raise InputError("Expected a list of documents, got one document. Put it in a list: [document].")
+    documents = table_records(documents, wanted) if is_table(documents) else as_documents(documents)
     if not isinstance(documents, Iterable):
         raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
     for number, document in enumerate(documents):
-        yield _entry(document, f"Document {number}")
+        where = f"Document {number}"
+        named = isinstance(document, Mapping) and wanted.named
+        yield _entry(wanted.record(document, where) if named else document, where)
+
+
+def _is_document(value: Any, fields: Fields) -> bool:
+    """A mapping that is one document, and no table of columns."""
+    return isinstance(value, Mapping) and isinstance(value.get(fields.text), str)
 
 
 def _entry(document: Any, where: str) -> Entry:
@@ -171,9 +185,13 @@ def check_encodable(text: str, where: str) -> None:
 
 
 def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
-    """Metadata as JSON text: a flat object of str, finite numbers of 64 bits, bool and None."""
+    """Metadata as JSON text: a flat object of str, finite numbers of 64 bits, bool and None.
+
+    Values of other libraries are made plain first: NumPy's numbers, NaN (None), dates (ISO 8601 text).
+    """
     if not metadata:
         return "{}"
+    metadata = {key: plain_value(value) for key, value in metadata.items()}
     for key, value in metadata.items():
         check_key(key, where)
         if isinstance(value, bool | str) or value is None:

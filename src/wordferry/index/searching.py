@@ -27,6 +27,7 @@ from wordferry.index.model import Document, Hit, Hits
 from wordferry.index.segments import Bags, join
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.texts.bow import TfIdf
+from wordferry.texts.tables import as_documents
 
 if TYPE_CHECKING:
     from wordferry.index.index import Index
@@ -75,6 +76,9 @@ def queries(query: Any) -> tuple[Sequence[Any], bool]:
     """The queries of a call, and whether it was a single one: a text, or a tuple of tokens."""
     if isinstance(query, str):
         return [query], True
+    query = as_documents(query, "query")
+    if not isinstance(query, Sequence) and (hasattr(query, "to_list") or hasattr(query, "tolist")):
+        query = list(query)  # a column of a table, or an array
     if isinstance(query, tuple) and query and all(isinstance(token, str) for token in query):
         return [query], True
     if isinstance(query, Sequence) and not isinstance(query, bytes):

@@ -19,6 +19,7 @@ from wordferry.judge.voting import PAPER_K
 from wordferry.texts import bow
 from wordferry.texts.bow import TfIdf
 from wordferry.texts.datasets import given_or_default
+from wordferry.texts.tables import as_documents, is_table, table_texts
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -114,6 +115,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _read(self, X: Any, *, reset: bool) -> sp.csr_array:
         """Counts (or given weights) as canonical CSR; the first call after ``reset`` decides texts or matrix."""
+        X = _documents(X)
         texts = _holds_texts(X)
         if reset:
             self.reads_texts_ = texts
@@ -219,6 +221,19 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         tags.input_tags.string = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _documents(X: Any) -> Any:
+    """The texts of a table whose column is called ``text`` or is its only one; other tables are scikit-learn's."""
+    if not is_table(X):
+        return as_documents(X)
+    columns = getattr(X, "columns", getattr(X, "column_names", X))
+    names = [str(name) for name in columns]
+    return table_texts(X, "X") if "text" in names or (len(names) == 1 and not _is_numeric(X)) else X
+
+
+def _is_numeric(table: Any) -> bool:
+    return bool(np.issubdtype(np.asarray(table).dtype, np.number))
 
 
 def _holds_texts(X: Any) -> bool:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_sums
 from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
 from wordferry.words.vocabulary import Vocabulary
 
@@ -69,6 +70,7 @@ def bags(
     tokenizer = tokenizer or default_tokenizer()
     if isinstance(documents, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
+    documents = as_documents(documents)
     find = vocabulary.finder
     indptr: list[int] = [0]
     indices: list[int] = []

@@ -17,7 +17,6 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array
 from wordferry.base.streams import npy_blocks
-from wordferry.errors import InputError
 from wordferry.texts.documents import Record, read_documents
 from wordferry.texts.published import (  # readers of sets that the user brings, under the name people look for them
     read_collection as read_collection,
@@ -26,6 +25,7 @@ from wordferry.texts.published import read_pairs as read_pairs
 from wordferry.texts.published import read_triplet_list as read_triplet_list
 from wordferry.texts.published import read_triplets as read_triplets
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.given import as_embeddings
 from wordferry.words.vocabulary import Vocabulary
 
 _VECTORS = "glove.6B.100d-60k-int8"
@@ -120,15 +120,10 @@ def default_embeddings() -> Embeddings:
 
 
 def given_or_default(embeddings: Any) -> Embeddings:
-    """The word vectors to use: an :class:`Embeddings`, or the default ones for None."""
+    """The word vectors to use: the default ones for None, else as :func:`as_embeddings` takes them."""
     if embeddings is None:
         return default_embeddings()
-    if not isinstance(embeddings, Embeddings):
-        raise InputError(
-            f"embeddings must be an Embeddings, or None for the default vectors; got {type(embeddings).__name__}. "
-            "Read files with wordferry.load_embeddings."
-        )
-    return embeddings
+    return as_embeddings(embeddings)
 
 
 def _read_rows(stream: IO[bytes], shape: tuple[int, ...]) -> Float32Array:

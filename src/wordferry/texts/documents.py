@@ -1,6 +1,6 @@
 """Documents as people have them: records with a text or tokens, an id, a label, metadata and a split.
 
-:func:`read_documents` reads them from JSON lines, CSV, TSV, plain text, a folder of text files, or Parquet.
+:func:`read_documents` reads them from JSON lines, JSON, CSV, TSV, plain text, a folder of text files, or Parquet.
 """
 
 from __future__ import annotations
@@ -8,19 +8,23 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from wordferry.base.runtime import optional_import
 from wordferry.base.streams import text_lines, too_large, unpack_limit
 from wordferry.errors import FormatError, InputError, NotFound
+from wordferry.texts.records import Fields as Fields
+from wordferry.texts.records import Record as Record
 
-FORMATS = ("jsonl", "csv", "tsv", "text", "folder", "parquet")
+FORMATS = ("jsonl", "json", "csv", "tsv", "text", "folder", "parquet")
 _SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".txt": "text",
@@ -28,61 +32,11 @@ _SUFFIXES = {
     ".parquet": "parquet",
 }
 _LONGEST_CELL = 1 << 30
+_DELIMITERS = ",;\t|"
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # more digits are a name, and would not fit into 64 bits
+_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+([eE][+-]?\d{1,3})?|[eE][+-]?\d{1,3})")
 
-
-@dataclass(frozen=True)
-class Record:
-    """One document as it was read."""
-
-    text: str | Sequence[str]
-    """The text, or its tokens."""
-    id: str | None = None
-    label: str | None = None
-    split: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Fields:
-    """Which fields of a row hold what. One named otherwise than by default must be there."""
-
-    text: str
-    id: str
-    label: str
-    split: str
-
-    def record(self, row: Mapping[str, Any], where: str) -> Record:
-        """The record of one row; ``where`` names the file and line in errors."""
-        if self.text not in row:
-            raise FormatError(
-                f"{where}: expected a field {self.text!r} with the text, found {_listed(row)}. "
-                "Name the field that holds it with text=."
-            )
-        text = row[self.text]
-        if isinstance(text, list) and all(isinstance(token, str) for token in text):
-            text = tuple(text)
-        elif not isinstance(text, str):
-            raise FormatError(
-                f"{where}: the field {self.text!r} must be a text or a list of tokens, got {type(text).__name__}."
-            )
-        values = {name: self._optional(row, name, where) for name in ("id", "label", "split")}
-        used = {self.text, self.id, self.label, self.split}
-        return Record(text, **values, metadata={key: value for key, value in row.items() if key not in used})
-
-    def _optional(self, row: Mapping[str, Any], name: str, where: str) -> str | None:
-        key = getattr(self, name)
-        if key not in row:
-            if key != name:
-                raise FormatError(f"{where}: expected a field {key!r} with the {name}, found {_listed(row)}.")
-            return None
-        value = row[key]
-        if value is None:
-            return None
-        if isinstance(value, str):
-            return value
-        if isinstance(value, bool | int | float):
-            return json.dumps(value)
-        raise FormatError(f"{where}: the {name} must be a text or a number, got {type(value).__name__}.")
+Lines = Iterator[tuple[int, str]]
 
 
 def read_documents(
@@ -93,6 +47,8 @@ def read_documents(
     id: str = "id",
     label: str = "label",
     split: str = "split",
+    skip: Iterable[str] = (),
+    numbers: bool = True,
     pattern: str = "*.txt",
     unpack: int | None = None,
 ) -> Iterator[Record]:
@@ -100,12 +56,17 @@ def read_documents(
 
     Parameters
     ----------
-    path : a file (gzipped or not), a folder with a text file per document, or ``"-"`` for the standard input.
-    format : ``"jsonl"``, ``"csv"``, ``"tsv"``, ``"text"`` (one document per line), ``"folder"`` or ``"parquet"``; None
-        goes by the file's name (the standard input is ``"text"``).
+    path : a file (gzipped or not), a folder with a text file per document, or ``"-"`` for the standard input; or a
+        table of another library (a DataFrame, an Arrow table, a Hugging Face dataset, a dict of columns).
+    format : ``"jsonl"``, ``"json"`` (a list of objects, read into memory), ``"csv"`` (cells separated by commas,
+        semicolons, tabs or bars, whichever the first line has most of), ``"tsv"``, ``"text"`` (one document per line),
+        ``"folder"`` or ``"parquet"``; None goes by the file's name, and looks at the first line of the standard input.
     text, id, label, split : the fields that hold them. Only the text must be there, and in JSON and Parquet it may be a
         list of tokens; a field that is named here otherwise than by default must be there too. Other fields become
         metadata.
+    skip : fields to leave out.
+    numbers : make numbers of cells of CSV and TSV files that are numbers, and None of empty ones (metadata only).
+        Digits after a leading zero (``007``) stay text. False keeps every cell as it is.
     pattern : which files of a folder are documents. The id is the path below the folder, the label the first
         folder on it, if any.
     unpack : bytes that a gzipped or Parquet file may become; None: 64 MiB and 64 times its size (or what
@@ -114,27 +75,66 @@ def read_documents(
     Blank lines are not documents. TSV has no quoting, as its definition says. Anything broken is a
     :class:`~wordferry.errors.FormatError` that names the file and the line.
     """
+    fields = Fields.of(text, id, label, split, skip)
+    if not isinstance(path, str | os.PathLike):
+        from wordferry.texts.tables import table_records
+
+        return table_records(path, fields)
     source = str(path) if str(path) == "-" else Path(path)
     kind = _format_of(source, format)
-    fields = _Fields(text, id, label, split)
     if kind == "folder":
         return _read_folder(Path(source), pattern, unpack)
     if kind == "parquet":
         return _read_parquet(Path(source), fields, unpack)
+    lines = text_lines(source, unpack=unpack)
+    return _read_lines(source, lines, kind, fields, numbers)
+
+
+def _read_lines(source: str | Path, lines: Lines, kind: str | None, fields: Fields, numbers: bool) -> Iterator[Record]:
+    """Documents of a file of lines; without a kind, the first line that is not blank tells it."""
+    if kind is None:
+        kind, lines = _sniffed(lines, fields)
     if kind == "text":
-        return _read_text(source, unpack)
-    if kind == "jsonl":
-        return (fields.record(row, where) for where, row in json_rows(source, unpack=unpack))
-    return _read_csv(source, fields, kind, unpack)
+        return _read_text(lines)
+    if kind in ("jsonl", "json"):
+        rows = json_lines(source, lines) if kind == "jsonl" else _json_rows(source, lines)
+        return (fields.record(row, where) for where, row in rows)
+    return _read_csv(source, lines, fields, kind, numbers)
 
 
-def _format_of(source: str | Path, format: str | None) -> str:
+def _sniffed(lines: Lines, fields: Fields) -> tuple[str, Lines]:
+    """The format of the standard input by its first line, and the lines with that one in its place again."""
+    before = []
+    for number, line in lines:
+        before.append((number, line))
+        if line.strip():
+            break
+    again = chain(before, lines)
+    first = before[-1][1].strip() if before else ""
+    if first.startswith("["):
+        return "json", again
+    if first.startswith("{"):
+        return "jsonl", again
+    header = next(csv.reader([first], delimiter=_delimiter(first)), [])
+    if fields.text in header and (len(header) > 1 or fields.named):
+        return "csv", again
+    if fields.named:
+        raise InputError(
+            f"The standard input begins with {first[:60]!r}, which is neither JSON nor the first line of a table "
+            f"with a column {fields.text!r}, and plain text has no fields. Say what it is with format=, one of: jsonl, "
+            "json, csv, tsv."
+        )
+    return "text", again
+
+
+def _format_of(source: str | Path, format: str | None) -> str | None:
+    """The format that was asked for, else by the name; None for the standard input, which must be looked at."""
     if format is not None and format not in FORMATS:
         raise InputError(f"Unknown document format {format!r}. Choose one of: {', '.join(FORMATS)}.")
     if isinstance(source, str):
         if format in ("folder", "parquet"):
             raise InputError(f"The standard input cannot be read as {format!r}; pass a path.")
-        return format or "text"
+        return format
     if not source.exists():
         raise NotFound(f"There is no file or folder {source}.")
     if format is None and source.is_dir():
@@ -153,12 +153,8 @@ def _format_of(source: str | Path, format: str | None) -> str:
     return found
 
 
-def _listed(row: Mapping[str, Any]) -> str:
-    return ", ".join(map(repr, list(row)[:12])) or "no fields"
-
-
-def _read_text(source: str | Path, unpack: int | None) -> Iterator[Record]:
-    for number, line in text_lines(source, unpack=unpack):
+def _read_text(lines: Lines) -> Iterator[Record]:
+    for number, line in lines:
         text = line.strip()
         if text:
             yield Record(text, metadata={"line": number})
@@ -166,51 +162,100 @@ def _read_text(source: str | Path, unpack: int | None) -> Iterator[Record]:
 
 def json_rows(source: str | Path, *, unpack: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of JSON lines, gzipped or not, each with the words for where it stands; a broken line is named."""
-    for number, line in text_lines(source, unpack=unpack):
+    return json_lines(source, text_lines(source, unpack=unpack))
+
+
+def json_lines(source: str | Path, lines: Lines) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The same from numbered lines."""
+    for number, line in lines:
         if not line.strip():
             continue
         where = f"{source}, line {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise FormatError(
-                f"{where}: expected one JSON object per line; {error.msg} at column {error.colno}."
-            ) from None
-        except RecursionError:
-            raise FormatError(f"{where}: the JSON is nested too deeply.") from None
+        row = _parsed(line, where, "one JSON object per line")
         if not isinstance(row, dict):
             raise FormatError(f"{where}: expected a JSON object, got {type(row).__name__}.")
         yield where, row
 
 
-def _read_csv(source: str | Path, fields: _Fields, kind: str, unpack: int | None) -> Iterator[Record]:
-    lines = (line for _, line in text_lines(source, unpack=unpack))
-    options: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if kind == "tsv" else {"strict": True}
-    reader = csv.reader(lines, **options)
-    header = _next_row(reader, source)
-    if header is None:
+def _json_rows(source: str | Path, lines: Lines) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON list. Many a ``.json`` file holds JSON lines, which are read too."""
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
+        return
+    if first[1].lstrip().startswith("{"):
+        yield from json_lines(source, chain([first], lines))
+        return
+    text = "".join(line for _, line in chain([first], lines))
+    rows = _parsed(text, str(source), "a list of JSON objects")
+    if not isinstance(rows, list):
+        raise FormatError(f"{source}: expected a list of JSON objects, got {type(rows).__name__}.")
+    for number, row in enumerate(rows):
+        where = f"{source}, object {number}"
+        if not isinstance(row, dict):
+            raise FormatError(f"{where}: expected a JSON object, got {type(row).__name__}.")
+        yield where, row
+
+
+def _parsed(text: str, where: str, expected: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f" of line {error.lineno}" if "\n" in text.rstrip("\n") else ""
+        raise FormatError(f"{where}: expected {expected}; {error.msg} at column {error.colno}{line}.") from None
+    except RecursionError:
+        raise FormatError(f"{where}: the JSON is nested too deeply.") from None
+
+
+def _delimiter(line: str) -> str:
+    """The separator that stands most often in a header, outside quotes; the comma where none does."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(_DELIMITERS, key=bare.count)
+
+
+def _read_csv(source: str | Path, lines: Lines, fields: Fields, kind: str, numbers: bool) -> Iterator[Record]:
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
         raise FormatError(f"{source}: expected a line with the names of the columns, found an empty file.")
+    options: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    if kind == "csv":
+        options = {"delimiter": _delimiter(first[1]), "strict": True}
+    reader = csv.reader((line for _, line in chain([first], lines)), **options)
+    before = first[0] - 1  # blank lines that the reader has not seen
+    header = _next_row(reader, source, before) or []
     if len(set(header)) != len(header):
-        raise FormatError(f"{source}, line 1: a column name appears twice in {header}.")
-    while (row := _next_row(reader, source)) is not None:
-        where = f"{source}, line {reader.line_num}"
+        raise FormatError(f"{source}, line {first[0]}: a column name appears twice in {header}.")
+    own = {fields.text, fields.id, fields.label, fields.split}
+    while (row := _next_row(reader, source, before)) is not None:
+        where = f"{source}, line {reader.line_num + before}"
         if len(row) != len(header):
             raise FormatError(f"{where}: expected {len(header)} cells as in the header, found {len(row)}.")
-        yield fields.record(dict(zip(header, row, strict=True)), where)
+        cells: dict[str, Any] = dict(zip(header, row, strict=True))
+        if numbers:
+            cells = {key: cell if key in own else _value(cell) for key, cell in cells.items()}
+        yield fields.record(cells, where)
 
 
-def _next_row(reader: Any, source: str | Path) -> list[str] | None:
+def _value(cell: str) -> Any:
+    """A number where a cell is one and is written as numbers are; None where it is empty; else the text."""
+    if not cell:
+        return None
+    if _WHOLE.fullmatch(cell):
+        return int(cell)
+    return float(cell) if _DECIMAL.fullmatch(cell) and abs(float(cell)) < float("inf") else cell
+
+
+def _next_row(reader: Any, source: str | Path, before: int) -> list[str] | None:
     """The next row with anything in it. The limit on a cell's size is the process's, so it is put back."""
-    before = csv.field_size_limit(_LONGEST_CELL)
+    limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         for row in reader:
             if row:
                 return list(row)
         return None
     except csv.Error as error:
-        raise FormatError(f"{source}, line {reader.line_num}: broken quoting or cell ({error}).") from None
+        raise FormatError(f"{source}, line {reader.line_num + before}: broken quoting or cell ({error}).") from None
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(limit)
 
 
 def _read_folder(folder: Path, pattern: str, unpack: int | None) -> Iterator[Record]:
@@ -223,7 +268,7 @@ def _read_folder(folder: Path, pattern: str, unpack: int | None) -> Iterator[Rec
         yield Record(text, id=below.as_posix(), label=below.parts[0] if len(below.parts) > 1 else None)
 
 
-def _read_parquet(file: Path, fields: _Fields, unpack: int | None) -> Iterator[Record]:
+def _read_parquet(file: Path, fields: Fields, unpack: int | None) -> Iterator[Record]:
     parquet = optional_import("pyarrow.parquet", "parquet")
     arrow = optional_import("pyarrow", "parquet")
     limit = unpack_limit(file.stat().st_size, unpack)

@@ -21,6 +21,7 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.loaders.arrays import read_array_file, read_words
 from wordferry.words.loaders.binary import read_binary
 from wordferry.words.loaders.objects import read_object
+from wordferry.words.loaders.pickles import is_pickle, open_pickle
 from wordferry.words.loaders.rows import Selection
 from wordferry.words.loaders.text import LONGEST_LINE, parse_header, read_text
 from wordferry.words.vocabulary import Vocabulary
@@ -43,6 +44,7 @@ def load_embeddings(
     vocabulary: Iterable[str] | str | os.PathLike[str] | None = None,
     on_duplicate: str = "error",
     unpack: int | None = None,
+    trusted: bool = False,
 ) -> Embeddings:
     """Read word vectors.
 
@@ -50,7 +52,7 @@ def load_embeddings(
     ----------
     source : a path to word2vec binary or text, GloVe text, fastText ``.vec`` (each also gzipped), ``.npz``, ``.npy`` or
         ``.safetensors`` beside a vocabulary, or a folder written by :meth:`Embeddings.save`; or a gensim
-        ``KeyedVectors``, a spaCy pipeline or vocabulary, or a model2vec ``StaticModel``.
+        ``KeyedVectors``, a spaCy pipeline or vocabulary, a model2vec ``StaticModel``, or a dict of vectors.
     limit : read only the first ``limit`` words (files are sorted by frequency as a rule).
     words : keep only these words, in the order of the file; those that it does not have are left out.
     normalize : scale every vector to length 1.
@@ -59,13 +61,16 @@ def load_embeddings(
     vocabulary : the words of an array file: a list, or a file with one word per line. None looks inside the file and
         beside it (``<name>.vocab.txt``).
     on_duplicate : ``"error"``, or ``"first"`` to keep the first of a word that appears twice.
-
     unpack : bytes that a gzipped or zipped file may become; None: 64 MiB and 64 times its size (or what
         ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.
+    trusted : open what gensim's own ``.save`` wrote. Such a file is a pickle, and opening one runs what is in it: only
+        for files whose maker you trust. Needs gensim.
 
     Memory is that of the result and a few megabytes.
     """
     selection = Selection.of(limit, words, on_duplicate, unpack)
+    if isinstance(source, str | os.PathLike) and is_pickle(Path(source)):
+        source = open_pickle(Path(source), trusted)
     with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
         return _load(source, selection, normalize, progress or no_progress, format, vocabulary)
 

@@ -1,8 +1,8 @@
-"""Vectors that another library has in memory: gensim, spaCy, model2vec. None of them is imported here."""
+"""Vectors that are in memory: a dict, gensim, spaCy, model2vec. None of these libraries is imported here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ _TELL_EVERY = 4096
 
 
 def read_object(source: Any, selection: Selection, progress: Progress) -> tuple[list[str], Float32Array]:
-    """Words and vectors of a gensim ``KeyedVectors``, a spaCy vocabulary, or a model2vec ``StaticModel``."""
+    """Words and vectors of a dict, a gensim ``KeyedVectors``, a spaCy vocabulary, or a model2vec ``StaticModel``."""
+    if isinstance(source, Mapping):
+        return _read_mapping(source, selection, progress)
     library = type(source).__module__.partition(".")[0]
     keyed = getattr(source, "wv", source)  # a gensim model keeps its KeyedVectors there
     if hasattr(keyed, "index_to_key") and hasattr(keyed, "vectors"):
@@ -27,8 +29,9 @@ def read_object(source: Any, selection: Selection, progress: Progress) -> tuple[
     if hasattr(source, "embedding") and hasattr(source, "tokenizer"):
         return _read_model2vec(source, selection, progress)
     raise InputError(
-        "Expected a path, a gensim KeyedVectors, a spaCy pipeline or vocabulary, or a model2vec StaticModel; "
-        f"got {type(source).__name__} of {library}. From words and an array: wordferry.Embeddings(words, array)."
+        "Expected a path, a dict of vectors, a gensim KeyedVectors, a spaCy pipeline or vocabulary, or a model2vec "
+        f"StaticModel; got {type(source).__name__} of {library}. From words and an array: "
+        "wordferry.Embeddings(words, array)."
     )
 
 
@@ -48,6 +51,22 @@ def _collect(
             progress(row, stop)
     progress(stop, stop)
     return rows.finish()
+
+
+def _read_mapping(
+    source: Mapping[Any, Any], selection: Selection, progress: Progress
+) -> tuple[list[str], Float32Array]:
+    sizes = {np.shape(vector) for vector in source.values()}
+    if len(sizes) != 1 or len(next(iter(sizes))) != 1:
+        shown = ", ".join(map(str, sorted(sizes)[:4])) or "none"
+        raise InputError(f"A dict of words must hold vectors of one length; it holds arrays of shapes {shown}.")
+    strange = next((word for word in source if not isinstance(word, str)), None)
+    if strange is not None:
+        raise InputError(f"A dict of vectors must have words as keys; it has {strange!r}.")
+    vectors = np.array([np.asarray(vector) for vector in source.values()])
+    if vectors.dtype.kind not in "fiu":
+        raise InputError(f"A dict of words must hold vectors of real numbers; it holds {vectors.dtype}.")
+    return _collect(list(source), vectors, selection, progress, "dict")
 
 
 def _read_spacy(vocabulary: Any, selection: Selection, progress: Progress) -> tuple[list[str], Float32Array]:

@@ -18,6 +18,7 @@ from wordferry.base.runtime import Progress, thread_count
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.kernels import native
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.given import as_embeddings
 from wordferry.words.related.build import (
     RelatedRecord,
     Work,
@@ -53,7 +54,7 @@ class RelatedWords:
     @classmethod
     def build(
         cls,
-        embeddings: Embeddings,
+        embeddings: Embeddings | Any,
         r: int = DEFAULT_R,
         method: str = "auto",
         *,
@@ -68,7 +69,8 @@ class RelatedWords:
 
         Parameters
         ----------
-        embeddings : the words and their vectors; distances are Euclidean between the vectors as they are.
+        embeddings : the words and their vectors, ours or whatever :func:`pairwise` takes; distances are
+            Euclidean between the vectors as they are.
         r : related words per word, at least 1. With r >= n - 1 every pair is related and c_max is NaN.
         method : ``exact`` compares all pairs; ``clusters`` is approximate: k-means with sqrt(n / iterations) clusters,
             each word compared with the words of ``probes`` clusters and c_max taken from a sample of pairs; ``auto``
@@ -85,6 +87,7 @@ class RelatedWords:
         >>> related.neighbours("a")[0][0], round(related.c_max, 4)
         ('b', 1.1533)
         """
+        embeddings = as_embeddings(embeddings)
         r = checked_r(r)
         options = checked_options(iterations, probes, seed)
         work = Work.checked(memory, threads, progress)

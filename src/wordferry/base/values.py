@@ -1,0 +1,58 @@
+"""Values as other libraries hand them over, as plain Python: for metadata, which is stored as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+
+def plain_value(value: Any) -> Any:
+    """A value that JSON knows, where there is one that means the same; anything else comes back as it is.
+
+    NumPy's scalars become Python's; NaN, NaT and pandas' NA become None; dates and times become ISO 8601 text; decimal
+    numbers become numbers and UUIDs text; tuples, sets and arrays become lists.
+
+    >>> from datetime import date
+    >>> plain_value([np.int64(3), float("nan"), date(2024, 5, 1)])
+    [3, None, '2024-05-01']
+    """
+    if value is None or (isinstance(value, str | bool | int) and type(value).__module__ == "builtins"):
+        return value
+    if isinstance(value, float) and type(value) is float:
+        return None if value != value else value
+    if isinstance(value, list | tuple):
+        return [plain_value(one) for one in value]
+    if isinstance(value, AbstractSet):
+        return sorted((plain_value(one) for one in value), key=str)
+    if isinstance(value, np.ndarray):
+        return [plain_value(one) for one in value]
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else str(value)
+    if isinstance(value, np.generic):
+        return plain_value(value.item())
+    return _named(value)
+
+
+def _named(value: Any) -> Any:
+    """Values of the standard library and of pandas."""
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, date | time):  # a datetime is a date, and pandas' Timestamp a datetime
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, UUID):
+        return str(value)
+    for kind in (str, int, float):  # subclasses of the plain kinds, such as members of an Enum
+        if isinstance(value, kind):
+            return plain_value(kind(value))
+    return value
