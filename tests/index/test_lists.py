@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.index.collection import WORDS, embeddings
-from wordferry.index import Index, nearest, publish
+from wordferry.index import Index, nearest, publish, shortlist
 from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
 
@@ -109,6 +109,43 @@ def compared_one_by_one(index: Index, query: str, k: int, condition: Any) -> lis
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "_FEW", 1 << 40)
         return [(hit.id, hit.distance) for hit in index.search(query, k, filter=condition)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    distance=st.sampled_from(["wmd", "rwmd", "act", "rel-wmd"]),
+    seed=st.integers(0, 10_000),
+    k=st.sampled_from([1, 4, 500]),
+    deleted=st.floats(0, 0.7),
+    filtered=st.booleans(),
+)
+def test_shortlists_equal_everything(
+    tmp_path_factory: pytest.TempPathFactory, distance: str, seed: int, k: int, deleted: float, filtered: bool
+) -> None:
+    """The costly distances over what the lists leave over: as over all documents, up to the rounding of kernels."""
+    rng = np.random.default_rng(seed)
+    place = tmp_path_factory.mktemp("short") / "index"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 12)
+        patch.setattr(publish, "SEGMENT", 60)
+        patch.setattr(shortlist, "_SHARE", 0)
+        with Index.create(place, embeddings=embeddings(), related=3) as index:
+            for _ in range(3):
+                picks = [rng.integers(0, 45, size=rng.integers(1, 12)) for _ in range(40)]
+                index.add([{"text": " ".join(WORDS[i] for i in pick), "parity": len(pick) % 2} for pick in picks])
+            index.delete([id for id in index.ids() if rng.random() < deleted])
+            condition = {"parity": 1} if filtered else None
+            for size in (1, 5, 20):
+                query = " ".join(WORDS[i] for i in rng.integers(0, 60, size=size))
+                patch.setattr(shortlist, "_LEAST", 1 << 40)
+                wanted = index.search(query, k, distance=distance, filter=condition)
+                patch.setattr(shortlist, "_LEAST", 0)
+                found = index.search(query, k, distance=distance, filter=condition)
+                got, all_of = ([(hit.id, hit.distance) for hit in hits] for hits in (found, wanted))
+                assert [d for _, d in got] == pytest.approx([d for _, d in all_of], rel=2e-6, abs=2e-6)
+                assert_same_where_apart(got, all_of)
+                if found:
+                    assert found.counts["evaluated"] <= len(index)
 
 
 @given(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import BoolArray, Neighbors
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
+from wordferry.index import shortlist
 from wordferry.index.graph import Graphs
 from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked
 from wordferry.index.segments import Bags
@@ -69,6 +71,23 @@ class Engine:
         related = self.related(snapshot, record) if record.name == "rel-rwmd" else None
         if related is not None and not np.isnan(related.c_max):
             return self._top_k_lists(snapshot, related, queries, k, record, mask, threads, progress)
+        graph = self._graph_at_hand(snapshot, record)
+        if shortlist.applies(record, snapshot, graph):
+            assert graph is not None
+            return self._top_k_short(snapshot, graph, queries, k, record, mask, threads, progress)
+        return self._top_k_parts(snapshot, queries, k, record, mask, threads, progress)
+
+    def _top_k_parts(
+        self,
+        snapshot: Snapshot,
+        queries: sp.csr_array,
+        k: int,
+        record: Distance,
+        mask: BoolArray | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Neighbors:
+        """Every document of every part, each part prepared once."""
         if record.tfidf:  # the frequencies are those of the living documents together
             return self._top_k_live(snapshot, queries, k, record, mask, threads)
         found = []
@@ -104,6 +123,51 @@ class Engine:
                 found.append(nearest(snapshot, query, k, mask, workers))
             else:
                 found.append(nearest_to_nothing(snapshot, k, mask))
+            if progress is not None:
+                progress(number + 1, queries.shape[0])
+        return stacked(found)
+
+    def _graph_at_hand(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
+        """The related words, where the distance needs them or they are stored anyway."""
+        stored = snapshot.graph is not None and snapshot.graph["epoch"] == snapshot.epoch
+        return self.graph(snapshot) if record.needs_related or stored else None
+
+    def _top_k_short(
+        self,
+        snapshot: Snapshot,
+        graph: RelatedWords,
+        queries: sp.csr_array,
+        k: int,
+        record: Distance,
+        mask: BoolArray | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Neighbors:
+        """Query by query, comparing with what the lists do not rule out; with everything where that is too much."""
+        words = self._words_of(snapshot, graph)
+        overlap = find_overlap(record, self.overlap(record))
+        found = []
+        for number in range(queries.shape[0]):
+            one = queries[number : number + 1]
+
+            def near_among(rows: Int64Array, one: sp.csr_array = one) -> Neighbors:
+                bags = matrix_of(snapshot.bags_of(rows), len(self._embeddings))
+                return self._new_searcher(bags, snapshot, record).top_k(one, k, threads=threads).renumbered(rows)
+
+            def distances(rows: Int64Array) -> Float32Array:
+                return near_among(rows).distances[0, : len(rows)]
+
+            ids = np.sort(one.indices).astype(np.int64)
+            masses = (one.data / one.data.sum())[np.argsort(one.indices)].astype(np.float32)
+            short = None
+            if len(ids):
+                short = shortlist.shortlist(snapshot, words, (ids, masses), record, overlap, k, mask, distances)
+            if short is None:
+                found.append(self._top_k_parts(snapshot, one, k, record, mask, threads, None))
+            else:
+                near = near_among(short.rows)
+                touched = {"postings": short.postings, "evaluated": len(short.rows), "pairs": len(snapshot.numbers)}
+                found.append(replace(near, counts={**near.counts, **touched}))
             if progress is not None:
                 progress(number + 1, queries.shape[0])
         return stacked(found)
@@ -175,11 +239,14 @@ class Engine:
             same = next((s for known, s in self._searchers.items() if known[:2] == key[:2]), None)
         if same is not None and related is not None:
             return same.with_related(related)
+        return self._new_searcher(matrix_of(bags, len(self._embeddings)), snapshot, record)
+
+    def _new_searcher(self, matrix: sp.csr_array, snapshot: Snapshot, record: Distance) -> Searcher:
         return Searcher(
-            matrix_of(bags, len(self._embeddings)),
+            matrix,
             record,
             embeddings=self._embeddings,
-            related=related,
+            related=self.related(snapshot, record),
             overlap=self.overlap(record),
             on_empty="keep",
         )

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +28,7 @@ from wordferry.words.related.graph import RelatedWords
 
 _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
+_KEPT_REACHES = 64
 _STEP = 512
 """Documents that are compared at once at first; then twice as many each time."""
 _ROUNDING = 1.2e-7
@@ -55,6 +58,7 @@ class Words:
         self._related = related
         self._words = words
         self._known: Embeddings | None = None
+        self._reaches: dict[tuple[Any, ...], Float32Array] = {}
         self.place = np.full(len(embeddings), -1, dtype=np.int32)
         self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
         self._row = np.full(len(embeddings), -1, dtype=np.int64)
@@ -77,7 +81,7 @@ class Words:
         touched = self._touched(ids, masses, far, costs, overlap)
         return Query(passes.view(x), passes.view(links), touched, self._related.c_max, overlap, size, place)
 
-    def _edges(self, ids: Int64Array) -> tuple[Int64Array, Int64Array, Float32Array]:
+    def _edges(self, ids: Int64Array, *, clamp: bool = True) -> tuple[Int64Array, Int64Array, Float32Array]:
         """What the query's words are related to: (position in the query, word of the index, cost)."""
         rows = self._row[ids]
         inside, outside = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
@@ -91,8 +95,51 @@ class Words:
             near.append(np.repeat(outside, np.diff(joined.indptr)))
             far.append(self._words[joined.indices])
             costs.append(joined.data)
-        clamped = np.minimum(np.concatenate(costs).astype(np.float32), np.float32(self._related.c_max))
-        return np.concatenate(near), np.concatenate(far), clamped
+        found = np.concatenate(costs).astype(np.float32)
+        if clamp:
+            found = np.minimum(found, np.float32(self._related.c_max))
+        return np.concatenate(near), np.concatenate(far), found
+
+    @property
+    def c_max(self) -> float:
+        return self._related.c_max
+
+    @cached_property
+    def longest_vector(self) -> float:
+        """The length of the longest vector of the index's words."""
+        return float(np.linalg.norm(self._embeddings.matrix[self._words], axis=1).max(initial=0))
+
+    @cached_property
+    def _reach(self) -> Float32Array:
+        """The distance of each word to its own r-th neighbour: unrelated words are no nearer."""
+        reach = np.zeros(len(self._embeddings), dtype=np.float32)
+        reach[self._words] = self._related.own_distances[:, -1]
+        return reach
+
+    def reach_of(self, part: Part) -> Float32Array:
+        """The mean reach of the words of each document of a part: what it costs to move it to unrelated words."""
+        found = self._reaches.get(part.key)
+        if found is None:
+            found = self._reaches[part.key] = _mean_reach(part, self._reach)
+            while len(self._reaches) > _KEPT_REACHES:
+                self._reaches.pop(next(iter(self._reaches)))
+        return found
+
+    def true_costs(self, ids: Int64Array, masses: Float32Array, overlap: str) -> lists.Touched:
+        """The touched words with what they cost at least by true distances, against their reach."""
+        _, far, costs = self._edges(ids, clamp=False)
+        words = np.unique(np.concatenate([ids[self._row[ids] >= 0], far]))
+        reach = self._reach[words]
+        near = reach.copy()
+        np.minimum.at(near, np.searchsorted(words, far), costs)
+        common = np.zeros(len(words), dtype=np.float32)
+        inside = self._row[ids] >= 0
+        own = np.searchsorted(words, ids[inside])
+        if overlap == "keep":
+            near[own] = 0
+        else:
+            common[own] = masses[inside]
+        return lists.Touched(words.astype(np.int32), near, reach - near, common)
 
     def _touched(
         self, ids: Int64Array, masses: Float32Array, far: Int64Array, costs: Float32Array, overlap: str
@@ -108,6 +155,20 @@ class Words:
         else:
             common[own] = masses
         return lists.Touched(words.astype(np.int32), near, c_max - near, common)
+
+
+def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
+    """Worked through a block of rows at a time."""
+    bags, out = part.bags, np.zeros(len(part.bags), dtype=np.float32)
+    try:
+        for start in range(0, len(bags), lists.BLOCK):
+            ends = bags.indptr[start : start + lists.BLOCK + 1]
+            span = slice(int(ends[0]), int(ends[-1]))
+            sums = np.concatenate([[0.0], np.cumsum(bags.counts[span] * reach[bags.words[span]], dtype=np.float64)])
+            out[start : start + lists.BLOCK] = np.diff(sums[ends - ends[0]])
+    except (IndexError, ValueError) as error:
+        raise damaged_part(part, error) from None
+    return np.divide(out, part.rows.totals, out=np.zeros_like(out), where=part.rows.totals > 0)
 
 
 def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int, *, both_ways: bool) -> Csr:
@@ -219,7 +280,7 @@ def _bounds(parts: Sequence[Part], query: Query, threads: int) -> tuple[Float32A
         try:
             some, seen = lists.bounds(part.rows.lists, query.touched, part.rows.totals, query.c_max, threads)
         except ValueError as error:
-            raise _damaged(part, error) from None
+            raise damaged_part(part, error) from None
         found.append(some)
         visited += seen
     return np.concatenate(found), visited
@@ -244,7 +305,7 @@ def _compared(part: Part, query: Query, rows: Int64Array, threads: int) -> Float
         shares = bags.counts / np.repeat(totals, np.diff(bags.indptr))
         y = passes.view(Csr(bags.indptr, places, shares.astype(np.float32), (len(rows), query.words)))
     except (ValueError, IndexError) as error:
-        raise _damaged(part, error) from None
+        raise damaged_part(part, error) from None
     passes.related_pairs(
         query.x,
         y,
@@ -261,5 +322,6 @@ def _compared(part: Part, query: Query, rows: Int64Array, threads: int) -> Float
     return result
 
 
-def _damaged(part: Part, error: Exception) -> FormatError:
+def damaged_part(part: Part, error: Exception) -> FormatError:
+    """The error for a part whose arrays cannot be what was written."""
     return with_remedy(FormatError(f"{part.key[0]} {part.key[1]} of the index is damaged: {error}."))

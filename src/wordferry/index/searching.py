@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.base.arrays import Neighbors
 from wordferry.base.runtime import Progress
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance
@@ -24,7 +24,6 @@ from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, checked_documen
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits
-from wordferry.index.segments import Bags, join
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.texts.bow import TfIdf
 from wordferry.texts.tables import as_documents
@@ -167,7 +166,7 @@ def _reranked(
         places = np.sort(row[row >= 0])
         values = pairwise(
             matrix[q : q + 1],
-            matrix_of(rows_of(snapshot, places), matrix.shape[1]),
+            matrix_of(snapshot.bags_of(places), matrix.shape[1]),
             record,
             embeddings=index.embeddings,
             related=index.engine.related(snapshot, record),
@@ -179,15 +178,6 @@ def _reranked(
         indices[q, : len(order)] = places[order]
         distances[q, : len(order)] = values[order]
     return Neighbors(indices, distances)
-
-
-def rows_of(snapshot: Snapshot, places: Int64Array) -> Bags:
-    """The bags of some rows of a snapshot, given in rising order."""
-    parts = []
-    for part in snapshot.parts:
-        inside: BoolArray = (places >= part.span.start) & (places < part.span.stop)
-        parts.append(part.bags.select(places[inside] - part.start))
-    return join(parts)
 
 
 def _explained(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, hits: Hits) -> Hits:

@@ -112,6 +112,14 @@ class Snapshot:
         """The rows that are not deleted."""
         return np.arange(len(self.numbers)) if self.alive is None else np.flatnonzero(self.alive)
 
+    def bags_of(self, rows: Int64Array) -> Bags:
+        """The bags of some rows, given in rising order."""
+        parts = []
+        for part in self.parts:
+            inside: BoolArray = (rows >= part.span.start) & (rows < part.span.stop)
+            parts.append(part.bags.select(rows[inside] - part.start))
+        return join(parts)
+
     def live_bags(self) -> Bags:
         """The bags of the documents that are not deleted."""
         everything = join([part.bags for part in self.parts])

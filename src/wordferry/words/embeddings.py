@@ -105,7 +105,9 @@ class Embeddings:
                 raise InputError("restrict takes a list of words, got one string. Put it in a list: [word].")
             ids = self.vocabulary.ids(dict.fromkeys(words))
             ids = ids[ids >= 0]
-        kept = Vocabulary(self.vocabulary[i] for i in ids.tolist())
+        words_here = self.vocabulary[:]
+        chosen = [words_here[i] for i in ids.tolist()]
+        kept = Vocabulary.trusted(chosen) if len(np.unique(ids)) == len(ids) else Vocabulary(chosen)
         return Embeddings._trusted(kept, np.ascontiguousarray(self.matrix[ids]), self.normalized)
 
     def normalize(self) -> Embeddings:

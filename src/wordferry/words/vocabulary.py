@@ -98,8 +98,5 @@ class Vocabulary(Sequence[str]):
     @cached_property
     def fingerprint(self) -> str:
         """A short digest of the words and their order."""
-        digest = hashlib.sha256()
-        for word in self._words:
-            data = word.encode("utf-8", "surrogatepass")
-            digest.update(b"%d:" % len(data) + data)
-        return digest.hexdigest()[:16]
+        words = [word.encode("utf-8", "surrogatepass") for word in self._words]
+        return hashlib.sha256(b"".join([b"%d:%b" % (len(word), word) for word in words])).hexdigest()[:16]
