@@ -80,6 +80,7 @@ COMMANDS: tuple[str, ...] = (
     "classify",
     "triplets",
     "agreement",
+    "judge",
     "reproduce",
     "plot",
     "map",

@@ -36,7 +36,7 @@ def triplets(
     from wordferry.texts.published import read_triplets
 
     if file is None:
-        documents, triples = _sample()
+        documents, triples = sample_triplets()
     else:
         found = read_triplets(file)
         documents, triples = list(found.documents), list(found.triples)
@@ -47,7 +47,8 @@ def triplets(
     emit(rows, as_json)
 
 
-def _sample() -> tuple[list[Any], list[tuple[int, int, int]]]:
+def sample_triplets() -> tuple[list[Any], list[tuple[int, int, int]]]:
+    """The texts of the sample collection, and its triplets by their numbers."""
     from wordferry.texts.datasets import sample
 
     found = sample()
