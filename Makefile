@@ -4,6 +4,7 @@
 #   make test       lint, types and every test (PYTEST_OPTIONS="-k loaders" for some)
 #   make browser    chromium for the test of the page, where it can be installed
 #   make test-slow  the long forms of tests
+#   make test-spark  the jobs on a Spark cluster of processes (installs PySpark, and a Java runtime where it can)
 #   make check      everything there is: test, the other builds below, and test-slow
 #   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some); results are kept in benchmarks/results
 #   make bench-report  the history of those results, as a page of the documentation
@@ -27,7 +28,7 @@ TOOLS   := $(VENV)/.tools
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: demo test check browser test-slow lint types bench bench-report docs sanitize plain clean
+.PHONY: demo test check browser test-slow test-spark lint types bench bench-report docs sanitize plain clean
 
 demo: $(PACKAGE)
 	@$(BIN)/wordferry demo
@@ -39,6 +40,15 @@ check: test sanitize plain test-slow
 
 test-slow: $(TOOLS)
 	$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
+
+test-spark: $(TOOLS)
+	@command -v java >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && { apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null 2>&1 \
+	            || { apt-get update -qq && apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null; }; }; } \
+	  || echo "a Java runtime cannot be had here; the tests on Spark will be skipped"
+	$(PIP) "wordferry[spark]"
+	$(BIN)/python -m pytest -m spark tests/engines $(PYTEST_OPTIONS)
 
 lint: $(TOOLS)
 	$(BIN)/ruff check $(CODE)
