@@ -85,6 +85,7 @@ COMMANDS: tuple[str, ...] = (
     "plot",
     "map",
     "cluster",
+    "export",
     "serve",
     "info",
 )
