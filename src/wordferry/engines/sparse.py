@@ -1,8 +1,8 @@
 """Related relaxed distances as inner products of sparse vectors, for engines that search those.
 
 With ``overlap="keep"`` moving x's words onto y's costs ``c_max - <x, E(y)>``: x holds the masses of one document, and
-the expansion ``E(y)`` holds for every word how much less than c_max the nearest word of y costs it. The other side is the
-same with the parts exchanged. A document's vector holds its expansion in the first half and its masses in the second, a
+the expansion ``E(y)`` holds for every word how much less than c_max the nearest word of y costs it. The other side is
+the same with the parts exchanged. A document's vector holds its expansion in the first half and its masses in the second, a
 query's the other way round, so that one inner product is ``2 c_max - left - right``.
 """
 
