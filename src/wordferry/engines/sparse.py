@@ -2,8 +2,8 @@
 
 With ``overlap="keep"`` moving x's words onto y's costs ``c_max - <x, E(y)>``: x holds the masses of one document, and
 the expansion ``E(y)`` holds for every word how much less than c_max the nearest word of y costs it. The other side is
-the same with the parts exchanged. A document's vector holds its expansion in the first half and its masses in the second, a
-query's the other way round, so that one inner product is ``2 c_max - left - right``.
+the same with the parts exchanged. A document's vector holds its expansion in the first half and its masses in the
+second, a query's the other way round, so that one inner product is ``2 c_max - left - right``.
 """
 
 from __future__ import annotations
@@ -116,27 +116,30 @@ def lines_of(
     vectors: Iterable[sp.csr_array], ids: Iterable[str], kind: str, dimensions: int
 ) -> Iterator[dict[str, Any]]:
     """Vectors as objects in the shape that an engine takes."""
-    shape = {
-        "jsonl": lambda n, id, i, v: {"id": id, "indices": i, "values": v},
-        "qdrant": lambda n, id, i, v: {
-            "id": n,
-            "vector": {"words": {"indices": i, "values": v}},
-            "payload": {"id": id},
-        },
-        "milvus": lambda n, id, i, v: {"id": id, "vector": dict(zip(map(str, i), v, strict=True))},
-        "opensearch": lambda n, id, i, v: {"_id": id, "vector": {f"w{a}": b for a, b in zip(i, v, strict=True)}},
-        "pgvector": lambda n, id, i, v: {
-            "id": id,
-            "vector": "{" + ",".join(f"{a + 1}:{b:g}" for a, b in zip(i, v, strict=True)) + f"}}/{dimensions}",
-        },
-    }[kind]
     names = iter(ids)
     number = 0
     for block in vectors:
         for row in range(block.shape[0]):
             span = slice(block.indptr[row], block.indptr[row + 1])
-            yield shape(number, next(names), block.indices[span].tolist(), block.data[span].astype(float).tolist())
+            places, values = block.indices[span].tolist(), block.data[span].astype(float).tolist()
+            yield _line(kind, number, next(names), places, values, dimensions)
             number += 1
+
+
+def _line(kind: str, number: int, id: str, places: list[int], values: list[float], dimensions: int) -> dict[str, Any]:
+    """One vector as an engine takes it."""
+    entries = list(zip(places, values, strict=True))
+    match kind:
+        case "qdrant":
+            return {"id": number, "vector": {"words": {"indices": places, "values": values}}, "payload": {"id": id}}
+        case "milvus":
+            return {"id": id, "vector": {str(place): value for place, value in entries}}
+        case "opensearch":
+            return {"_id": id, "vector": {f"w{place}": value for place, value in entries}}
+        case "pgvector":
+            text = ",".join(f"{place + 1}:{value:g}" for place, value in entries)
+            return {"id": id, "vector": f"{{{text}}}/{dimensions}"}
+    return {"id": id, "indices": places, "values": values}
 
 
 def write_vectors(
