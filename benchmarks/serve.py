@@ -86,7 +86,7 @@ def make_heavy(documents: int, number: int) -> bytes:
 
     limits = Limits()
     known = [word for word in wordferry.default_embeddings().vocabulary if word.isalpha() and 3 < len(word) < 8]
-    one = of_search("wmd", [1000], documents, 0).steps / 1000
+    one = of_search("wmd", [1000], documents, 6_000, 0).steps / 1000
     most = int(0.9 * limits.work / one)
     generator = random.Random(number)
     texts = []

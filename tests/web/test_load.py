@@ -53,7 +53,7 @@ def long_text(seed: int, words: int = 11_500) -> str:
 
 def heaviest(seed: int = 0) -> dict[str, Any]:
     """About the most that a search of the large index may ask for: many seconds of work."""
-    return {"texts": [long_text(seed + i) for i in range(2)], "k": 10, "distance": "wmd"}
+    return {"texts": [long_text(seed + i, 8_000) for i in range(2)], "k": 10, "distance": "wmd"}
 
 
 def processor_seconds(pid: int) -> float:
@@ -243,16 +243,20 @@ def test_the_attack_of_old_is_refused(large_index: Path) -> None:
 
 
 def test_estimates_grow_with_what_is_asked() -> None:
-    few = of_search("rel-rwmd", [10], 1_000, 0)
-    assert of_search("wmd", [10], 1_000, 0).steps > few.steps
-    assert of_search("rel-rwmd", [10, 10], 1_000, 0).steps == 2 * few.steps
-    assert of_search("rel-rwmd", [10], 2_000, 0).steps == 2 * few.steps
-    assert of_search("rel-rwmd", [10], 1_000, 3).steps > few.steps
+    few = of_search("rel-rwmd", [10], 1_000, 500, 0)
+    assert of_search("wmd", [10], 1_000, 500, 0).steps > few.steps
+    assert of_search("rel-rwmd", [10, 10], 1_000, 500, 0).steps == 2 * few.steps
+    assert of_search("rel-rwmd", [10], 2_000, 500, 0).steps == 2 * few.steps
+    assert of_search("rel-rwmd", [10], 1_000, 500, 3).steps > few.steps
+    assert of_search("wmd", [10], 1_000, 900, 0).steps > of_search("wmd", [10], 1_000, 500, 0).steps
+    assert of_search("one of my own", [10], 1_000, 500, 0).steps >= of_search("wmd", [10], 1_000, 500, 0).steps
+    with pytest.raises(TooMuch, match=r"about 4\.5 times"):
+        of_search("wmd", [10_000], 10, 60_000, 0).check(Limits())
     assert of_pair(["wmd", "act"], 10, 10).steps > of_pair(["wmd"], 10, 10).steps
     with pytest.raises(TooMuch, match="about 2,000 times"):
         of_explanation("wmd", 100_000, 100_000).check(Limits(work_bytes=160 * 5e6))
     with pytest.raises(TooMuch, match="rel-rwmd"):
-        of_search("wmd", [12_528] * 16, 20_000, 0).check(Limits())
+        of_search("wmd", [12_528] * 16, 20_000, 5_000, 0).check(Limits())
 
 
 def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:

@@ -63,11 +63,11 @@ class Engine:
         """Which searches this one can be joined with."""
         return self.name(distance), orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
 
-    def most_work(self, queries: Sequence[Query], lane: Lane, documents: int) -> Work:
+    def most_work(self, queries: Sequence[Query], lane: Lane, documents: int, vocabulary: int) -> Work:
         """The most that a search can be, judged by the length of its texts; exact for texts in words."""
         name, packed = lane
         words = [most_words(q.text) if isinstance(q.text, str) else q.text.different for q in queries]
-        return of_search(name, words, documents, conditions(orjson.loads(packed) if packed else None))
+        return of_search(name, words, documents, vocabulary, conditions(orjson.loads(packed) if packed else None))
 
     def prepare(self, queries: Sequence[Query]) -> list[Query]:
         """The same queries in words."""

@@ -121,11 +121,11 @@ class Service:
         """Answer queries, joined with those of others where they are light."""
         assert self.batcher is not None
         limits = self.settings.limits
-        documents = await self._documents()
-        work = self.engine.most_work(queries, lane, documents)
+        sizes = await self._sizes()
+        work = self.engine.most_work(queries, lane, *sizes)
         if not work.light(limits):  # perhaps it is, once its words are counted
             queries = await self.read(self.engine.prepare, queries)
-            work = self.engine.most_work(queries, lane, documents).check(limits)
+            work = self.engine.most_work(queries, lane, *sizes).check(limits)
         if work.light(limits):
             answers = await _together([self.batcher.submit(lane, query) for query in queries])
         else:
@@ -135,13 +135,13 @@ class Service:
                 raise answer if len(answers) == 1 else type(answer)(f"texts.{number}: {answer}")
         return [answer for answer in answers if isinstance(answer, dict)]
 
-    async def _documents(self) -> int:
-        """How many documents there are, as seen a moment ago."""
+    async def _sizes(self) -> tuple[int, int]:
+        """How many documents and different words there are, as seen a moment ago."""
         if not self._facts:
             await self.facts()
         elif time.monotonic() - self._seen > _OLD_SECONDS and (self._fresh is None or self._fresh.done()):
             self._fresh = asyncio.create_task(self._refresh())
-        return int(self._facts.get("documents") or 0)
+        return int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0)
 
 
 async def _together(calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:

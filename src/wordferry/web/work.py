@@ -15,11 +15,29 @@ from wordferry.errors import InputError
 from wordferry.web.settings import Limits
 
 _PASS = 50
-"""Steps that each document costs whatever the request's words, in words: its own are read once."""
-_SEARCH: Mapping[str, float] = {"rwmd": 8.0, "rel-wmd": 8.0, "wmd": 20.0, "act": 80.0}
-"""Steps of a word that meets a document; 1 for distances that are not here."""
-_PAIR: Mapping[str, float] = {"act": 20.0, "wmd": 20.0, "rel-wmd": 20.0}
-"""Steps of two words that meet in a comparison of two texts; 4 for distances that are not here."""
+"""Words that each document costs whatever the request's words: its own are read once."""
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Steps of a word of the request that meets a document, a word of the collection, a word of another text."""
+
+    document: float
+    word: float = 0.0
+    word_bytes: float = 0.0
+    pair: float = 4.0
+
+
+_PLAIN = _Cost(1.0)
+_COSTS: Mapping[str, _Cost] = {
+    **dict.fromkeys(("cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rel-rwmd"), _PLAIN),
+    "rel-wmd": _Cost(8.0, pair=20.0),
+    "rwmd": _Cost(8.0, 2.0),
+    "wmd": _Cost(20.0, 4.0, 4.0, 20.0),
+    "act": _Cost(80.0, 4.0, 4.0, 20.0),
+}
+_UNKNOWN = _COSTS["wmd"]
+"""Of a distance that is not in the list, because somebody has added it."""
 _EXPLAINED = 250.0
 _PAIR_BYTES = 8
 _EXPLAINED_BYTES = 160
@@ -58,19 +76,21 @@ class Work:
         return self.steps <= limits.light_work
 
 
-def of_search(distance: str, words: Sequence[int], documents: int, conditions: int) -> Work:
-    """A search for texts of so many different words."""
-    factor = _SEARCH.get(distance, 1.0)
-    steps = documents * (factor * sum(count + _PASS for count in words) + _CONDITION * conditions)
+def of_search(distance: str, words: Sequence[int], documents: int, vocabulary: int, conditions: int) -> Work:
+    """A search for texts of so many different words, in documents that have so many different words together."""
+    cost = _COSTS.get(distance, _UNKNOWN)
     longest = max(words, default=0)
+    steps = documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
+    steps += cost.word * vocabulary * sum(words)
     texts = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {longest} different words"
-    return Work(steps, 0.0, f"{texts} x {documents} documents by {distance}", "texts, distance")
+    what = f"{texts} x {documents} documents by {distance}"
+    return Work(steps, cost.word_bytes * vocabulary * longest, what, "texts, distance")
 
 
 def of_pair(distances: Sequence[str], first: int, second: int) -> Work:
     """The distances of two texts of so many different words."""
     cells = first * second
-    steps = cells * sum(_PAIR.get(name, 4.0) for name in distances)
+    steps = cells * sum(_COSTS.get(name, _UNKNOWN).pair for name in distances)
     what = f"{first} x {second} different words by {', '.join(distances)}"
     return Work(steps, cells * _PAIR_BYTES, what, "a, b, distances")
 
