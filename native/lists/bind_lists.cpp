@@ -1,4 +1,7 @@
+#include <nanobind/stl/optional.h>
+
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "lists/lists.hpp"
@@ -98,20 +101,15 @@ class ListsView {
 };
 
 std::int64_t best(const ListsView& view, const Whole& groups, const Whole& forms, const In<double>& factors,
-                  double stem, double floor, double slope, const nb::object& allowed, const Out<std::int64_t>& rows,
+                  double stem, double floor, double slope, const std::optional<In<std::uint8_t>>& allowed, const Out<std::int64_t>& rows,
                   const Out<double>& scores) {
   const WordLists lists = view.get();
   require(length_of(groups) == length_of(forms) && length_of(groups) == length_of(factors), "one form per query word");
   check_range(groups, lists.groups, "stems must lie in the lists");
   require(length_of(rows) == length_of(scores) && length_of(rows) > 0, "rows and scores must agree in length");
   require(stem >= 0 && floor >= 0 && slope >= 0, "the constants must not be negative");
-  const std::uint8_t* mask = nullptr;
-  In<std::uint8_t> held;
-  if (!allowed.is_none()) {
-    held = nb::cast<In<std::uint8_t>>(allowed);
-    require(length_of(held) == lists.rows, "allowed has another length than the documents");
-    mask = held.data();
-  }
+  require(!allowed || length_of(*allowed) == lists.rows, "allowed has another length than the documents");
+  const std::uint8_t* mask = allowed ? allowed->data() : nullptr;
   std::vector<QueryWord> query;
   for (std::int64_t q = 0; q < length_of(groups); ++q) {
     query.push_back({groups.data()[q], forms.data()[q], factors.data()[q]});
@@ -159,7 +157,7 @@ void bind_lists(nb::module_& m) {
            nb::arg("documents").noconvert(), nb::arg("forms").noconvert(), nb::arg("counts").noconvert(),
            nb::arg("lengths").noconvert())
       .def("best", &best, nb::arg("groups").noconvert(), nb::arg("forms").noconvert(), nb::arg("factors").noconvert(),
-           nb::arg("stem"), nb::arg("floor"), nb::arg("slope"), nb::arg("allowed").none(),
+           nb::arg("stem"), nb::arg("floor"), nb::arg("slope"), nb::arg("allowed").noconvert().none(),
            nb::arg("rows").noconvert(), nb::arg("scores").noconvert(), "The best documents; how many there are.");
   m.def("nearest_among", &near, nb::arg("indptr").noconvert(), nb::arg("stems").noconvert(),
         nb::arg("counts").noconvert(), nb::arg("weight").noconvert(), nb::arg("groups"), nb::arg("found").noconvert(),

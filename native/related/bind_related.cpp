@@ -40,7 +40,7 @@ class PointsView {
 
 void make_candidates(Candidates* self, std::int64_t words, std::int64_t r) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  require(words >= 0 && words < most && r >= 0 && r < most, "words and r must be whole numbers that fit in 31 bits");
+  require(words >= 0 && words < most && r >= 0 && r < most / 4, "words and r must be whole numbers that fit in 31 bits");
   new (self) Candidates(words, r);
 }
 

@@ -97,7 +97,7 @@ class WordLists:
         stem: float,
         floor: float,
         slope: float,
-        allowed: object | None,
+        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
         scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> int:

@@ -1,0 +1,107 @@
+"""Calls that fit, of the kernels whose arguments seldom agree by chance: where the fuzzing starts from, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wordferry import _native
+
+ROWS, WORDS = 3, 5
+
+
+def _sparse(rows: int = ROWS, words: int = WORDS) -> tuple[Any, Any]:
+    indptr = 2 * np.arange(rows + 1, dtype=np.int64)
+    indices = np.stack([np.arange(rows) % (words - 1), np.arange(rows) % (words - 1) + 1], axis=1)
+    return indptr, indices.astype(np.int32).ravel()
+
+
+def csr(rows: int = ROWS, words: int = WORDS) -> Any:
+    indptr, indices = _sparse(rows, words)
+    return _native.Csr(indptr, indices, np.full(len(indices), 0.5, np.float32), words)
+
+
+def whole(rows: int = ROWS) -> Any:
+    indptr, indices = _sparse(rows)
+    return _native.WholeCsr(indptr, indices, np.ones(len(indices), np.int64), WORDS)
+
+
+def documents() -> Any:
+    made, places = _native.TransportDocuments(whole(), whole()), np.arange(WORDS, dtype=np.int32)
+    made.distances(_f4(WORDS, WORDS), places, places, _native.TransportKind.wmd, 2)
+    return made
+
+
+def _f4(*shape: int) -> Any:
+    memory = np.empty(int(np.prod(shape)) * 4 + 64, np.uint8)
+    start = int(-memory.ctypes.data % 64)
+    array = memory[start : start + int(np.prod(shape)) * 4].view(np.float32).reshape(shape)
+    array[...] = 0.5
+    return array
+
+
+def _i(dtype: str, *values: int) -> Any:
+    return np.array(values, dtype)
+
+
+def _ones(dtype: str, *shape: int) -> Any:
+    return np.ones(shape, dtype)
+
+
+def _word_lists() -> Any:
+    return _native.WordLists(_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5))
+
+
+def fitting() -> dict[str, Callable[[], list[Any]]]:
+    """What makes the arguments of each target; methods have their object first."""
+    graph, out = csr(WORDS), _f4(ROWS, ROWS)
+    bags = [_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _i("i4", 0, 1), _i("u2", 0, 0)]
+    points = _native.Points(_f4(4, 3), _f4(4))
+    omr, both = _native.Overlap.omr, _native.Side.both
+    return {
+        "accumulate": lambda: [csr(), csr(), _f4(1, 16, 16), 0, True, False, out, 2],
+        "dense_pairs": lambda: [csr(1), csr(), _f4(WORDS, 16), _i("i4", 0, -1), omr, both, _f4(1, ROWS), 2],
+        "document_minima": lambda: [csr(), _f4(WORDS, 16), _f4(1, 32, 16), 16, 2],
+        "panel_sums": lambda: [csr(), csr(), graph, 1.0, _native.PanelKind.omr, out, False, True, True, 2, None],
+        "related_pairs": lambda: [csr(), csr(), graph, 1.0, omr, both, False, out, 2, None],
+        "rank_candidates": lambda: [
+            points, _native.Candidates(4, 2), _i("i4", 0, 3), _ones("i4", 2, 2), _ones("f8", 2, 2), 2,
+        ],
+        "select_tile": lambda: [
+            _f4(2, 3), _i("i4", 0, 1), _i("i4", 1, 2, 3), True, False, points, _native.Candidates(4, 2),
+        ],
+        "transport_one": lambda: [
+            _i("i8", 2, 2, 1), _i("i8", 3, 2), _ones("f8", 3, 2), _ones("f8", 3), _ones("f8", 2),
+            _ones("i4", 5), _ones("i4", 5), _ones("i8", 5),
+        ],
+        "transport_many": lambda: [
+            _ones("i8", 2, 3), _ones("i8", 2, 3), np.random.default_rng(0).random((2, 3, 3)),
+            _ones("f8", 2), _ones("i8", 2), _ones("i4", 2), 2,
+        ],
+        "transport_pair": lambda: [_f4(6, 3), _i("i8", 0, 2), _i("i8", 1, 2), _i("i8", 3, 1), _i("i8", 1, 1)],
+        "TransportDocuments.all_pairs": lambda: [documents(), True, 0, out, 2],
+        "TransportDocuments.search": lambda: [
+            documents(), _f4(ROWS, ROWS), _ones("u1", ROWS), 0.1, 2, -1, _ones("i8", ROWS, 2), _f4(ROWS, 2),
+            _ones("u1", ROWS, 2), _ones("i8", ROWS, 4), 2,
+        ],
+        "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
+        "count_lists": lambda: [*bags, _ones("i8", 2), _ones("i8", 2)],
+        "fill_lists": lambda: [*bags, _i("i8", 0, 1, 3), _ones("i4", 3), _ones("u2", 3), _ones("u2", 3)],
+        "nearest_among": lambda: [
+            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _ones("f8", 3), 2, _ones("i8", 2, 2),
+            _ones("f8", 2, 2),
+        ],
+        "WordLists": lambda: [
+            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5),
+        ],
+        "WordLists.best": lambda: [
+            _word_lists(), _i("i4", 0, 1), _i("i4", 0, -1), _ones("f8", 2), 0.5, 1.0, 0.1, None, _ones("i8", 2),
+            _ones("f8", 2),
+        ],
+        "list_bounds": lambda: [
+            _i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1), _i("i4", 0, 2),
+            _f4(2), _f4(2), _f4(2), _f4(2), 1.0, _f4(2), 2,
+        ],
+    }  # fmt: skip
