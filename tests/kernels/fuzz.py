@@ -186,7 +186,10 @@ class Maker:
         """Arguments that fit, of which some are replaced or have other numbers."""
         for place in self.rng.integers(len(given), size=int(self.rng.integers(1, 4))):
             value = given[place]
-            if isinstance(value, np.ndarray) and value.size and value.flags.writeable and self.rng.random() < 0.7:
+            numbers = (
+                isinstance(value, np.ndarray) and value.size and value.flags.writeable and value.dtype.kind in "fiu"
+            )
+            if numbers and self.rng.random() < 0.7:
                 value.reshape(-1)[self.rng.integers(value.size)] = self.values(1, value.dtype)[0]
             else:
                 given[place] = self.argument(wanted[place])
