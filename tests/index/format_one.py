@@ -26,7 +26,18 @@ def to_format_one(place: Path) -> None:
         database.execute("DELETE FROM segments WHERE name = ?", (row[0],))
         database.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", (*values, checksum(*values)))
     state = json.loads(database.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()[0])
-    del state["id_sum"]
+    for key in ("id_sum", "others", "others_checksum"):
+        del state[key]
+    database.execute("ALTER TABLE buffer RENAME TO old")
+    database.execute(
+        "CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, "
+        "checksum INTEGER NOT NULL)"
+    )
+    for number, words, counts in database.execute("SELECT number, words, counts FROM old").fetchall():
+        row = (number, words, counts, checksum(number, words, counts))
+        database.execute("INSERT INTO buffer VALUES(?, ?, ?, ?)", row)
+    for table in ("old", "others"):
+        database.execute(f"DROP TABLE {table}")
     text = json.dumps(state)
     database.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = 'state'", (text, checksum("state", text)))
     database.execute("DELETE FROM meta WHERE key = 'identity'")

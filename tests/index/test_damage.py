@@ -166,7 +166,7 @@ def test_no_document_is_denied_or_left_out(place: Path) -> None:
     assert noticed > 20
 
 
-@pytest.mark.parametrize("table", ["documents", "buffer", "segments", "words", "tombstones", "meta"])
+@pytest.mark.parametrize("table", ["documents", "buffer", "segments", "words", "others", "tombstones", "meta"])
 def test_changed_rows_are_found(place: Path, table: str) -> None:
     """Every column of a row of every table, changed behind the back of the index, fails verify."""
     file = place / "catalogue.sqlite"

@@ -18,6 +18,7 @@ from wordferry.index.config import COPY, Config
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs, check_related
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.others import EMPTY
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
@@ -99,7 +100,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
             words = list(start.vocabulary)
         rows = [(number, embeddings.vocabulary.id(word), word) for number, word in enumerate(words)]
         state = {"generation": 1, "next_number": 1, "documents": 0, "number_sum": 0, "id_sum": 0, "epoch": 0}
-        state |= {"words": len(rows), "words_checksum": words_checksum([row[1] for row in rows])}
+        state |= EMPTY | {"words": len(rows), "words_checksum": words_checksum([row[1] for row in rows])}
         Catalogue.create(temporary, {"identity": secrets.token_hex(16), "config": values, "state": state, **meta}, rows)
         for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
             storage.fsync_path(folder)

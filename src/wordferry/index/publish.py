@@ -12,6 +12,7 @@ import numpy as np
 
 from wordferry.index import segments
 from wordferry.index.catalogue import FILE, checksum
+from wordferry.index.others import Counts
 from wordferry.index.segments import Bags, Rows, Segment, join
 from wordferry.index.snapshot import columns_of, read_buffer
 
@@ -46,7 +47,7 @@ class Publisher:
             self._write(connection)
             return
         for bags in self._parts:
-            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?)", _buffer_rows(bags))
+            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?, ?, ?)", _buffer_rows(bags))
 
     def replace_all(self, connection: sqlite3.Connection, parts: Iterable[Bags]) -> None:
         """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
@@ -120,11 +121,12 @@ def live_rows(connection: sqlite3.Connection, segment: Segment, folder: Path) ->
     return bags.select(np.flatnonzero(~np.isin(bags.numbers, dead, assume_unique=True)))
 
 
-def _buffer_rows(bags: Bags) -> list[tuple[int, bytes, bytes, int]]:
+def _buffer_rows(bags: Bags) -> list[tuple[Any, ...]]:
     rows = []
     for i, number in enumerate(bags.numbers.tolist()):
-        span = slice(bags.indptr[i], bags.indptr[i + 1])
-        words = bags.words[span].astype("<i4").tobytes()
-        counts = bags.counts[span].astype("<i4").tobytes()
-        rows.append((number, words, counts, checksum(number, words, counts)))
+        values: list[Any] = [number]
+        for some in (Counts(bags.indptr, bags.words, bags.counts), bags.others):
+            span = slice(some.indptr[i], some.indptr[i + 1])
+            values += (some.words[span].astype("<i4").tobytes(), some.counts[span].astype("<i4").tobytes())
+        rows.append((*values, checksum(*values)))
     return rows

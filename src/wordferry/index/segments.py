@@ -19,12 +19,14 @@ from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
+from wordferry.index.others import Counts
 from wordferry.kernels.related_lists import Lists, build
 
 FOLDER = "segments"
 CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
 _FORWARD = ("indptr", "words", "counts", "numbers")
+_OTHERS = ("indptr", "words", "counts")
 _LISTS = ("blocks", "words", "starts", "rows", "counts")
 
 
@@ -37,6 +39,8 @@ class Bags:
     counts: npt.NDArray[Any]
     """int32, or the narrowest unsigned type that holds the largest of a segment."""
     numbers: Int64Array
+    others: Counts
+    """Words without a vector, by their own numbers."""
 
     @property
     def pairs(self) -> int:
@@ -50,7 +54,7 @@ class Bags:
         lengths = np.diff(self.indptr)[rows]
         indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Bags(indptr, self.words[places], self.counts[places], self.numbers[rows])
+        return Bags(indptr, self.words[places], self.counts[places], self.numbers[rows], self.others.select(rows))
 
 
 def join(parts: Sequence[Bags]) -> Bags:
@@ -66,6 +70,7 @@ def join(parts: Sequence[Bags]) -> Bags:
         np.concatenate([none, *(part.words for part in parts)]),
         np.concatenate([none, *(part.counts for part in parts)]),
         np.concatenate([none.astype(np.int64), *(part.numbers for part in parts)]),
+        Counts.join([part.others for part in parts]),
     )
 
 
@@ -97,7 +102,7 @@ class Segment:
         place = folder / FOLDER / self.name
         try:
             stored = self._mapped(place, verify)
-            bags = Bags(*(stored.arrays[name] for name in _FORWARD))
+            bags = _bags(stored)
             if len(bags) != self.documents or bags.pairs != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
             lists = Lists(*(stored.arrays[f"list_{name}"] for name in _LISTS))
@@ -111,7 +116,7 @@ class Segment:
         return Rows(bags, stored.arrays["totals"], lists, columns)
 
     def read_bags(self, folder: Path) -> Bags:
-        """The bags alone, every byte compared with its checksum: all that a segment of format 1 has."""
+        """The bags alone, every byte compared with its checksum."""
         place = folder / FOLDER / self.name
         try:
             stored = self._mapped(place, True)
@@ -119,13 +124,19 @@ class Segment:
             raise
         except FormatError as error:
             raise with_remedy(error) from None
-        return Bags(*(stored.arrays[name] for name in _FORWARD))
+        return _bags(stored)
 
     def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
         check_manifest(place, self.manifest)
         if verify is None:
             verify = sum(file.stat().st_size for file in place.iterdir()) <= CHECKED_BYTES
         return storage.read_folder(place, "segment", verify=verify)
+
+
+def _bags(stored: storage.Folder) -> Bags:
+    others = Counts(*(stored.arrays[f"other_{name}"] for name in _OTHERS))
+    indptr, words, counts, numbers = (stored.arrays[name] for name in _FORWARD)
+    return Bags(indptr, words, counts, numbers, others)
 
 
 @dataclass(frozen=True)
@@ -145,7 +156,8 @@ class Rows:
     def of(cls, bags: Bags, columns: Columns) -> Rows:
         """What is derived from bags, made in memory."""
         counts = _narrow(bags.counts)
-        bags = replace(bags, counts=counts)
+        others = bags.others._replace(counts=_narrow(bags.others.counts))
+        bags = replace(bags, counts=counts, others=others)
         return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), columns)
 
     @cached_property
@@ -197,6 +209,7 @@ def write(folder: Path, rows: Rows, config: dict[str, Any]) -> Segment:
     place = folder / FOLDER / name
     fields, arrays = rows.columns.store()
     arrays |= {name: getattr(bags, name) for name in _FORWARD}
+    arrays |= {f"other_{name}": getattr(bags.others, name) for name in _OTHERS}
     arrays |= {f"list_{name}": getattr(rows.lists, name) for name in _LISTS}
     arrays["totals"] = rows.totals
     write_folder(place, lambda: storage.write_folder(place, "segment", {**config, "fields": fields}, arrays))

@@ -20,6 +20,7 @@ from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checked_document, checksum, damaged, get_meta
 from wordferry.index.columns import Columns, document_fields
 from wordferry.index.filters import Condition
+from wordferry.index.others import Counts
 from wordferry.index.segments import Bags, Rows, Segment, join, with_remedy
 
 _KEPT_MASKS = 16
@@ -59,6 +60,8 @@ class Snapshot:
     alive: BoolArray | None
     """Rows that are not deleted; None when none is."""
     segments: tuple[Segment, ...]
+    state: dict[str, Any]
+    """What the catalogue says of the whole."""
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
     _mutex: Lock = field(default_factory=Lock)
 
@@ -189,6 +192,7 @@ class Snapshots:
             numbers=numbers,
             alive=alive,
             segments=segments,
+            state=state,
         )
 
     def _words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Int64Array:
@@ -209,20 +213,18 @@ def words_checksum(words: Any, before: int = 0) -> int:
 
 def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:
     """The documents that wait for a segment."""
-    numbers, words, counts, lengths = [], [], [], [0]
-    for number, one, many, stored in connection.execute("SELECT * FROM buffer ORDER BY number"):
-        if checksum(number, one, many) != stored:
-            raise damaged(file, f"the bag of words of document number {number}")
-        numbers.append(number)
-        words.append(one)
-        counts.append(many)
-        lengths.append(len(one) // 4)
-    return Bags(
-        np.cumsum(lengths, dtype=np.int64),
-        np.frombuffer(b"".join(words), dtype="<i4").astype(np.int32, copy=False),
-        np.frombuffer(b"".join(counts), dtype="<i4").astype(np.int32, copy=False),
-        np.array(numbers, dtype=np.int64),
+    rows = connection.execute("SELECT * FROM buffer ORDER BY number").fetchall()
+    for *values, stored in rows:
+        if checksum(*values) != stored:
+            raise damaged(file, f"the bag of words of document number {values[0]}")
+    known, others = (
+        Counts(
+            np.cumsum([0, *(len(row[place]) // 4 for row in rows)], dtype=np.int64),
+            *(np.frombuffer(b"".join(row[p] for row in rows), "<i4").astype(np.int32) for p in (place, place + 1)),
+        )
+        for place in (1, 3)
     )
+    return Bags(*known, np.array([row[0] for row in rows], dtype=np.int64), others)
 
 
 def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) -> Columns:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, document_checksum, get_meta, translate
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import Graphs
+from wordferry.index.others import read_others
 from wordferry.index.segments import Bags, Rows, Segment, check_manifest, join
 from wordferry.index.snapshot import read_buffer
 from wordferry.words.embeddings import Embeddings
@@ -44,6 +45,7 @@ class Checker:
     embeddings: Embeddings
     graphs: Graphs
     problems: list[str] = field(default_factory=list)
+    _others: list[Int32Array] = field(default_factory=list)
 
     def run(self) -> Verification:
         """All checks; FormatError lists everything that is wrong."""
@@ -71,6 +73,7 @@ class Checker:
         dead = _column(connection, "SELECT number FROM tombstones ORDER BY number")
         self._check_rows(numbers, segmented, buffer.numbers, dead)
         words = self._check_words(connection, used)
+        self._check_others(connection, buffer)
         covered = self._check_graph(connection, words)
         self._check_embeddings()
         state = self._attempt(lambda: get_meta(connection, "state", file)) or {}
@@ -124,6 +127,7 @@ class Checker:
             if not all(np.array_equal(a, b) for a, b in [(rows.totals, again.totals), *derived]):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
             self._use(bags, used)
+            self._others.append(np.unique(bags.others.words))
             numbers.append(np.array(bags.numbers))
             pairs += bags.pairs
         return np.concatenate(numbers), len(numbers) - 1, pairs
@@ -162,6 +166,18 @@ class Checker:
         if used.any():
             self._wrong(f"{file}: documents have words that are not listed.")
         return ids
+
+    def _check_others(self, connection: sqlite3.Connection, buffer: Bags) -> None:
+        """Every word without a vector that a document has stands in its table."""
+        file = self.catalogue.file
+        state = self._attempt(lambda: get_meta(connection, "state", file))
+        rows = self._attempt(lambda: read_others(connection, state, file)) if state else None
+        if rows is None:
+            return
+        listed = np.array([row[0] for row in rows], dtype=np.int64)
+        self._others.append(np.unique(buffer.others.words))
+        if not np.isin(np.concatenate(self._others), listed).all():
+            self._wrong(f"{file}: documents have words without vectors that are not listed.")
 
     def _check_graph(self, connection: sqlite3.Connection, words: Int64Array) -> int:
         state = self._attempt(lambda: get_meta(connection, "state", self.catalogue.file)) or {"epoch": -1}

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
-from wordferry.errors import InputError, NotFound
+from wordferry.errors import EmptyDocumentError, InputError, NotFound
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     FORMAT,
+    SCHEMA,
     Catalogue,
     checked_document,
     document_checksum,
@@ -24,11 +25,11 @@ from wordferry.index.catalogue import (
     set_meta,
 )
 from wordferry.index.config import Config
-from wordferry.index.model import Entry
+from wordferry.index.model import Entry, shown
+from wordferry.index.others import EMPTY, Encoded, OtherWords, encode
 from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
-from wordferry.texts import bow
 from wordferry.words.embeddings import Embeddings
 
 CHUNK = 1024
@@ -44,7 +45,7 @@ class Writer:
         self._config = config
         self._embeddings = embeddings
         self._tokenizer = config.make_tokenizer()
-        self._have: tuple[int, BoolArray] | None = None
+        self._have: tuple[int, BoolArray, OtherWords] | None = None
 
     def add(self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object]) -> list[str]:
         """Store documents, all of them or none; their ids."""
@@ -96,35 +97,45 @@ class Writer:
         """Write an index of an earlier format in the present one."""
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
-            self._write_anew(connection, state, publisher, self._live(connection), renumber=False)
+            self._write_anew(connection, state, publisher, self._encode_all(connection), renumber=False)
             state["id_sum"] = id_sum(row[0] for row in connection.execute("SELECT id FROM documents"))
             if self._catalogue.identity is None:
                 set_meta(connection, "identity", secrets.token_hex(16))
             connection.execute(f"PRAGMA user_version={FORMAT}")
 
-        self._transact(action)
+        self._transact(action, prepare=_make_tables)
         self._have = None
 
     def _write_anew(
         self, connection: Connection, state: State, publisher: Publisher, bags: Iterable[Bags], *, renumber: bool
     ) -> None:
         used = np.zeros(len(self._embeddings), dtype=bool)
+        others: set[int] = set()
 
         def parts() -> Iterator[Bags]:
             for some in bags:
                 self._note_words(connection, state, some.words)
                 used[some.words] = True
+                others.update(np.unique(some.others.words).tolist())
                 yield some
 
         publisher.replace_all(connection, parts())
+        self._others.store(connection, state)
+        self._others.keep(connection, state, others)
         self._shrink_words(connection, state, used, renumber=renumber)
 
-    def _transact(self, action: Callable[[Connection, State, Publisher], None]) -> None:
+    def _transact(
+        self,
+        action: Callable[[Connection, State, Publisher], None],
+        prepare: Callable[[Connection, State], None] | None = None,
+    ) -> None:
         facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
         publisher = Publisher(self._catalogue.folder, facts)
         try:
             with self._catalogue.writing() as connection:
                 state: State = get_meta(connection, "state", self._catalogue.file)
+                if prepare is not None:
+                    prepare(connection, state)
                 self._load_words(connection, state)
                 action(connection, state, publisher)
                 state["generation"] += 1
@@ -134,28 +145,32 @@ class Writer:
             publisher.undo()
             raise
         if self._have is not None:
-            self._have = state["generation"], self._have[1]
+            self._have = state["generation"], *self._have[1:]
         publisher.remove_replaced()
 
     def _load_words(self, connection: Connection, state: State) -> None:
         if self._have is None or self._have[0] != state["generation"]:
             have = np.zeros(len(self._embeddings), dtype=bool)
             have[[row[0] for row in connection.execute("SELECT id FROM words")]] = True
-            self._have = state["generation"], have
+            self._have = state["generation"], have, OtherWords(connection, state, self._catalogue.file)
+
+    @property
+    def _others(self) -> OtherWords:
+        assert self._have is not None
+        return self._have[2]
 
     def _insert(
         self, connection: Connection, state: State, chunk: list[Entry], offset: int, replace: bool, seen: set[str]
     ) -> tuple[list[str], Bags]:
         """Documents and words of a chunk into the catalogue; the ids stored, and the bags for the publisher."""
-        found = bow.bags(
-            (e.words for e in chunk), self._embeddings.vocabulary, tokenizer=self._tokenizer, on_empty="keep"
-        )
-        matrix, kept = found.matrix, np.arange(len(chunk))
-        empty = np.diff(matrix.indptr) == 0
+        found = self._encode(e.words for e in chunk)
+        known = found.known_tokens
+        kept = np.arange(len(chunk))
+        empty = found.tokens == 0
         if empty.any() and self._config.on_empty == "error":
-            self._refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
+            _refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
         if empty.any() and self._config.on_empty == "drop":
-            matrix, kept = matrix[~empty], np.flatnonzero(~empty)
+            kept = np.flatnonzero(~empty)
         first = state["next_number"]
         rows = []
         for number, place in enumerate(kept.tolist(), start=first):
@@ -163,7 +178,7 @@ class Writer:
             identifier = self._claim(connection, state, entry.id, number, replace, seen)
             row = (
                 *(number, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata),
-                *(int(found.tokens[place]), int(found.known[place])),
+                *(int(found.tokens[place]), int(known[place])),
             )
             rows.append((*row, document_checksum(row)))
         connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -171,13 +186,10 @@ class Writer:
         state["documents"] += len(rows)
         state["number_sum"] += sum(row[0] for row in rows)
         _count_ids(state, (row[1] for row in rows), 1)
-        bags = Bags(
-            matrix.indptr.astype(np.int64),
-            matrix.indices.astype(np.int32, copy=False),
-            matrix.data.astype(np.int32, copy=False),
-            np.arange(first, first + len(rows), dtype=np.int64),
-        )
+        numbers = np.arange(first, first + len(rows), dtype=np.int64)
+        bags = Bags(*found.known.select(kept), numbers, found.others.select(kept))
         self._note_words(connection, state, bags.words)
+        self._others.store(connection, state)
         return [row[1] for row in rows], bags
 
     def _claim(
@@ -210,12 +222,8 @@ class Writer:
         _count_ids(state, (identifier,), -1)
         return True
 
-    def _refuse_empty(self, chunk: list[Entry], offset: int, place: int) -> None:
-        entry = chunk[place]
-        tokens = self._tokenizer(entry.words) if isinstance(entry.words, str) else entry.words
-        error = bow.empty_document_error(offset + place, tokens)
-        name = "" if entry.id is None else f"The id is {entry.id!r}. "
-        raise type(error)(f"{error} {name}Nothing was added; on_empty= is chosen when the index is created.")
+    def _encode(self, documents: Iterable[str | Sequence[str]]) -> Encoded:
+        return encode(documents, self._embeddings.vocabulary, self._tokenizer, self._others.number)
 
     def _note_words(self, connection: Connection, state: State, words: Int32Array) -> None:
         """Number words that no document had before, in the order in which they come."""
@@ -260,9 +268,19 @@ class Writer:
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
         while rows := [checked_document(row, self._catalogue.file) for row in cursor.fetchmany(CHUNK)]:
             texts = (json.loads(row[2]) if row[3] else row[2] for row in rows)
-            matrix = bow.encode(texts, self._embeddings, tokenizer=self._tokenizer, on_empty="keep")
+            found = self._encode(texts)
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
-            yield Bags(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, numbers)
+            yield Bags(*found.known, numbers, found.others)
+
+
+def _make_tables(connection: Connection, state: State) -> None:
+    """The tables that know words without vectors, which format 1 did not; its documents are all read again."""
+    for table in ("buffer", "others"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in SCHEMA.strip().split(";\n"):
+        if statement.startswith(("CREATE TABLE buffer", "CREATE TABLE others")):
+            connection.execute(statement)
+    state |= EMPTY
 
 
 def _count_ids(state: State, ids: Iterable[str], sign: int) -> None:
@@ -273,6 +291,16 @@ def _count_ids(state: State, ids: Iterable[str], sign: int) -> None:
 
 def _exists(connection: Connection, identifier: str) -> bool:
     return connection.execute("SELECT 1 FROM documents WHERE id = ?", (identifier,)).fetchone() is not None
+
+
+def _refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
+    entry = chunk[place]
+    name = "" if entry.id is None else f" (id {entry.id!r})"
+    text = f"its text is {shown(entry.words)}" if entry.words else "it is empty"
+    raise EmptyDocumentError(
+        f"Document {offset + place}{name} has no words: {text}. Nothing was added. Leave such documents out, or create "
+        "the index with on_empty='drop' (they are left out) or on_empty='keep' (they are stored and never found)."
+    )
 
 
 def _refuse_twice(chunk: list[Entry], seen: set[str], offset: int) -> None:

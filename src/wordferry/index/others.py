@@ -1,0 +1,153 @@
+"""Words without a vector: no distance knows them, but they are found like any other word.
+
+They have numbers of their own, in the order in which they came; a number is never given to another word. The bags of
+documents hold them beside the words with vectors, and one table of the catalogue says which word a number is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.base.arrays import Int32Array, Int64Array
+from wordferry.index.catalogue import damaged
+from wordferry.texts.tokenizers import Tokenizer
+from wordferry.words.vocabulary import Vocabulary
+
+EMPTY = {"others": 0, "others_checksum": 0}
+"""What the state of an index says of them: the next number, and the CRC-32 of all rows of the table."""
+
+
+class Counts(NamedTuple):
+    """Words and how often they come, of one document after the other (CSR)."""
+
+    indptr: Int64Array
+    words: Int32Array
+    counts: npt.NDArray[Any]
+
+    def select(self, rows: Int64Array) -> Counts:
+        """Some rows, in the order given."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Counts(indptr, self.words[places], self.counts[places])
+
+    @classmethod
+    def join(cls, parts: Sequence[Counts]) -> Counts:
+        """The rows of several, one after the other."""
+        starts = np.cumsum([0, *(len(part.words) for part in parts)])
+        ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+        none = np.zeros(0, dtype=np.int32)
+        return cls(
+            np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
+            np.concatenate([none, *(part.words for part in parts)]),
+            np.concatenate([none, *(part.counts for part in parts)]),
+        )
+
+    @classmethod
+    def gather(cls, rows: Iterable[dict[int, int]]) -> Counts:
+        """Of mappings from words to counts."""
+        indptr: list[int] = [0]
+        words: list[int] = []
+        counts: list[int] = []
+        for row in rows:
+            ids = sorted(row)
+            words += ids
+            counts += map(row.__getitem__, ids)
+            indptr.append(len(words))
+        return cls(np.array(indptr, dtype=np.int64), np.array(words, np.int32), np.array(counts, np.int32))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Documents as an index keeps them."""
+
+    known: Counts
+    """Words with a vector, as rows of the embeddings."""
+    others: Counts
+    tokens: Int64Array
+    """Tokens of each document."""
+
+    @property
+    def known_tokens(self) -> Int64Array:
+        """Tokens of each document that have a vector."""
+        sums = np.concatenate(([0], np.cumsum(self.known.counts, dtype=np.int64)))
+        result: Int64Array = np.diff(sums[self.known.indptr])
+        return result
+
+
+def encode(
+    documents: Iterable[str | Sequence[str]],
+    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
+    number: Callable[[str], int],
+) -> Encoded:
+    """Count the words of documents, apart by whether they have a vector; ``number`` numbers those that have none."""
+    find = vocabulary.finder
+    known: list[dict[int, int]] = []
+    others: list[dict[int, int]] = []
+    tokens: list[int] = []
+    for document in documents:
+        words = tokenizer(document) if isinstance(document, str) else document
+        seen = Counter(words)
+        row = {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
+        rest = {} if len(row) == len(seen) else {number(w): count for w, count in seen.items() if find(w, -1) < 0}
+        known.append(row)
+        others.append(rest)
+        tokens.append(len(words))
+    return Encoded(Counts.gather(known), Counts.gather(others), np.array(tokens, dtype=np.int64))
+
+
+class OtherWords:
+    """The table as its one writer sees it."""
+
+    def __init__(self, connection: sqlite3.Connection, state: dict[str, Any], file: Path) -> None:
+        self._numbers = {word: number for number, word in read_others(connection, state, file)}
+        self._new: list[tuple[int, str]] = []
+        self._next = int(state["others"])
+
+    def number(self, word: str) -> int:
+        """The number of a word, a new one being given the next."""
+        found = self._numbers.get(word)
+        if found is None:
+            found = self._numbers[word] = self._next
+            self._new.append((found, word))
+            self._next += 1
+        return found
+
+    def store(self, connection: sqlite3.Connection, state: dict[str, Any]) -> None:
+        """Put the new words into the table."""
+        connection.executemany("INSERT INTO others VALUES(?, ?)", self._new)
+        state |= {"others": self._next, "others_checksum": others_checksum(self._new, state["others_checksum"])}
+        self._new = []
+
+    def keep(self, connection: sqlite3.Connection, state: dict[str, Any], used: set[int]) -> None:
+        """Forget words that no document has; the numbers of the others stay."""
+        gone = [(number,) for number in self._numbers.values() if number not in used]
+        if gone:
+            connection.executemany("DELETE FROM others WHERE number = ?", gone)
+            self._numbers = {word: number for word, number in self._numbers.items() if number in used}
+            rows = sorted((number, word) for word, number in self._numbers.items())
+            state["others_checksum"] = others_checksum(rows)
+
+
+def others_checksum(rows: Iterable[tuple[int, str]], before: int = 0) -> int:
+    """CRC-32 of rows of the table in the order of their numbers; of more rows than before, when that one's is given."""
+    text = "".join(f"{number} {word}\n" for number, word in rows)
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"), before)
+
+
+def read_others(connection: sqlite3.Connection, state: dict[str, Any], file: Path) -> list[tuple[int, str]]:
+    """All rows of the table, held to the state."""
+    rows: list[tuple[int, str]] = connection.execute("SELECT number, word FROM others ORDER BY number").fetchall()
+    if others_checksum(rows) != state["others_checksum"] or (rows and rows[-1][0] >= state["others"]):
+        raise damaged(file, "the list of words without vectors")
+    return rows
