@@ -37,7 +37,7 @@ from wordferry.index import Index
 start = time.perf_counter()
 index = Index.open(sys.argv[1])
 opened = time.perf_counter() - start
-index.search(sys.argv[2], threads=int(sys.argv[3]))
+index.similar(sys.argv[2], threads=int(sys.argv[3]))
 print(opened, time.perf_counter() - start)
 """
 
@@ -126,22 +126,22 @@ def measure(
 
 def measure_opened(results: Results, index: Index, queries: list[str], threads: int, count: int) -> None:
     """Searches and changes of an index that has answered before."""
-    index.search(queries[0], threads=threads)
+    index.similar(queries[0], threads=threads)
     singles, extra = iter(queries[1:] * 4), iter(queries[1:30])
     rule = {"number": {"lt": count // 10}}
 
     def often(what: str, times: int, action: Callable[[], Any], **options: Any) -> None:
         show(results, what, timed(action, times, median=True), unit="ms", **options)
 
-    often("one query", 60, lambda: index.search(next(singles), threads=threads), wanted="< 60 ms")
+    often("one query", 60, lambda: index.similar(next(singles), threads=threads), wanted="< 60 ms")
     batch = {"share": len(queries), "wanted": "< 10 ms"}
-    often("a query in a batch of 64", 5, lambda: index.search(queries, threads=threads), **batch)
-    often("first query with a filter", 1, lambda: index.search(queries[0], filter=rule))
-    often("a query with the same filter", 5, lambda: index.search(queries[1], filter=rule))
-    often("a query reranked by wmd", 5, lambda: index.search(queries[1], rerank="wmd"))
+    often("a query in a batch of 64", 5, lambda: index.similar(queries, threads=threads), **batch)
+    often("first query with a filter", 1, lambda: index.similar(queries[0], filter=rule))
+    often("a query with the same filter", 5, lambda: index.similar(queries[1], filter=rule))
+    often("a query reranked by wmd", 5, lambda: index.similar(queries[1], rerank="wmd"))
     index.add([queries[0]])
     often("add one document", 20, lambda: index.add([next(extra)]))
-    often("add one and search", 5, lambda: (index.add([next(extra)]), index.search(queries[2])))
+    often("add one and search", 5, lambda: (index.add([next(extra)]), index.similar(queries[2])))
     show(results, "compact", timed(index.compact))
     show(results, "verify", timed(index.verify))
 

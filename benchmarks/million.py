@@ -114,7 +114,7 @@ def first(place: str, query: str) -> None:
     before = peak()
     wall, cpu = time.perf_counter(), time.process_time()
     with Index.open(place) as index:
-        index.search(query, threads=1)
+        index.similar(query, threads=1)
         facts = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak(), "before": before}
     print(json.dumps(facts))
 
@@ -170,27 +170,27 @@ def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str
     show(results, size, "  its peak of memory", [opened["peak"]], "MB", f"({opened['before']:.0f} after the imports)")
     with Index.open(place) as index:
         own, _ = memory()
-        index.search(asked["title"][0], threads=1)
+        index.similar(asked["title"][0], threads=1)
         for kind, some in asked.items():
             found: list[Any] = []
-            took = milliseconds([lambda q=q, f=found: f.append(index.search(q, threads=1)) for q in some])
+            took = milliseconds([lambda q=q, f=found: f.append(index.similar(q, threads=1)) for q in some])
             seen = float(np.median([hits.counts.get("evaluated", 0) for hits in found]))
             show(results, size, f"rel-rwmd, {kind}", took, note=f"{seen:.0f} compared in full")
         after, mapped = memory()
         show(results, size, "memory of the open index", [after - own], "MB", f"and {mapped:.0f} MB mapped from files")
         batch = (asked["40 words"] * (BATCH // len(asked["40 words"]) + 1))[:BATCH]
-        took = milliseconds([lambda: index.search(batch, threads=1)])
+        took = milliseconds([lambda: index.similar(batch, threads=1)])
         show(results, size, f"rel-rwmd, batch of {BATCH}, a query", [took[0] / BATCH])
         for distance in ("wcd", "wmd"):
-            calls = [lambda q=q, d=distance: index.search(q, distance=d, threads=1) for q in asked["40 words"][:3]]
+            calls = [lambda q=q, d=distance: index.similar(q, distance=d, threads=1) for q in asked["40 words"][:3]]
             prepared, *others = milliseconds(calls)
             show(results, size, f"{distance}, 40 words", others, note=f"the first {prepared:.0f} ms")
         for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
-            took = milliseconds([lambda c=condition: index.search(asked["title"][1], filter=c, threads=1)])
+            took = milliseconds([lambda c=condition: index.similar(asked["title"][1], filter=c, threads=1)])
             show(results, size, f"a new filter, {name} of the documents", took)
         adding = [{**doc, "id": f"new{i}"} for i, doc in enumerate(documents(texts, 1000, seed=size))]
         show(results, size, "add 1,000 documents", milliseconds([lambda: index.add(adding)]))
-        show(results, size, "next search", milliseconds([lambda: index.search(asked["40 words"][1], threads=1)]))
+        show(results, size, "next search", milliseconds([lambda: index.similar(asked["40 words"][1], threads=1)]))
         index.delete([doc["id"] for doc in adding])
 
 

@@ -85,7 +85,7 @@ def test_table(place: Path, capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["search", str(place / "index"), "w01", "-k", "2", "--table"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["rank", "id", "distance", "label", "text"]
+    assert lines[0].split() == ["rank", "id", "score", "label", "text"]
     assert len(lines) == 3
     with pytest.raises(SystemExit):
         main(["index", "info", str(place / "index"), "--table"])
@@ -94,7 +94,7 @@ def test_table(place: Path, capsys: Capture) -> None:
 
 def test_explain(place: Path, capsys: Capture) -> None:
     run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
-    code, hits, _ = run(capsys, "search", place / "index", "w01 w02", "-k", 2, "--explain")
+    code, hits, _ = run(capsys, "similar", place / "index", "w01 w02", "-k", 2, "--explain")
     assert code == 0
     for hit in hits:
         assert sum(row["cost"] for row in hit["explanation"]) == pytest.approx(hit["distance"], abs=1e-5)
@@ -114,12 +114,12 @@ def test_failed_create_leaves_what_was_there(place: Path, capsys: Capture) -> No
     index = place / "index"
     run(capsys, "index", "create", index, place / "docs.jsonl", "--embeddings", place / "vectors")
     assert run(capsys, "index", "create", index, "--embeddings", place / "vectors")[0] == 2
-    (place / "bad.jsonl").write_text('{"text": "w01"}\n{"text": "unknown words"}\n')
+    (place / "bad.jsonl").write_text('{"text": "w01"}\n{"text": "?!"}\n')
     code, _, err = run(
         capsys, "index", "create", index, place / "bad.jsonl", "--embeddings", place / "vectors", "--overwrite"
     )
     assert code == 2
-    assert "Document 1 has no known word" in err
+    assert "Document 1 has no words" in err
     assert run(capsys, "index", "info", index)[1][0]["documents"] == 20
     assert sorted(p.name for p in place.iterdir()) == ["bad.jsonl", "docs.jsonl", "index", "vectors"]
 

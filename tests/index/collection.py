@@ -118,5 +118,5 @@ def assert_equals_brute_force(index: Index, queries: list[str], k: int = 5, dist
             words = snapshot.words.tolist()
         assert {word for doc in docs for word in bag(str(doc.text), index.embeddings)} <= set(words)
         related = graph_over(words, index.config.r, index.embeddings)
-    for query, hits in zip(queries, index.search(queries, k, distance=distance), strict=True):
+    for query, hits in zip(queries, index.similar(queries, k, distance=distance), strict=True):
         assert_hits(hits, brute_force(docs, query, k, index.embeddings, name, related))

@@ -103,7 +103,7 @@ def run_steps(folder: Path) -> None:
             with Index.open(copy) as index:
                 held = {doc.id: doc.text for doc in index}
                 index.verify()
-                index.search(POOL[0], k=3)
+                index.similar(POOL[0], k=3)
                 index.add([{"id": "after", "text": POOL[1]}])  # and it can be written again
                 index.verify()
             print(json.dumps([number, step, finished, held]), flush=True)

@@ -20,7 +20,7 @@ from wordferry.index import Index
 from wordferry.errors import WordferryError
 with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/x", embeddings=embeddings()) as index:
     index.add(documents(3))  # whatever is imported late is imported now: others may not read Python's own files
-    index.search("w01", filter={"year": 1990}), index.verify(), index.ids()
+    index.similar("w01", filter={"year": 1990}), index.verify(), index.ids()
 os.setgid(65534), os.setuid(65534)
 index = None
 for line in sys.stdin:
@@ -31,7 +31,7 @@ for line in sys.stdin:
         elif kind == "close":
             index, answer = index and index.close(), True
         elif kind == "search":
-            answer = sorted(hit.id for hit in index.search(what, k=10_000))
+            answer = sorted(hit.id for hit in index.similar(what, k=10_000))
         elif kind == "ids":
             answer = index.ids()
         elif kind == "verify":

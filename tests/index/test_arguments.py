@@ -71,15 +71,15 @@ def test_wrong_place_to_go_on(index: Index, after: Any) -> None:
 
 def test_long_lists_of_values(index: Index) -> None:
     years = list(range(100_000))
-    assert len(index.search("w01", k=30, filter={"year": {"in": years}})) == 30
-    assert index.search("w01", k=30, filter={"year": {"in": years[:1990]}}) == []
+    assert len(index.similar("w01", k=30, filter={"year": {"in": years}})) == 30
+    assert index.similar("w01", k=30, filter={"year": {"in": years[:1990]}}) == []
     words = [f"x{i}" for i in range(50_000)]
-    found = index.search("w01", k=30, filter={"topic": {"in": [*words, "law"]}, "year": {"in": [1995.0, 2000.5]}})
+    found = index.similar("w01", k=30, filter={"topic": {"in": [*words, "law"]}, "year": {"in": [1995.0, 2000.5]}})
     assert {hit.metadata["topic"] for hit in found} <= {"law"}
     assert {hit.metadata["year"] for hit in found} == {1995}
-    assert len(index.search("w01", k=30, filter={"id": {"in": [*words, "d3", "d4"]}})) == 2
+    assert len(index.similar("w01", k=30, filter={"id": {"in": [*words, "d3", "d4"]}})) == 2
     mixed = {"topic": {"in": ["law", 3, None, True, 2.5, "food"]}}
-    assert {hit.metadata["topic"] for hit in index.search("w01", k=30, filter=mixed)} == {"law", "food"}
+    assert {hit.metadata["topic"] for hit in index.similar("w01", k=30, filter=mixed)} == {"law", "food"}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_long_lists_of_values(index: Index) -> None:
 )
 def test_filters_out_of_bounds(index: Index, filter: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        index.search("w01", filter=filter)
+        index.similar("w01", filter=filter)
     assert len(str(caught.value)) < 1000
 
 
@@ -129,7 +129,7 @@ def test_documents_that_cannot_be_stored(index: Index, document: Any) -> None:
 
 def test_a_query_with_a_lone_surrogate(index: Index) -> None:
     """It is no letter, so it belongs to no word: the rest of the query is answered."""
-    assert index.search(SURROGATE, k=3) == index.search("w01", k=3)
+    assert index.similar(SURROGATE, k=3) == index.similar("w01", k=3)
 
 
 def test_no_child_keeps_the_lock(index: Index, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def run_together(make: Make, place: Path, seconds: float) -> int:
         own = random.Random(number)
         try:
             while time.monotonic() < end and not failures:
-                hits = index.search(own.choice(pool), k=1000)
+                hits = index.similar(own.choice(pool), k=1000)
                 groups: dict[object, set[object]] = {}
                 for hit in hits:
                     groups.setdefault(hit.metadata["group"], set()).add(hit.metadata["mark"])

@@ -28,6 +28,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch, Index.create(place, embeddings=embeddings(), related=4) as index:
         patch.setattr("wordferry.index.publish.BUFFER", 10)
         index.add(documents(40))
+        index.add(["w01 zebra", "zebra xylophone w02"])
         index.add([{**doc, "id": f"x{i}"} for i, doc in enumerate(documents(5, seed=1))])
         index.delete(["d3", "d30"])
     return place
@@ -66,7 +67,7 @@ def attempt(place: Path, action: Callable[[Index], Any]) -> Any:
 
 
 def search_and_verify(index: Index) -> Any:
-    found = index.search(QUERY, k=40)
+    found = index.similar(QUERY, k=40)
     index.verify()
     return list(index), found
 
@@ -75,7 +76,7 @@ def search_and_verify(index: Index) -> Any:
 def test_a_flipped_bit_in_any_file_is_found(place: Path, pattern: str) -> None:
     """Eight positions of every file, all bits in turn: verify names it, and a search never answers wrong."""
     with Index.open(place) as index:
-        wanted = index.search(QUERY, k=5)
+        wanted = index.similar(QUERY, k=5)
     checked = 0
     for file in files_of(place, pattern):
         whole = file.read_bytes()
@@ -84,7 +85,7 @@ def test_a_flipped_bit_in_any_file_is_found(place: Path, pattern: str) -> None:
             with pytest.raises(FormatError) as caught, Index.open(place) as index:
                 index.verify()
             assert mentions(caught.value, file.name, file.parent.name), str(caught.value)
-            answer = attempt(place, lambda index: index.search(QUERY, k=5))
+            answer = attempt(place, lambda index: index.similar(QUERY, k=5))
             assert answer == wanted or mentions(answer, str(place))
             file.write_bytes(whole)
             checked += 1
@@ -148,7 +149,7 @@ def test_no_document_is_denied_or_left_out(place: Path) -> None:
     def ask(index: Index) -> list[Any]:
         found: list[Any] = [[index.get(id) for id in wanted_ids], [id in index for id in [*wanted_ids, "nothing"]]]
         found += [index.ids(), index.page(7), index.page(50, after="d10"), list(index)]
-        return [*found, *(index.search(QUERY, k=50, filter=one) for one in filters)]
+        return [*found, *(index.similar(QUERY, k=50, filter=one) for one in filters)]
 
     wanted_ids = attempt(place, lambda index: index.ids())
     wanted = attempt(place, ask)
@@ -193,21 +194,21 @@ def test_changed_rows_are_found(place: Path, table: str) -> None:
 
 def test_lost_segments_are_made_again(place: Path) -> None:
     with Index.open(place) as index:
-        wanted = index.search(QUERY, k=10)
+        wanted = index.similar(QUERY, k=10)
     for segment in files_of(place, "segments/*"):
         shutil.rmtree(segment)
     with Index.open(place) as index:
-        assert index.search(QUERY, k=10) == wanted
+        assert index.similar(QUERY, k=10) == wanted
         index.verify()
 
 
 def test_a_lost_graph_is_built_again(place: Path) -> None:
     with Index.open(place) as index:
-        wanted = index.search(QUERY, k=10)
+        wanted = index.similar(QUERY, k=10)
     for graph in files_of(place, "graph/*"):
         shutil.rmtree(graph)
     with Index.open(place) as index:
-        found = index.search(QUERY, k=10)
+        found = index.similar(QUERY, k=10)
         assert [hit.id for hit in found] == [hit.id for hit in wanted]
         index.compact(rebuild=True)
         index.verify()
@@ -219,7 +220,7 @@ def test_damaged_segments_and_graph_are_made_again_on_demand(place: Path) -> Non
     for file in [*files_of(place, "segments/*/*.npy"), *files_of(place, "graph/*/*.npy")]:
         flip(file, file.stat().st_size - 1)
     with pytest.raises(FormatError, match="compact --rebuild"), Index.open(place) as index:
-        index.search(QUERY)
+        index.similar(QUERY)
     with Index.open(place) as index:
         index.compact(rebuild=True)
         index.verify()
@@ -318,9 +319,9 @@ def read_only(place: Path) -> Iterator[Path]:
 
 def test_read_only_folder(sound: Path, read_only: Path) -> None:
     with Index.open(sound) as index:
-        wanted = index.search(QUERY, k=5)
+        wanted = index.similar(QUERY, k=5)
     with Index.open(read_only) as index:
-        assert index.search(QUERY, k=5) == wanted
+        assert index.similar(QUERY, k=5) == wanted
         assert len(list(index)) == len(index)
         index.verify()
         for change in (lambda: index.add(["w01"]), lambda: index.delete(["d1"]), index.compact):

@@ -36,7 +36,7 @@ def index(tmp_path_factory: pytest.TempPathFactory, emb: Any) -> Any:
 
 
 def found(index: Index, filter: dict[str, Any]) -> list[int]:
-    return sorted(int(hit.id) for hit in index.search("w01 w05", k=100, filter=filter))
+    return sorted(int(hit.id) for hit in index.similar("w01 w05", k=100, filter=filter))
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,17 @@ def test_filter_equals_python(index: Index, name: str, value: Any) -> None:
 )
 def test_wrong_filter(index: Index, filter: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        index.search("w01", filter=filter)
+        index.similar("w01", filter=filter)
 
 
 def test_filter_is_applied_before_the_nearest_are_chosen(make: Make) -> None:
     index = make()
     index.add(documents(60))
-    everything = index.search("w01 w02 w03", k=60)
+    everything = index.similar("w01 w02 w03", k=60)
     wanted = [hit.id for hit in everything if hit.metadata["topic"] == "law" and hit.metadata["year"] >= 2001][:4]
-    hits = index.search("w01 w02 w03", k=4, filter={"topic": "law", "year": {"gte": 2001}})
+    hits = index.similar("w01 w02 w03", k=4, filter={"topic": "law", "year": {"gte": 2001}})
     assert [hit.id for hit in hits] == wanted
     assert len(hits) == 4
     index.delete([wanted[0]])
-    hits = index.search("w01 w02 w03", k=4, filter={"topic": "law", "year": {"gte": 2001}})
+    hits = index.similar("w01 w02 w03", k=4, filter={"topic": "law", "year": {"gte": 2001}})
     assert [hit.id for hit in hits][:3] == wanted[1:]

@@ -51,7 +51,7 @@ def test_every_form_of_document(make: Make) -> None:
     assert index.get(ids[1]).text == ("w03", "w04")
     assert index.get("r").metadata == {"n": 1, "split": "train"}
     assert index.get(ids[3]).metadata == {"flag": True, "year": 3}
-    assert index.search(("w07",), k=1)[0].id == "7"
+    assert index.similar(("w07",), k=1)[0].id == "7"
 
 
 def test_generated_ids_are_stable_and_never_used_again(make: Make) -> None:
@@ -98,9 +98,9 @@ def test_segments_and_buffer_answer_as_one(make: Make, monkeypatch: pytest.Monke
     index.delete(["d2", "d9", "d33"])
     assert index.ids() == [d["id"] for d in docs if d["id"] not in {"d2", "d9", "d33"}]
     assert_equals_brute_force(index, QUERIES)
-    everything = index.search(QUERIES[0], k=40)
+    everything = index.similar(QUERIES[0], k=40)
     for topic in ("law", "food"):
-        hits = index.search(QUERIES[0], k=40, filter={"topic": topic})
+        hits = index.similar(QUERIES[0], k=40, filter={"topic": topic})
         assert hits == [hit for hit in everything if hit.metadata["topic"] == topic]
     index.verify()
 
@@ -109,7 +109,7 @@ def test_very_small_indexes(make: Make) -> None:
     """One word, two words: every pair is related and c_max does not exist."""
     index = make()
     index.add([{"id": "a", "text": "w01"}])
-    assert index.search("w01", k=3)[0].distance == 0
+    assert index.similar("w01", k=3)[0].distance == 0
     assert_equals_brute_force(index, ["w01", "w02", "w01 w05"])
     index.add([{"id": "b", "text": "w02 w02"}])
     for distance in ("rel-rwmd", "rel-wmd", "wmd", "rwmd", "cosine"):
@@ -124,7 +124,7 @@ def test_ten_batches_equal_all_at_once(make: Make, monkeypatch: pytest.MonkeyPat
     one.add(docs)
     for start in range(0, 50, 5):
         ten.add(docs[start : start + 5])
-        ten.search("w01 w02", k=2)  # so that the graph is extended on the way
+        ten.similar("w01 w02", k=2)  # so that the graph is extended on the way
     with one.view() as (_, a), ten.view() as (_, b):
         assert a.words.tolist() == b.words.tolist()
         record = wordferry.DISTANCES["rel-rwmd"]
@@ -134,7 +134,7 @@ def test_ten_batches_equal_all_at_once(make: Make, monkeypatch: pytest.MonkeyPat
     assert first.c_max == pytest.approx(second.c_max, rel=1e-8)
     np.testing.assert_array_equal(first.own, second.own)
     np.testing.assert_array_equal(first.graph.toarray(), second.graph.toarray())
-    for a_hits, b_hits in zip(one.search(QUERIES, k=50), ten.search(QUERIES, k=50), strict=True):
+    for a_hits, b_hits in zip(one.similar(QUERIES, k=50), ten.similar(QUERIES, k=50), strict=True):
         assert [hit.id for hit in a_hits] == [hit.id for hit in b_hits]
         np.testing.assert_allclose([h.distance for h in a_hits], [h.distance for h in b_hits], rtol=1e-6)
 
@@ -151,7 +151,7 @@ def test_deleting_and_compacting_equals_never_having_added(make: Make) -> None:
     index.compact()
     plain.add(docs)
     assert index.stats().words == plain.stats().words < before
-    for a_hits, b_hits in zip(index.search(QUERIES, k=30), plain.search(QUERIES, k=30), strict=True):
+    for a_hits, b_hits in zip(index.similar(QUERIES, k=30), plain.similar(QUERIES, k=30), strict=True):
         np.testing.assert_allclose([h.distance for h in a_hits], [h.distance for h in b_hits], rtol=1e-6)
     assert_equals_brute_force(index, QUERIES)
     index.verify()
@@ -163,7 +163,7 @@ def test_related_words_that_are_given_are_used_as_they_are(make: Make, emb: word
     docs = documents(10, words=20)
     index.add(docs)
     row = wordferry.pairwise([QUERIES[0]], [d["text"] for d in docs], embeddings=emb, related=related)[0]
-    assert [h.distance for h in index.search(QUERIES[0], k=10)] == pytest.approx(sorted(row.tolist()), abs=1e-6)
+    assert [h.distance for h in index.similar(QUERIES[0], k=10)] == pytest.approx(sorted(row.tolist()), abs=1e-6)
     index.delete(["d0"])
     index.compact()
     assert index.stats().words == len(emb)
@@ -175,7 +175,7 @@ def test_given_related_words_are_extended(make: Make, emb: wordferry.Embeddings)
     index.add(documents(20))
     everything = make("plain", related=4)
     everything.add(["w00 " + " ".join(half.vocabulary), *documents(20)])
-    found, wanted = index.search(QUERIES[0], k=20), everything.search(QUERIES[0], k=21)
+    found, wanted = index.similar(QUERIES[0], k=20), everything.similar(QUERIES[0], k=21)
     by_id = {hit.id: hit.distance for hit in wanted}
     assert [hit.distance for hit in found] == pytest.approx([by_id[hit.id] for hit in found], abs=1e-5)
     index.delete(index.ids()[5:])
@@ -197,7 +197,7 @@ def test_upsert_replaces(make: Make) -> None:
     assert index.get("d1").text == "w50 w51"
     assert index.get("d1").metadata == {}
     assert index.ids() == ["d0", "d2", "d1", "new"]
-    assert index.search("w50 w51", k=1)[0].distance == 0
+    assert index.similar("w50 w51", k=1)[0].distance == 0
 
 
 def test_add_is_all_or_nothing(make: Make) -> None:
@@ -206,7 +206,7 @@ def test_add_is_all_or_nothing(make: Make) -> None:
     for bad in (
         [{"id": "x", "text": "w01"}, {"id": "d1", "text": "w02"}],
         [{"id": "x", "text": "w01"}, {"id": "x", "text": "w02"}],
-        [{"id": "x", "text": "w01"}, {"id": "y", "text": "nothing known"}],
+        [{"id": "x", "text": "w01"}, {"id": "y", "text": "?!"}],
         [{"id": "x", "text": "w01"}, {"id": "y", "text": "w01", "metadata": {"a": [1]}}],
     ):
         with pytest.raises(InputError):
@@ -224,12 +224,12 @@ def test_delete(make: Make) -> None:
     assert index.delete(["d1", "q"], missing_ok=True) == 1
     assert index.delete("d2") == 1
     assert index.delete([]) == 0
-    assert all(hit.id not in {"d1", "d2"} for hit in index.search("w01", k=10))
+    assert all(hit.id not in {"d1", "d2"} for hit in index.similar("w01", k=10))
     index.delete(index.ids())
     assert len(index) == 0
-    assert index.search("w01") == []
+    assert index.similar("w01") == []
     index.compact()
-    assert index.search(["w01", "w02"]) == [[], []]
+    assert index.similar(["w01", "w02"]) == [[], []]
     index.verify()
 
 
@@ -265,28 +265,28 @@ def test_random_history_equals_a_plain_dictionary(make: Make, monkeypatch: pytes
 
 
 def test_empty_documents(make: Make) -> None:
-    with pytest.raises(EmptyDocumentError, match="Document 1 has no known word"):
-        make("error").add(["w01", "zzz"])
+    with pytest.raises(EmptyDocumentError, match="Document 1 has no words: its text is '\\?!'"):
+        make("error").add(["w01", "?!"])
     dropping = make("drop", on_empty="drop")
-    assert len(dropping.add(["w01", "zzz", "w02"])) == 2
+    assert len(dropping.add(["w01", "the?", "w02", "zzz"])) == 3
     keeping = make("keep", on_empty="keep")
     keeping.add([{"id": "a", "text": "zzz"}, {"id": "b", "text": "w01 w02"}, {"id": "c", "text": ""}])
-    hits = keeping.search("w01 w05", k=3)
+    hits = keeping.similar("w01 w05", k=3)
     assert [hit.id for hit in hits] == ["b", "a", "c"]
     assert [hit.distance for hit in hits][1:] == [np.inf, np.inf]
     keeping.verify()
     with pytest.raises(EmptyDocumentError):
-        keeping.search("zzz")
+        keeping.similar("zzz")
 
 
 def test_open_again(make: Make, tmp_path: Path) -> None:
     with make() as index:
         index.add(documents(20))
-        wanted = index.search(QUERIES, k=5)
+        wanted = index.similar(QUERIES, k=5)
     with pytest.raises(StorageError, match="was closed"):
         len(index)
     with Index.open(tmp_path / "index") as again:
-        assert again.search(QUERIES, k=5) == wanted
+        assert again.similar(QUERIES, k=5) == wanted
         assert again.stats().graph_words == again.stats().words
         again.add(["w01"])
         assert len(again) == 21
@@ -296,11 +296,11 @@ def test_reader_sees_what_a_writer_adds(make: Make, tmp_path: Path) -> None:
     writer = make()
     writer.add(documents(5))
     reader = Index.open(tmp_path / "index")
-    assert len(reader.search("w01", k=10)) == 5
+    assert len(reader.similar("w01", k=10)) == 5
     writer.add(["w58 w59"])
-    assert reader.search("w58 w59", k=1)[0].distance == 0
+    assert reader.similar("w58 w59", k=1)[0].distance == 0
     writer.compact()
-    assert reader.search("w58 w59", k=1)[0].distance == 0
+    assert reader.similar("w58 w59", k=1)[0].distance == 0
     reader.close()
 
 
@@ -338,13 +338,13 @@ def test_vectors_by_path(tmp_path: Path, emb: wordferry.Embeddings) -> None:
     emb.save(tmp_path / "vectors")
     with Index.create(tmp_path / "index", embeddings=tmp_path / "vectors", keep="path", related=4) as index:
         index.add(documents(10))
-        wanted = index.search(QUERIES, k=3)
+        wanted = index.similar(QUERIES, k=3)
         assert index.stats().bytes_embeddings == 0
     (tmp_path / "vectors").rename(tmp_path / "moved")
     with pytest.raises(InputError, match="open the index with embeddings="):
         Index.open(tmp_path / "index")
     with Index.open(tmp_path / "index", embeddings=tmp_path / "moved") as index:
-        assert index.search(QUERIES, k=3) == wanted
+        assert index.similar(QUERIES, k=3) == wanted
         index.verify()
     other = embeddings(seed=8)
     with pytest.raises(VocabularyMismatch, match="other vectors"):
@@ -375,9 +375,9 @@ def test_options_are_checked(make: Make, tmp_path: Path, emb: wordferry.Embeddin
     index.add(documents(3))
     for options in ({"k": 0}, {"distance": "x"}, {"rerank": "x"}, {"candidates": 5}, {"rerank": "tfidf-l1"}):
         with pytest.raises(InputError):
-            index.search("w01", **options)
+            index.similar("w01", **options)
     with pytest.raises(InputError, match="A query is"):
-        index.search(3)
+        index.similar(3)
     with pytest.raises(InputError, match="Put it in a list"):
         index.add("w01")
 
@@ -385,14 +385,14 @@ def test_options_are_checked(make: Make, tmp_path: Path, emb: wordferry.Embeddin
 def test_rerank_says_that_it_is_not_exact(make: Make, emb: wordferry.Embeddings) -> None:
     index = make()
     index.add(documents(30))
-    hits = index.search(QUERIES[0], k=3, rerank="wmd", candidates=30)
+    hits = index.similar(QUERIES[0], k=3, rerank="wmd", candidates=30)
     assert not hits.exact
     assert "not exact" in hits.method
     wanted = brute_force(list(index), QUERIES[0], 3, emb, "wmd")
     assert [hit.distance for hit in hits] == pytest.approx([d for _, d in wanted], abs=1e-5)
-    assert index.search(QUERIES[0], k=3).exact
-    few = index.search(QUERIES[0], k=3, rerank="wmd", candidates=3)
-    assert {hit.id for hit in few} == {hit.id for hit in index.search(QUERIES[0], k=3)}
+    assert index.similar(QUERIES[0], k=3).exact
+    few = index.similar(QUERIES[0], k=3, rerank="wmd", candidates=3)
+    assert {hit.id for hit in few} == {hit.id for hit in index.similar(QUERIES[0], k=3)}
 
 
 @pytest.mark.parametrize("distance", ["rel-rwmd", "wmd", "tfidf-cosine", "cosine"])
@@ -400,13 +400,13 @@ def test_explanations_sum_to_the_distance(make: Make, distance: str) -> None:
     index = make(on_empty="keep")
     index.add([*documents(10), {"id": "empty", "text": "zzz"}])
     index.delete(["d2"])
-    hits = index.search("w01 w02 w40 unknown", k=20, distance=distance, explain=True)
+    hits = index.similar("w01 w02 w40 unknown", k=20, distance=distance, explain=True)
     assert len(hits) == 10
     for hit in hits[:-1]:
         assert hit.explanation.distance == pytest.approx(hit.distance, abs=1e-5)
         assert sum(row["cost"] for row in hit.explanation.to_rows()) == pytest.approx(hit.distance, abs=1e-5)
     assert (hits[-1].id, hits[-1].explanation) == ("empty", None)
-    two = index.search("w01 w02", k=2, rerank="wmd", explain=True)
+    two = index.similar("w01 w02", k=2, rerank="wmd", explain=True)
     assert two[0].explanation.name == "wmd"
 
 
@@ -414,11 +414,11 @@ def test_batch_equals_single(make: Make) -> None:
     index = make()
     index.add(documents(40))
     queries = [doc["text"] for doc in documents(8, seed=21)]
-    for together, query in zip(index.search(queries, k=4), queries, strict=True):
-        alone = index.search(query, k=4)
+    for together, query in zip(index.similar(queries, k=4), queries, strict=True):
+        alone = index.similar(query, k=4)
         assert [hit.id for hit in together] == [hit.id for hit in alone]
         np.testing.assert_allclose([h.distance for h in together], [h.distance for h in alone], rtol=1e-6)
-    assert index.search([], k=4) == []
+    assert index.similar([], k=4) == []
 
 
 def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -471,7 +471,7 @@ def test_the_sample_collection(tmp_path: Path, distance: str) -> None:
         X = wordferry.encode(texts)
         related = wordferry.RelatedWords.build(index.embeddings.restrict(np.unique(X.indices).astype(np.int64)))
         full = wordferry.pairwise(queries, texts, distance, embeddings=index.embeddings, related=related)
-        for row, hits in zip(full, index.search(queries, k=20, distance=distance), strict=True):
+        for row, hits in zip(full, index.similar(queries, k=20, distance=distance), strict=True):
             np.testing.assert_allclose([hit.distance for hit in hits], np.sort(row)[:20], atol=2e-5)
             by_id = {record.id: value for record, value in zip(articles, row.tolist(), strict=True)}
             np.testing.assert_allclose([by_id[hit.id] for hit in hits], [hit.distance for hit in hits], atol=2e-5)

@@ -81,12 +81,12 @@ def test_pruned_equals_brute_force(
                 else:
                     index.compact()
             if not len(index):
-                assert index.search("w01", k) == []
+                assert index.similar("w01", k) == []
                 return
             queries = [" ".join(WORDS[i] for i in rng.integers(0, 60, size=size)) for size in (1, 4, 20)]
             wanted_parity = {doc.metadata["parity"] for doc in index}.pop()
             condition = {"parity": wanted_parity} if filtered else None
-            for query, hits in zip(queries, index.search(queries, k, filter=condition), strict=True):
+            for query, hits in zip(queries, index.similar(queries, k, filter=condition), strict=True):
                 wanted = everything(
                     index, query, k, overlap, lambda doc: not filtered or doc.metadata["parity"] == wanted_parity
                 )
@@ -108,7 +108,7 @@ def compared_one_by_one(index: Index, query: str, k: int, condition: Any) -> lis
     """The same kernel over every document, without lists and bounds: equal to the last bit, ties by place."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearest, "_FEW", 1 << 40)
-        return [(hit.id, hit.distance) for hit in index.search(query, k, filter=condition)]
+        return [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
 
 
 @settings(max_examples=25, deadline=None)
@@ -226,7 +226,7 @@ def test_hits_say_what_was_touched(make: Make, monkeypatch: pytest.MonkeyPatch) 
     index = make(related=2)
     rng = np.random.default_rng(3)
     index.add([" ".join(WORDS[i] for i in rng.integers(0, 60, size=12)) for _ in range(2000)])
-    hits = index.search("w01 w02", k=3)
+    hits = index.similar("w01 w02", k=3)
     assert hits.counts["pairs"] == 2000
     assert 3 <= hits.counts["evaluated"] < 1000
     assert 0 < hits.counts["postings"] < 2000 * 12
@@ -243,7 +243,7 @@ def test_an_earlier_format_is_upgraded(make: Make, tmp_path: Path) -> None:
         index.add(documents(40))
         index.add([{"id": "late", "text": "w01 w02"}])
         index.delete(["d3"])
-        wanted, docs = index.search("w01 w02", k=50), list(index)
+        wanted, docs = index.similar("w01 w02", k=50), list(index)
         index.close()
     to_format_one(tmp_path / "index")
     with pytest.raises(FormatError, match=r"format 1; .* wordferry index upgrade"):
@@ -253,6 +253,6 @@ def test_an_earlier_format_is_upgraded(make: Make, tmp_path: Path) -> None:
     with Index.open(tmp_path / "index") as index:
         index.verify()
         assert list(index) == docs
-        assert index.search("w01 w02", k=50) == wanted
+        assert index.similar("w01 w02", k=50) == wanted
         assert index.identity is not None
-        assert len(index.search("w01", k=50, filter={"topic": "law"})) > 5
+        assert len(index.similar("w01", k=50, filter={"topic": "law"})) > 5

@@ -25,7 +25,7 @@ def test_second_writer_is_told_who_holds_the_lock(make: Make, tmp_path: Path) ->
     second = Index.open(tmp_path / "index")
     with pytest.raises(LockedError, match=rf"is being written by process {os.getpid()} on \S+ since 20\d\d-"):
         second.add(["w01"])
-    assert len(second.search("w01")) == 2
+    assert len(second.similar("w01")) == 2
     first.close()
     second.add(["w01"])
     assert len(second) == 3
@@ -55,7 +55,7 @@ def test_another_process_is_named(make: Make, tmp_path: Path) -> None:
 def test_reading_takes_no_lock(make: Make, tmp_path: Path) -> None:
     make().add(documents(3))
     readers = [Index.open(tmp_path / "index") for _ in range(3)]
-    assert [len(reader.search("w01")) for reader in readers] == [3, 3, 3]
+    assert [len(reader.similar("w01")) for reader in readers] == [3, 3, 3]
     for reader in readers:
         reader.close()
 

@@ -84,7 +84,7 @@ def check(tree: Tree, place: Path, allowed: list[dict[str, str]]) -> None:
     with Index.open(place) as index:
         assert {doc.id: doc.text for doc in index} in allowed
         index.verify()
-        index.search(POOL[0], k=3)
+        index.similar(POOL[0], k=3)
     shutil.rmtree(place)
 
 

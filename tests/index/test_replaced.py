@@ -35,7 +35,7 @@ def test_a_reader_of_a_replaced_index_is_told(make: Make, tmp_path: Path, emb: w
     """Both indexes are in the same generation, with the same ids: only their identity tells them apart."""
     make().add(OLD)
     reader = Index.open(tmp_path / "index")
-    assert reader.search("w01", k=1)[0].text == "w01 w02"
+    assert reader.similar("w01", k=1)[0].text == "w01 w02"
     held = iter(reader)
     next(held)
     reader_two = Index.open(tmp_path / "index")  # opened, never searched: it has no snapshot of its own yet
@@ -44,7 +44,7 @@ def test_a_reader_of_a_replaced_index_is_told(make: Make, tmp_path: Path, emb: w
     assert [doc.text for doc in held] == ["w01 w02"] * 4  # what had begun goes on with the old one
     for one in (reader, reader_two):
         for call in (
-            lambda index: index.search("w01 w40", k=5),
+            lambda index: index.similar("w01 w40", k=5),
             lambda index: index.get("d1"),
             len,
             lambda index: index.add(["w01"]),
@@ -54,7 +54,7 @@ def test_a_reader_of_a_replaced_index_is_told(make: Make, tmp_path: Path, emb: w
                 call(one)
         one.close()
     with Index.open(tmp_path / "index") as index:
-        assert {hit.text for hit in index.search("w01", k=5)} == {"w40 w41 w42"}
+        assert {hit.text for hit in index.similar("w01", k=5)} == {"w40 w41 w42"}
 
 
 def _close_writers(make: Make) -> None:
@@ -69,7 +69,7 @@ def test_a_folder_that_went_away_is_named(make: Make, tmp_path: Path) -> None:
     with Index.open(tmp_path / "index") as reader:
         shutil.rmtree(tmp_path / "index")
         with pytest.raises(ReplacedError, match="replaced, moved or removed"):
-            reader.search("w01")
+            reader.similar("w01")
 
 
 def test_a_lock_on_a_replaced_folder_protects_nothing(make: Make, tmp_path: Path, emb: wordferry.Embeddings) -> None:

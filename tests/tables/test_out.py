@@ -48,7 +48,7 @@ def _same(result, names):
 
 
 def test_hits(index):
-    hits = index.search("a president and the press", k=3)
+    hits = index.similar("a president and the press", k=3)
     columns = _same(hits, ["rank", "id", "distance", "label", "text", "year", "topic", "score", "metadata_rank"])
     assert columns["id"] == [hit.id for hit in hits]
     assert columns["distance"] == [hit.distance for hit in hits]

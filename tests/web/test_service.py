@@ -29,7 +29,7 @@ def post(client: Any, path: str, body: Any, status: int = 200, **options: Any) -
 def test_search_is_the_index_search(reader: Any, built_index: Path) -> None:
     answer = post(reader, "/api/search", {"texts": [QUERY, "football match"], "k": 5})
     with wordferry.Index.open(built_index) as index:
-        expected = index.search([QUERY, "football match"], k=5)
+        expected = index.similar([QUERY, "football match"], k=5)
     assert answer["distance"] == "rel-rwmd"
     for result, hits in zip(answer["results"], expected, strict=True):
         assert [hit["id"] for hit in result["hits"]] == [hit.id for hit in hits]

@@ -75,6 +75,7 @@ COMMANDS: tuple[str, ...] = (
     "related",
     "index",
     "search",
+    "similar",
     "distance",
     "explain",
     "classify",

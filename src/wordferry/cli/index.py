@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
+from wordferry.cli.hits import parse_settings
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
 
 if TYPE_CHECKING:
@@ -74,12 +75,14 @@ def create(
         "--distance",
         "-d",
         autocompletion=complete_distance,
-        help="What searches use unless told otherwise.",
+        help="What 'similar' uses unless told otherwise.",
     ),
     overlap: str | None = typer.Option(None, "--overlap", help="keep, omr or residual (default: the distance's own)."),
-    on_empty: str = typer.Option("error", "--on-empty", help="Documents without a known word: error, drop or keep."),
+    on_empty: str = typer.Option("error", "--on-empty", help="Documents without any word: error, drop or keep."),
     keep: str = typer.Option("copy", "--keep", help="Keep the word vectors as a copy, or by their path."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
+    language: str = typer.Option("english", "--language", help="Whose word stems 'search' knows; none for no stems."),
+    settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,
     id: str = ID,
@@ -97,6 +100,7 @@ def create(
     beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all
     start = r if related is None else RelatedWords.load(related)
     options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
+    options |= {"language": language, "settings": parse_settings(settings)}
     index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
     try:
         with index:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,6 +44,10 @@ class Config:
     """The related words that were given at creation, if any."""
     manifest: str | None = None
     """sha256 of the manifest of the copied vectors."""
+    language: str = "english"
+    """Whose stems word search knows."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Constants of word search that differ from the defaults."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

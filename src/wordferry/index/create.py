@@ -6,13 +6,16 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from wordferry.base import storage
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.errors import InputError, StorageError, WordferryError
-from wordferry.index import config as settings
+from wordferry.find.settings import Settings
+from wordferry.find.stems import stemmer
+from wordferry.index import config as choices
 from wordferry.index.catalogue import FILE, Catalogue
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import FOLDER as GRAPH
@@ -38,17 +41,21 @@ def create_folder(
     on_empty: str,
     keep: str,
     overwrite: bool,
+    language: str,
+    settings: Mapping[str, Any] | None,
 ) -> None:
     """Check everything, then write the folder of an empty index."""
     record = find_distance(distance)
     if overlap is not None:
         find_overlap(record, overlap)
     bow.check_on_empty(on_empty)
-    words = settings.check_tokenizer(tokenizer).config()
-    place = settings.check_keep(keep, given)
+    words = choices.check_tokenizer(tokenizer).config()
+    place = choices.check_keep(keep, given)
+    stemmer(language)
+    Settings().changed(**(settings or {}))
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
-    embeddings = settings.read_embeddings(given)
+    embeddings = choices.read_embeddings(given)
     r, start = check_related(related, embeddings)
     config = Config(
         distance=record.name,
@@ -61,6 +68,8 @@ def create_folder(
         fingerprint=embeddings.fingerprint,
         normalized=embeddings.normalized,
         vocabulary=embeddings.vocabulary.fingerprint,
+        language=language,
+        settings=dict(settings or {}),
     )
     try:
         _write(path, config, embeddings, start)

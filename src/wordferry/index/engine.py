@@ -21,6 +21,7 @@ from wordferry.index.graph import Graphs
 from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
+from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -42,6 +43,7 @@ class Engine:
         self._searchers: OrderedDict[Key, Searcher] = OrderedDict()
         self._building: dict[Key, Lock] = {}
         self._words: tuple[tuple[int, int], Words] | None = None
+        self._idf: tuple[int, TfIdf] | None = None
 
     def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
         """The related words of the snapshot's words, where the distance needs them."""
@@ -50,6 +52,14 @@ class Engine:
     def graph(self, snapshot: Snapshot) -> RelatedWords | None:
         """The related words of the snapshot's words; None for a snapshot without any."""
         return self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph) if len(snapshot.words) else None
+
+    def idf(self, snapshot: Snapshot) -> TfIdf:
+        """The weights of words in the living documents."""
+        with self._mutex:
+            if self._idf is None or self._idf[0] != snapshot.generation:
+                matrix = matrix_of(snapshot.live_bags(), len(self._embeddings))
+                self._idf = snapshot.generation, TfIdf.fit(matrix)
+            return self._idf[1]
 
     def overlap(self, record: Distance) -> str | None:
         """The overlap chosen at creation, for the distances that know it."""

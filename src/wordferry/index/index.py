@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -18,7 +19,7 @@ from wordferry.base.runtime import Progress, logger
 from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
-from wordferry.index import create, searching, upgrade
+from wordferry.index import create, finding, searching, upgrade
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
@@ -32,11 +33,12 @@ from wordferry.index.catalogue import (
 from wordferry.index.config import Keep, check_fingerprint, open_embeddings, read_config, read_embeddings
 from wordferry.index.engine import Engine
 from wordferry.index.fields import Field, fields_of
+from wordferry.index.finding import WordEngine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
 from wordferry.index.helpers import Pair, Pairs, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
-from wordferry.index.model import Document, checked_id, entries, shown
+from wordferry.index.model import Document, Hits, checked_id, entries, shown
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import MissingFolder, remove_orphans, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots, matrix_of
@@ -65,8 +67,8 @@ class Index:
     >>> emb = wordferry.Embeddings(["cat", "dog", "car"], [[1.0, 0.1], [0.9, 0.3], [0.0, 1.0]])
     >>> with tempfile.TemporaryDirectory() as folder, Index.create(f"{folder}/pets", embeddings=emb) as index:
     ...     ids = index.add([{"id": "a", "text": "the cat"}, {"id": "b", "text": "a car"}])
-    ...     [hit.id for hit in index.search("dog", k=1)]
-    ['a']
+    ...     [hit.id for hit in index.search("cats", k=1)], [hit.id for hit in index.similar("dog", k=1)]
+    (['a'], ['a'])
     """
 
     def __init__(self, path: str | os.PathLike[str], *, embeddings: Any = None) -> None:
@@ -91,6 +93,7 @@ class Index:
         self.tokenizer = self.config.make_tokenizer()
         self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base)
         self._engine = Engine(self.embeddings, self._graphs, self.config.overlap)
+        self.words = WordEngine(self.embeddings.vocabulary, self.config.language, self._catalogue.file)
         self._snapshots = Snapshots(self.path)
         self._lock = WriterLock(self.path)
         self._writer = Writer(self._catalogue, self.config, self.embeddings)
@@ -109,6 +112,8 @@ class Index:
         on_empty: OnEmpty = "error",
         keep: Keep = "copy",
         overwrite: bool = False,
+        language: str = "english",
+        settings: Mapping[str, Any] | None = None,
     ) -> Index:
         """Make an empty index in a new folder.
 
@@ -118,11 +123,13 @@ class Index:
         embeddings : word vectors, their path, or None for the default ones.
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
-        distance, overlap : what :meth:`search` uses unless told otherwise.
+        distance, overlap : what :meth:`similar` uses unless told otherwise.
         tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer``; it is stored, and used for documents and
             for queries.
-        on_empty : documents without a known word: "error", "drop" (not stored), "keep" (at distance inf).
+        on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
+        language : whose stems :meth:`search` knows (:func:`wordferry.find.languages`); "none" for no stems.
+        settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
         """
         create.create_folder(
             Path(path),
@@ -134,6 +141,8 @@ class Index:
             on_empty=on_empty,
             keep=keep,
             overwrite=overwrite,
+            language=language,
+            settings=settings,
         )
         return cls(path)
 
@@ -225,21 +234,77 @@ class Index:
         candidates: int | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        **constants: Any,
     ) -> Any:
-        """The k documents nearest to a query, or to each of several.
+        """The k documents that the words of a query find best, or of each of several queries; each has a score.
+
+        Every word counts, with a vector or without; other forms of a word count less. The score is exact over the
+        whole collection. With ``distance`` or ``rerank`` texts are compared instead, as by :meth:`similar`.
 
         Parameters
         ----------
         query : a text (or a tuple of tokens) gives :class:`Hits`; a list of texts or token lists gives a list of them.
-        distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
         filter : conditions on metadata, e.g. ``{"topic": "sport", "year": {"gte": 2001}}``, applied before the
-            nearest are chosen. Operators: eq, ne, in, gt, gte, lt, lte, exists.
-        explain : attach to every hit which word moved where.
+            best are chosen. Operators: eq, ne, in, gt, gte, lt, lte, exists.
+        explain : attach to every hit what its score is made of; ``hit.explain()`` does so later.
+        candidates, constants : of :class:`wordferry.find.Settings`, for this call: ``lift=0`` is for finding one text
+            that you know.
+        """
+        if distance is not None or rerank is not None:
+            if constants:
+                raise InputError(f"{min(constants)}= is a constant of word search; it has no meaning for a distance.")
+            plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
+            return self._compared(query, plan, threads, progress)
+        question = finding.Question.check(self.config, k, filter, explain, {"candidates": candidates, **constants})
+        queries, single = searching.queries(query)
+        tokens = [searching.query_tokens(self, one, number) for number, one in enumerate(queries)]
+        with self.view() as (connection, snapshot):
+            found = finding.run(self, connection, snapshot, question, tokens, progress)
+        return found[0] if single else found
+
+    def similar(
+        self,
+        query: Any = None,
+        k: int = 10,
+        *,
+        id: str | int | None = None,
+        distance: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        explain: bool = False,
+        rerank: str | None = None,
+        candidates: int | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """The k documents nearest to a text, or to a document of the index; each has a distance.
+
+        Parameters
+        ----------
+        query : a text, a tuple of tokens, or the id of a document, which is then not among the hits; a list of texts
+            or token lists gives a list of :class:`Hits`.
+        id : a document by its id, where a text might be meant as well.
+        distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
+        filter : as in :meth:`search`.
+        explain : attach to every hit which word moved where; ``hit.explain()`` does so later.
         rerank : a second distance, e.g. "wmd", that orders the ``candidates`` (default 10 k, at least 100) nearest by
             ``distance``. Faster than searching by the second distance, and *not exact*: a document that the first
             one does not rank among the candidates is missed. ``Hits.exact`` is False.
         """
+        if (query is None) == (id is None):
+            raise InputError("similar takes either a query (a text, tokens or an id) or id=.")
+        if id is None and isinstance(query, str) and query in self:
+            id = query
         plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
+        if id is not None:
+            found = self.get(id)
+            query = found.text
+            plan = replace(plan, without=found.id)
+        return self._compared(query, plan, threads, progress)
+
+    def _compared(
+        self, query: Any, plan: searching.Plan, threads: int | None, progress: Progress | None
+    ) -> Hits | list[Hits]:
+        """The nearest documents by a distance."""
         queries, single = searching.queries(query)
         bags = bow.bags(queries, self.embeddings.vocabulary, tokenizer=self.tokenizer)
         with self.view() as (connection, snapshot):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from reprlib import Repr
 from typing import Any
@@ -16,7 +16,6 @@ from wordferry.texts.records import Fields, Record
 from wordferry.texts.tables import as_documents, is_table, table_records
 
 Scalar = str | int | float | bool | None
-_COLUMNS = ("rank", "id", "distance", "label", "text")
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
 LONGEST_KEY = 256
@@ -42,15 +41,27 @@ class Document:
 
 @dataclass(frozen=True)
 class Hit(Document):
-    """A document found by a search, and how far it is from the query."""
+    """A document that was found: by words it has a score, by comparing texts a distance."""
 
-    distance: float = math.inf
+    distance: float | None = None
+    """How far the document is from the query; None when it was found by words."""
+    score: float | None = None
+    """How well the query's words fit; None when it was found by a distance."""
     explanation: Any = None
-    """With ``explain=True``: which word moved where and what it cost."""
+    """With ``explain=True``: what :meth:`explain` gives."""
+    why: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+
+    def explain(self) -> Any:
+        """What the score or the distance is made of: parts that sum to it.
+
+        A score's are the words of the query with the forms found, and the neighbours; a distance's are the moves of
+        words. None for a document without a word that has a vector, which no distance reaches.
+        """
+        return self.why() if self.explanation is None and self.why is not None else self.explanation
 
 
 class Hits(list[Hit], Tabular):
-    """The hits of one query, nearest first; ties go to the document that was added first.
+    """The hits of one query, best or nearest first; ties go to the document that was added first.
 
     ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
     did not find. ``method`` says in words what was done, ``counts`` how much: "pairs" that could have been compared,
@@ -67,18 +78,19 @@ class Hits(list[Hit], Tabular):
         self.counts = dict(counts or {})
 
     def to_columns(self) -> dict[str, Any]:
-        """One row per hit: rank, id, distance, label, text (tokens with blanks between) and the metadata's fields.
+        """One row per hit: rank, id, distance or score, label, text, and the metadata's fields.
 
-        A field that is called like one of those is ``metadata_`` and its name.
+        Of tokens the text has a blank between two. A field called like one of those is ``metadata_`` and its name.
         """
-        rows = [_columns(hit, rank) for rank, hit in enumerate(self, start=1)]
+        value = "score" if self.method == "words" else "distance"
+        rows = [_columns(hit, rank, value) for rank, hit in enumerate(self, start=1)]
         fields = dict.fromkeys(key for row in rows for key in row)
-        return columns_of(rows, dict.fromkeys((*_COLUMNS, *fields)))
+        return columns_of(rows, dict.fromkeys(("rank", "id", value, "label", "text", *fields)))
 
 
-def _columns(hit: Hit, rank: int) -> dict[str, Any]:
+def _columns(hit: Hit, rank: int, value: str) -> dict[str, Any]:
     text = hit.text if isinstance(hit.text, str) else " ".join(hit.text)
-    own = dict(zip(_COLUMNS, (rank, hit.id, hit.distance, hit.label, text), strict=True))
+    own = {"rank": rank, "id": hit.id, value: getattr(hit, value), "label": hit.label, "text": text}
     return own | {f"metadata_{key}" if key in own else key: value for key, value in hit.metadata.items()}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,8 @@ from wordferry.errors import InputError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, checked_document, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
-from wordferry.index.model import Document, Hit, Hits
+from wordferry.index.model import Document, Hit, Hits, shown
 from wordferry.index.snapshot import Snapshot, matrix_of
-from wordferry.texts.bow import TfIdf
 from wordferry.texts.tables import as_documents
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Plan:
     explain: bool
     rerank: Distance | None
     candidates: int
+    without: str | None = None
+    """The id of a document that is not to be found: the one that is asked about."""
 
     @classmethod
     def check(
@@ -56,6 +58,7 @@ class Plan:
         explain: bool,
         rerank: str | None,
         candidates: int | None,
+        without: str | None = None,
     ) -> Plan:
         """Names to records, and a message for what makes no sense."""
         k = check_k(k)
@@ -68,7 +71,8 @@ class Plan:
                 raise InputError(f"candidates must be at least k ({k}), got {candidates}.")
         if second is not None and second.tfidf:
             raise InputError(f"rerank={second.name!r} has no meaning: its weights belong to a whole collection.")
-        return cls(k, record, compile_filter(filter), explain, second, candidates or max(10 * k, _LEAST_CANDIDATES))
+        first = candidates or max(10 * k, _LEAST_CANDIDATES)
+        return cls(k, record, compile_filter(filter), explain, second, first, without)
 
 
 def queries(query: Any) -> tuple[Sequence[Any], bool]:
@@ -98,7 +102,7 @@ def run(
     progress: Progress | None,
 ) -> list[Hits]:
     """The hits of every query."""
-    mask = snapshot.allowed(plan.condition)
+    mask = _without(connection, snapshot, snapshot.allowed(plan.condition), plan.without)
     method = plan.record.name
     if plan.rerank is not None:
         method = f"{plan.candidates} candidates by {plan.record.name}, ordered by {plan.rerank.name}: not exact"
@@ -109,38 +113,62 @@ def run(
     near = index.engine.top_k(snapshot, matrix, k, plan.record, mask=mask, threads=threads, progress=progress)
     if plan.rerank is not None:
         near = _reranked(index, snapshot, plan, matrix, near, threads)
-    rows = _documents(index, connection, snapshot, near)
+    rows = found_documents(index, connection, snapshot, np.unique(near.indices[near.indices >= 0]))
     hits = [
         Hits(
-            (_hit(rows[i], d) for i, d in zip(*row, strict=True) if i >= 0),
+            (_hit(index, snapshot, plan, asked[number], rows[i], d) for i, d in zip(*row, strict=True) if i >= 0),
             method=method,
             exact=exact,
             counts=near.counts,
         )
-        for row in zip(near.indices.tolist(), near.distances.tolist(), strict=True)
+        for number, row in enumerate(zip(near.indices.tolist(), near.distances.tolist(), strict=True))
     ]
-    if plan.explain:
-        hits = [_explained(index, snapshot, plan, one, found) for one, found in zip(asked, hits, strict=True)]
     return hits
 
 
-def _documents(
-    index: Index, connection: sqlite3.Connection, snapshot: Snapshot, near: Neighbors
+def _without(
+    connection: sqlite3.Connection, snapshot: Snapshot, mask: BoolArray | None, identifier: str | None
+) -> BoolArray | None:
+    """The mask, less the row of a document."""
+    if identifier is None:
+        return mask
+    row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+    mask = np.ones(len(snapshot.numbers), dtype=bool) if mask is None else mask.copy()
+    if row is not None:
+        mask[np.searchsorted(snapshot.numbers, row[0])] = False
+    return mask
+
+
+def found_documents(
+    index: Index, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array
 ) -> dict[int, tuple[Any, ...]]:
-    """The rows of the catalogue of all documents found, by their row in the snapshot."""
-    places = np.unique(near.indices[near.indices >= 0])
-    numbers = snapshot.numbers[places].tolist()
-    found: dict[int, tuple[Any, ...]] = {}
+    """The rows of the catalogue of some rows of the snapshot, by them."""
+    found = _selected(index, connection, snapshot.numbers[places].tolist(), DOCUMENT_COLUMNS)
     file = index.path / "catalogue.sqlite"
+    return {place: checked_document(row, file) for place, row in zip(places.tolist(), found, strict=True)}
+
+
+def found_ids(index: Index, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array) -> dict[int, str]:
+    """The ids of some rows of the snapshot, by them."""
+    found = _selected(index, connection, snapshot.numbers[places].tolist(), "number, id")
+    return {place: row[1] for place, row in zip(places.tolist(), found, strict=True)}
+
+
+def _selected(
+    index: Index, connection: sqlite3.Connection, numbers: list[int], columns: str
+) -> Iterator[tuple[Any, ...]]:
+    """Columns of the documents with these numbers, in their order; the first column is the number."""
+    found: dict[int, tuple[Any, ...]] = {}
     for start in range(0, len(numbers), _VARIABLES):
         some = numbers[start : start + _VARIABLES]
         marks = ",".join("?" * len(some))
-        for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number IN ({marks})", some):
-            found[row[0]] = checked_document(row, file)
+        rows = connection.execute(f"SELECT {columns} FROM documents WHERE number IN ({marks})", some)
+        found |= {row[0]: row for row in rows}
     for number in numbers:
         if number not in found:
+            file = index.path / "catalogue.sqlite"
             raise damaged(file, f"the document with number {number} (it is missing)")
-    return {place: found[number] for place, number in zip(places.tolist(), numbers, strict=True)}
+        yield found[number]
 
 
 def document(row: tuple[Any, ...]) -> Document:
@@ -149,9 +177,11 @@ def document(row: tuple[Any, ...]) -> Document:
     return Document(row[1], text, json.loads(row[5]), row[4])
 
 
-def _hit(row: tuple[Any, ...], distance: float) -> Hit:
+def _hit(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, row: tuple[Any, ...], distance: float) -> Hit:
     found = document(row)
-    return Hit(found.id, found.text, found.metadata, found.label, distance)
+    why = partial(_explained, index, snapshot, plan, asked, found.text, distance)
+    reason = why() if plan.explain else None
+    return Hit(found.id, found.text, found.metadata, found.label, distance, explanation=reason, why=why)
 
 
 def _reranked(
@@ -180,27 +210,34 @@ def _reranked(
     return Neighbors(indices, distances)
 
 
-def _explained(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, hits: Hits) -> Hits:
-    """The same hits with explanations; a document without known words has none."""
+def _explained(
+    index: Index, snapshot: Snapshot, plan: Plan, asked: Any, text: str | Sequence[str], distance: float
+) -> Any:
+    """Which word moved where; a document without known words has no explanation."""
+    if math.isinf(distance):
+        return None
     record = plan.rerank or plan.record
-    tokens = _tokens(index, asked)
     options: dict[str, Any] = {
         "embeddings": index.embeddings,
         "related": index.engine.related(snapshot, record),
         "overlap": index.engine.overlap(record),
     }
     if record.tfidf:
-        options["idf"] = TfIdf.fit(matrix_of(snapshot.live_bags(), len(index.embeddings)))
-    explained = (
-        hit
-        if math.isinf(hit.distance)
-        else replace(hit, explanation=explain(tokens, _tokens(index, hit.text), record, **options))
-        for hit in hits
-    )
-    return Hits(explained, method=hits.method, exact=hits.exact, counts=hits.counts)
+        options["idf"] = index.engine.idf(snapshot)
+    return explain(tokens_of(index, asked), tokens_of(index, text), record, **options)
 
 
-def _tokens(index: Index, text: str | Sequence[str]) -> list[str]:
+def query_tokens(index: Index, query: Any, number: int) -> list[str]:
+    """The words of one of several queries, or an error that names it."""
+    if isinstance(query, str):
+        return index.tokenizer(query)
+    if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
+        return list(query)
+    raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
+
+
+def tokens_of(index: Index, text: str | Sequence[str]) -> list[str]:
+    """The words of a text; tokens are taken as they are."""
     return index.tokenizer(text) if isinstance(text, str) else list(text)
 
 

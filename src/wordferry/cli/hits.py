@@ -1,0 +1,152 @@
+"""What the commands that find documents share: queries, filters, and how hits are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from wordferry.cli.common import emit_json, emit_table, note, wants_json
+
+if TYPE_CHECKING:
+    from wordferry.index import Hits
+
+BATCH = 64
+FILTER_OPTION = typer.Option(
+    [], "--filter", help="key=value (or != > >= < <=), or a JSON object; every filter must hold."
+)
+STRICT_OPTION = typer.Option(False, "--strict", help="Exit with 1 when a query has no hit.")
+_SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
+_RULE = re.compile(r"^(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)$", re.DOTALL)
+Ask = Callable[[list[str]], "list[Hits]"]
+
+
+def answer(query: str, ask: Ask, as_json: bool | None, *, explain: bool, strict: bool) -> None:
+    """Ask for one query, or for each line of the standard input; a line without an answer does not stop the others."""
+    number = missed = wrong = 0
+    for batch in _batches(query):
+        for text, hits in zip(batch, _asked(batch, ask, number, alone=query != "-"), strict=True):
+            number += 1
+            wrong += hits is None
+            if hits is None:
+                continue
+            missed += not hits
+            _show(hits, text, number if query == "-" else None, as_json, explain)
+            if number == 1 and not hits.exact:
+                note(hits.method)
+    if strict and missed:
+        note(f"wordferry: {missed} of {number} queries have no hit.")
+    if wrong:
+        note(f"wordferry: {wrong} of {number} queries could not be answered.")
+    if wrong or (strict and missed):
+        raise typer.Exit(1)
+
+
+def _asked(batch: list[str], ask: Ask, before: int, *, alone: bool) -> Iterator[Hits | None]:
+    """The hits of a batch; None for a query that is refused, which is named."""
+    from wordferry.errors import EmptyDocumentError
+
+    try:
+        yield from ask(batch)
+        return
+    except EmptyDocumentError:  # anything else is wrong with the options, not with a line
+        if alone:
+            raise
+    for place, text in enumerate(batch, start=before + 1):
+        try:
+            yield ask([text])[0]
+        except EmptyDocumentError as error:
+            note(f"wordferry: query {place}: {error}")
+            yield None
+
+
+def _batches(query: str) -> Iterator[list[str]]:
+    if query != "-":
+        yield [query]
+        return
+    lines = (line.strip() for line in sys.stdin)
+    texts = (line for line in lines if line)
+    while batch := list(islice(texts, BATCH)):
+        yield batch
+
+
+def parse_filters(texts: list[str]) -> dict[str, Any] | None:
+    """The filters of the command line as one mapping."""
+    from wordferry.errors import InputError
+
+    rules: dict[str, Any] = {}
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            try:
+                given = json.loads(text)
+            except json.JSONDecodeError as error:
+                raise InputError(f"--filter {text}: no valid JSON ({error}).") from None
+        else:
+            match = _RULE.match(text)
+            if match is None:
+                raise InputError(f"--filter {text}: expected key=value, key>=value or a JSON object.")
+            given = {match["key"].strip(): {_SHORT[match["sign"]]: _value(match["value"].strip())}}
+        for key, rule in given.items():
+            added = rule if isinstance(rule, dict) else {"eq": rule}
+            known = rules.setdefault(key, {})
+            if repeated := known.keys() & added.keys():
+                raise InputError(f"--filter {text}: {key!r} has a condition {sorted(repeated)[0]!r} already.")
+            known.update(added)
+    return rules or None
+
+
+def parse_settings(texts: list[str]) -> dict[str, Any]:
+    """Constants of word search as name=value."""
+    from wordferry.errors import InputError
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        number = _value(value.strip())
+        if not sign or isinstance(number, bool) or not isinstance(number, int | float):
+            raise InputError(f"--set {text}: expected name=number, e.g. --set lift=0.")
+        found[name.strip()] = number
+    return found
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null as JSON has them; anything else is text."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return text if isinstance(value, list | dict) else value
+
+
+def _show(hits: Hits, query: str, number: int | None, as_json: bool | None, explain: bool) -> None:
+    value = "score" if hits.method == "words" else "distance"
+    if wants_json(as_json):
+        emit_json(_row(hit, rank, number, value) for rank, hit in enumerate(hits, start=1))
+        return
+    rows = [
+        (rank, hit.id, getattr(hit, value), hit.label, _shortened(hit.text)) for rank, hit in enumerate(hits, start=1)
+    ]
+    emit_table(["rank", "id", value, "label", "text"], rows, title=None if number is None else query)
+    for hit in hits if explain else ():
+        if hit.explanation is not None:
+            text = str(hit.explanation) if value == "score" else hit.explanation.to_text(limit=10)
+            typer.echo(f"\n{hit.id}\n{text}")
+
+
+def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:
+    row: dict[str, Any] = {} if number is None else {"query": number}
+    row |= {"rank": rank, "id": hit.id, value: round(getattr(hit, value), 6), "label": hit.label}
+    row |= {"metadata": dict(hit.metadata), "text": hit.text}
+    if hit.explanation is not None:
+        row["explanation"] = hit.explanation.to_json() if value == "score" else hit.explanation.to_rows()
+    return row
+
+
+def _shortened(text: Any, width: int = 80) -> str:
+    line = " ".join(text.split() if isinstance(text, str) else text)
+    return line if len(line) <= width else line[: width - 1] + "…"

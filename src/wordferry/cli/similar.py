@@ -1,0 +1,64 @@
+"""``wordferry similar``: the documents of an index nearest to a text, or to one of its documents, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, examples
+from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, answer, parse_filters
+
+
+def register(app: Any) -> None:
+    """Add the command to the command line."""
+    app.command(
+        epilog=examples(
+            "wordferry similar news 'The president greets the press in Chicago' -k 5",
+            "wordferry similar news article-17 --distance wmd --explain",
+            "cat texts.txt | wordferry similar news - --rerank wmd --json",
+        )
+    )(similar)
+
+
+def similar(
+    index: Path = typer.Argument(..., help="The folder of the index."),
+    query: str = typer.Argument(..., help="A text, or the id of a document; - reads one a line from standard input."),
+    k: int = typer.Option(10, "-k", min=1, help="How many documents to find."),
+    distance: str | None = typer.Option(
+        None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."
+    ),
+    filter: list[str] = FILTER_OPTION,
+    explain: bool = typer.Option(False, "--explain", help="Show which word moved where."),
+    rerank: str | None = typer.Option(
+        None,
+        "--rerank",
+        autocompletion=complete_distance,
+        help="Order candidates by this second distance: not exact.",
+    ),
+    candidates: int | None = typer.Option(None, "--candidates", min=1, help="Candidates of the first stage."),
+    strict: bool = STRICT_OPTION,
+    threads: int | None = THREADS_OPTION,
+    as_json: bool | None = JSON_OPTION,
+) -> None:
+    """Find the documents of an index that are nearest to a text, or to one of them."""
+    from wordferry.index import Hits, Index
+
+    options: dict[str, Any] = {
+        "distance": distance,
+        "filter": parse_filters(filter),
+        "explain": explain,
+        "rerank": rerank,
+        "candidates": candidates,
+        "threads": threads,
+    }
+    with Index.open(index) as opened:
+
+        def ask(batch: list[str]) -> list[Hits]:
+            if any(text in opened for text in batch):
+                return [opened.similar(text, k, **options) for text in batch]
+            found: list[Hits] = opened.similar(batch, k, **options)
+            return found
+
+        answer(query, ask, as_json, explain=explain, strict=strict)

@@ -1,0 +1,170 @@
+"""Finding by words in an index: the lists of its parts, and from a query to hits with scores."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wordferry.base.arrays import Int32Array, Int64Array
+from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import Progress
+from wordferry.compare.search import check_k
+from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
+from wordferry.find.forms import Forms
+from wordferry.find.lists import Counted, Lists
+from wordferry.find.ranking import Collection, Ranking
+from wordferry.find.settings import Settings
+from wordferry.index.config import Config
+from wordferry.index.filters import Condition, compile_filter
+from wordferry.index.model import Hit, Hits
+from wordferry.index.others import Counts, read_others
+from wordferry.index.searching import document, found_documents, found_ids
+from wordferry.index.segments import Bags
+from wordferry.index.snapshot import Snapshot
+from wordferry.words.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from wordferry.index.index import Index
+
+_KEPT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Documents:
+    """The documents of a part under the numbers of the forms; read from their files when they are asked for."""
+
+    bags: Bags
+    known: Int32Array
+    others: Int32Array
+
+    def select(self, rows: Int64Array) -> Counted:
+        """Some rows, in the order given."""
+        known = Counts(self.bags.indptr, self.bags.words, self.bags.counts)
+        return self._numbered(known.select(rows), self.bags.others.select(rows))
+
+    def all(self) -> Counted:
+        """Every row."""
+        return self._numbered(Counts(self.bags.indptr, self.bags.words, self.bags.counts), self.bags.others)
+
+    def _numbered(self, known: Counts, others: Counts) -> Counted:
+        """Both kinds of words of each row, one after the other."""
+        sizes = [np.diff(some.indptr) for some in (known, others)]
+        indptr = np.concatenate(([0], np.cumsum(sizes[0] + sizes[1]))).astype(np.int64)
+        words, counts = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int32)
+        start = indptr[:-1]
+        for some, size, number in zip((known, others), sizes, (self.known, self.others), strict=True):
+            places = np.repeat(start - some.indptr[:-1], size) + np.arange(len(some.words))
+            words[places], counts[places] = number[some.words], some.counts
+            start = start + size
+        return Counted(indptr, words, counts)
+
+
+class WordEngine:
+    """The lists of an index's parts, made when they are first needed and kept while the parts are there."""
+
+    def __init__(self, vocabulary: Vocabulary, language: str, file: Path) -> None:
+        self._vocabulary = vocabulary
+        self._file = file
+        self._mutex = Lock()
+        self._forms = Forms(language)
+        self._known = np.full(len(vocabulary), -1, dtype=np.int32)
+        self._others = np.zeros(0, dtype=np.int32)
+        self._lists: dict[Any, Lists] = {}
+        self._recent: OrderedDict[int, Collection] = OrderedDict()
+
+    def collection(self, connection: sqlite3.Connection, snapshot: Snapshot) -> Collection:
+        """The documents of a snapshot, ready for questions."""
+        with self._mutex:
+            found = self._recent.get(snapshot.generation)
+            if found is None:
+                self._number(connection, snapshot)
+                self._lists = {part.key: self._lists.get(part.key) or self._made(part.bags) for part in snapshot.parts}
+                found = Collection(self._forms, list(self._lists.values()), snapshot.alive)
+                self._recent[snapshot.generation] = found
+                while len(self._recent) > _KEPT:
+                    self._recent.pop(min(self._recent))
+            return found
+
+    def _number(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
+        """Give every word of the snapshot a number, with a vector or without."""
+        new = snapshot.words[self._known[snapshot.words] < 0]
+        if len(new):
+            known = self._known.copy()  # parts that are there keep the one they have
+            known[new] = self._forms.numbers([self._vocabulary[i] for i in new.tolist()])
+            self._known = known
+        count = int(snapshot.state["others"])
+        if count > len(self._others):
+            rows = read_others(connection, snapshot.state, self._file)
+            others = np.full(count, -1, dtype=np.int32)
+            others[[row[0] for row in rows]] = self._forms.numbers([row[1] for row in rows])
+            self._others = others
+
+    def _made(self, bags: Bags) -> Lists:
+        documents = _Documents(bags, self._known, self._others)
+        return Lists.build(documents.all(), self._forms, documents)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The checked options of a search by words."""
+
+    k: int
+    settings: Settings
+    condition: Condition | None
+    explain: bool
+
+    @classmethod
+    def check(
+        cls, config: Config, k: int, filter: Mapping[str, Any] | None, explain: bool, constants: Mapping[str, Any]
+    ) -> Question:
+        """The index's own settings, but for what the call says."""
+        settings = Settings().changed(**config.settings).changed(**constants)
+        return cls(check_k(k), settings, compile_filter(filter), explain)
+
+
+def run(
+    index: Index,
+    connection: sqlite3.Connection,
+    snapshot: Snapshot,
+    question: Question,
+    asked: Sequence[Sequence[str]],
+    progress: Progress | None,
+) -> list[Hits]:
+    """The hits of every query, given as tokens."""
+    allowed = snapshot.allowed(question.condition)
+    collection = index.words.collection(connection, snapshot)
+    rankings = []
+    for number, tokens in enumerate(asked, start=1):
+        check_cancelled()
+        rankings.append(collection.search(tokens, question.k, question.settings, allowed=allowed))
+        if progress is not None:
+            progress(number, len(asked))
+    rows = found_documents(index, connection, snapshot, _all(one.rows for one in rankings))
+    near = _all(one.neighbours.ravel() for one in rankings)
+    ids = found_ids(index, connection, snapshot, near[near >= 0])
+    return [_hits(collection, ranking, rows, ids, question.explain) for ranking in rankings]
+
+
+def _all(arrays: Any) -> Int64Array:
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *arrays]))
+
+
+def _hits(
+    collection: Collection, ranking: Ranking, rows: dict[int, tuple[Any, ...]], ids: dict[int, str], explain: bool
+) -> Hits:
+    hits = []
+    for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
+        found = document(rows[row])
+        names = [ids[one] for one in neighbour_rows(ranking, place)]
+        why = partial(explain_score, collection, ranking, place, names)
+        reason: ScoreExplanation | None = why() if explain else None
+        hits.append(Hit(found.id, found.text, found.metadata, found.label, score=score, explanation=reason, why=why))
+    return Hits(hits, method="words")
