@@ -73,11 +73,11 @@ def test_queries_from_standard_input(place: Path, capsys: Capture, monkeypatch: 
     run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
     queries = [f"w{i:02d} w{i + 1:02d}" for i in range(50)] * 2
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(queries)))
-    code, hits, _ = run(capsys, "search", place / "index", "-", "-k", 2)
+    code, hits, _ = run(capsys, "similar", place / "index", "-", "-k", 2)
     assert code == 0
     assert [(hit["query"], hit["rank"]) for hit in hits] == [(q, r) for q in range(1, 101) for r in (1, 2)]
     with Index.open(place / "index") as opened:
-        assert [hit["id"] for hit in hits[:2]] == [hit.id for hit in opened.search(queries[0], k=2)]
+        assert [hit["id"] for hit in hits[:2]] == [hit.id for hit in opened.similar(queries[0], k=2)]
 
 
 def test_table(place: Path, capsys: Capture) -> None:
@@ -99,7 +99,7 @@ def test_explain(place: Path, capsys: Capture) -> None:
     for hit in hits:
         assert sum(row["cost"] for row in hit["explanation"]) == pytest.approx(hit["distance"], abs=1e-5)
     with pytest.raises(SystemExit):
-        main(["search", str(place / "index"), "w01 w02", "-k", "1", "--explain", "--table"])
+        main(["similar", str(place / "index"), "w01 w02", "-k", "1", "--explain", "--table"])
     assert "related" in capsys.readouterr().out
 
 
@@ -144,7 +144,7 @@ def test_wrong_filters(place: Path, capsys: Capture, filters: list[str], message
 def test_filters_of_all_kinds(place: Path, capsys: Capture) -> None:
     run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
     options = ["--filter", "year>=1995", "--filter", "year<2000", "--filter", '{"topic": {"in": ["law", "food"]}}']
-    _, hits, _ = run(capsys, "search", place / "index", "w01", "-k", 50, *options)
+    _, hits, _ = run(capsys, "similar", place / "index", "w01", "-k", 50, *options)
     assert sorted(hit["id"] for hit in hits) == ["d5", "d7", "d8"]
 
 
@@ -155,3 +155,26 @@ def test_no_index(tmp_path: Path, capsys: Capture) -> None:
     code, _, err = run(capsys, "index", "info", tmp_path / "nowhere")
     assert code == 1
     assert "There is no index at" in err
+
+
+def test_words_find_and_a_line_without_an_answer_stops_no_other(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = place / "index"
+    (place / "some.jsonl").write_text('{"id": "a", "text": "cobol"}\n{"id": "b", "text": "w01 cobols w02"}\n')
+    assert run(capsys, "index", "create", index, place / "some.jsonl", "--embeddings", place / "vectors")[0] == 0
+    code, hits, _ = run(capsys, "search", index, "cobol", "--explain")
+    assert (code, [hit["id"] for hit in hits]) == (0, ["a", "b"])
+    assert hits[1]["explanation"]["words"][0]["forms"] == {"cobols": 1}
+    assert run(capsys, "search", index, "cobol", "--set", "stem=0")[1][0]["id"] == "a"
+    assert len(run(capsys, "search", index, "cobol", "--set", "stem=0")[1]) == 1
+    assert "expected name=number" in run(capsys, "search", index, "cobol", "--set", "stem")[2]
+    assert "no setting 'bonus'" in run(capsys, "search", index, "cobol", "--set", "bonus=1")[2]
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("w01\nfortran\nw02 w03\n"))
+    code, hits, err = run(capsys, "similar", index, "-", "-k", 1)
+    assert (code, [hit["query"] for hit in hits]) == (1, [1, 3])
+    assert "query 2: " in err
+    assert "1 of 3 queries could not be answered" in err
+    code, hits, _ = run(capsys, "similar", index, "b")
+    assert (code, [hit["id"] for hit in hits]) == (0, ["a"])

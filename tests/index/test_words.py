@@ -1,0 +1,153 @@
+"""Finding by words in an index: like the search in memory, whatever the index went through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.index.collection import documents, embeddings
+from tests.index.format_one import to_format_one
+from wordferry.errors import EmptyDocumentError, FormatError, InputError
+from wordferry.find import WordSearch
+from wordferry.index import Index
+
+NAMES = ["cobol", "cobols", "fortran", "zebra", "zebras", "heat", "heating", "heated"]
+QUERIES = ["cobol w01", "heated zebra w02 w03", "w05", "zebra zebra w07 unheard", "nothing of this"]
+Make = Callable[..., Index]
+
+
+def texts(count: int, seed: int = 3) -> list[dict[str, Any]]:
+    """Documents of words with vectors and of words without."""
+    rng = np.random.default_rng(seed)
+    made = documents(count, seed=seed)
+    for one in made:
+        one["text"] += " " + " ".join(NAMES[i] for i in rng.integers(0, len(NAMES), rng.integers(0, 4)))
+    return made
+
+
+def assert_like_in_memory(index: Index, **constants: Any) -> None:
+    """Ids and scores are those of a search in memory over the documents that are there."""
+    there = list(index)
+    plain = WordSearch([one.text for one in there], tokenizer=index.tokenizer)
+    for query in QUERIES:
+        wanted = plain.search(query, 30, **constants)
+        hits = index.search(query, 30, **constants)
+        assert [hit.id for hit in hits] == [there[row].id for row in wanted.rows]
+        assert [hit.score for hit in hits] == pytest.approx(wanted.scores.tolist(), rel=1e-9)
+        assert all(hit.distance is None for hit in hits)
+
+
+def test_scores_are_those_of_the_collection_however_it_came_about(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wordferry.index.publish.BUFFER", 10)
+    index = make()
+    index.add(texts(25))
+    index.search("cobol")  # so that lists are there before more words come
+    for start in (25, 29, 45):
+        index.add([{**one, "id": f"{one['id']}-{start}"} for one in texts(4 if start == 25 else 13, seed=start)])
+    index.delete([f"d{i}" for i in range(0, 24, 3)])
+    index.upsert([{"id": "d1", "text": "xylophone heats w01"}])
+    assert_like_in_memory(index)
+    assert_like_in_memory(index, lift=0)
+    index.compact()
+    index.verify()
+    assert_like_in_memory(index)
+    index.compact(rebuild=True)
+    index.verify()
+    assert_like_in_memory(index)
+    index.close()
+    with Index.open(tmp_path / "index") as again:
+        assert_like_in_memory(again, stem=0.2, k1=0.9)
+        assert [hit.id for hit in again.search("xylophone")] == ["d1"]
+
+
+def test_a_document_of_unknown_words_is_found_by_them_and_by_nothing_else(make: Make) -> None:
+    index = make()
+    index.add([{"id": "a", "text": "cobol"}, {"id": "b", "text": "w01 w02"}, {"id": "c", "text": ["Ünïcode", "w03"]}])
+    assert [hit.id for hit in index.search("cobol")] == ["a"]
+    assert [hit.id for hit in index.search(("Ünïcode",))] == ["c"]
+    assert index.search("fortran") == []
+    assert index.search(["fortran", "cobol"])[0] == []
+    assert index.search("") == []
+    index.delete("a")
+    assert index.search("cobol") == []
+    index.compact()
+    index.add([{"id": "d", "text": "cobol fortran"}])
+    assert [hit.id for hit in index.search("fortran")] == ["d"]
+    index.verify()
+
+
+def test_filters_and_explanations(make: Make) -> None:
+    index = make()
+    index.add(texts(40))
+    hits = index.search("heated cobol w01", 10, filter={"topic": "law"}, explain=True)
+    assert hits
+    assert {hit.metadata["topic"] for hit in hits} == {"law"}
+    for hit in hits:
+        parts = [one.part for one in hit.explanation.words] + [one.part for one in hit.explanation.neighbours]
+        assert sum(parts) == pytest.approx(hit.score)
+        assert all(one.id in index for one in hit.explanation.neighbours)
+        assert hit.explanation == hit.explain()
+    assert hits.to_columns()["score"] == [hit.score for hit in hits]
+
+
+def test_similar_by_text_and_by_id(make: Make) -> None:
+    index = make()
+    index.add(texts(30))
+    everything = index.similar(index.get("d4").text, 30)
+    assert everything[0].id == "d4"
+    for found in (index.similar("d4", 29), index.similar(id="d4", k=29)):
+        assert [hit.id for hit in found] == [hit.id for hit in everything if hit.id != "d4"]
+        assert all(hit.score is None for hit in found)
+    assert index.similar("w01 w02", 5, distance="wmd") == index.search("w01 w02", 5, distance="wmd")
+    assert index.similar("w01 w02", 5) == index.search("w01 w02", 5, distance="rel-rwmd")
+    reason = index.similar("d4", 1)[0].explain()
+    assert sum(row["cost"] for row in reason.to_rows()) == pytest.approx(reason.distance, abs=1e-5)
+
+
+def test_settings_and_language_are_kept(make: Make, tmp_path: Path) -> None:
+    with make(language="none", settings={"lift": 0}) as index:
+        index.add(["heat", "heating", "heat heat"])
+        assert len(index.search("heat")) == 2
+    with Index.open(tmp_path / "index") as again:
+        plain = WordSearch(["heat", "heating", "heat heat"], language="none")
+        wanted = plain.search("heat", lift=0)
+        assert [hit.score for hit in again.search("heat")] == wanted.scores.tolist()
+        assert [hit.score for hit in again.search("heat", lift=0.3)] == plain.search("heat").scores.tolist()
+
+
+def test_what_makes_no_sense_is_refused(make: Make, tmp_path: Path) -> None:
+    index = make()
+    index.add(["w01 w02"])
+    with pytest.raises(InputError, match="lift= is a constant of word search"):
+        index.search("w01", distance="wmd", lift=0)
+    with pytest.raises(InputError, match="no setting 'bonus'"):
+        index.search("w01", bonus=1)
+    with pytest.raises(InputError, match="Query 1 must be a text"):
+        index.search(["w01", 5])
+    with pytest.raises(InputError, match="either a query"):
+        index.similar()
+    with pytest.raises(EmptyDocumentError):
+        index.similar("cobol")
+    with pytest.raises(InputError, match="language must be one of"):
+        Index.create(tmp_path / "other", embeddings=embeddings(), language="klingon")
+    with pytest.raises(InputError, match="lift must be a number"):
+        Index.create(tmp_path / "other", embeddings=embeddings(), settings={"lift": 7})
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_index_of_format_one_finds_by_words_after_its_upgrade(make: Make, tmp_path: Path) -> None:
+    with make() as index:
+        index.add(texts(30))
+    to_format_one(tmp_path / "index")
+    with pytest.raises(FormatError, match="wordferry index upgrade"):
+        Index.open(tmp_path / "index")
+    assert Index.upgrade(tmp_path / "index")
+    with Index.open(tmp_path / "index") as again:
+        assert_like_in_memory(again)
+        again.verify()
