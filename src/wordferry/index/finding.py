@@ -17,6 +17,7 @@ from wordferry.base.arrays import Int32Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress
 from wordferry.compare.search import check_k
+from wordferry.errors import FormatError
 from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
 from wordferry.find.forms import Forms
 from wordferry.find.lists import Counted, Lists
@@ -27,7 +28,7 @@ from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Hit, Hits
 from wordferry.index.others import Counts, read_others
 from wordferry.index.searching import document, found_documents, found_ids
-from wordferry.index.segments import Bags
+from wordferry.index.segments import Bags, with_remedy
 from wordferry.index.snapshot import Snapshot
 from wordferry.words.vocabulary import Vocabulary
 
@@ -109,7 +110,10 @@ class WordEngine:
 
     def _made(self, bags: Bags) -> Lists:
         documents = _Documents(bags, self._known, self._others)
-        return Lists.build(documents.all(), self._forms, documents)
+        try:
+            return Lists.build(documents.all(), self._forms, documents)
+        except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
+            raise with_remedy(FormatError(f"A segment of {self._file.parent} is damaged: {error}.")) from None
 
 
 @dataclass(frozen=True)
