@@ -41,7 +41,7 @@ Bag = dict[int, float]
 
 def bag(text: str, emb: wordferry.Embeddings) -> Bag:
     """Shares of the words of a text."""
-    ids = emb.vocabulary.ids(text.split()).tolist()
+    ids = [word for word in emb.vocabulary.ids(text.split()).tolist() if word >= 0]
     return {word: ids.count(word) / len(ids) for word in sorted(set(ids))}
 
 

@@ -28,8 +28,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch, Index.create(place, embeddings=embeddings(), related=4) as index:
         patch.setattr("wordferry.index.publish.BUFFER", 10)
         index.add(documents(40))
-        index.add(["w01 zebra", "zebra xylophone w02"])
         index.add([{**doc, "id": f"x{i}"} for i, doc in enumerate(documents(5, seed=1))])
+        index.add(["w01 zebra", "zebra xylophone w02"])
         index.delete(["d3", "d30"])
     return place
 

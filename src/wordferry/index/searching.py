@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Neighbors
+from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
 from wordferry.base.runtime import Progress
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance
