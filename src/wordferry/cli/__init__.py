@@ -78,6 +78,7 @@ COMMANDS: tuple[str, ...] = (
     "similar",
     "distance",
     "explain",
+    "duplicates",
     "classify",
     "triplets",
     "agreement",

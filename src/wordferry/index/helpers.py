@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array
-from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import Progress
 from wordferry.compare.calls import pairwise
 from wordferry.compare.plan import fill
@@ -20,23 +17,6 @@ BLOCK_VALUES = 1 << 24
 """Distances held at once: 64 MB."""
 _ROUNDING = 1e-4
 """How far a bound in float32 may lie above the value it bounds, relative to the threshold or to 1."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two documents that are close to each other; ``first`` was added before ``second``."""
-
-    first: str
-    second: str
-    distance: float
-
-
-class Pairs(list[Pair], Tabular):
-    """Pairs of documents, nearest first."""
-
-    def to_columns(self) -> dict[str, Any]:
-        """One row per pair: the ids of its documents, and their distance."""
-        return columns_of([asdict(pair) for pair in self], ("first", "second", "distance"))
 
 
 def close_pairs(
@@ -101,6 +81,18 @@ def _chosen(
             threads=threads,
         )[0]
     return out
+
+
+def pairs_between(
+    searcher: Searcher, matrix: sp.csr_array, threshold: float, *, threads: int | None
+) -> Iterator[tuple[int, int, float]]:
+    """All (row of the collection, row of ``matrix``, distance) of at most the threshold, block by block."""
+    step = max(1, BLOCK_VALUES // max(1, len(searcher)))
+    for start in range(0, matrix.shape[0], step):
+        problem = searcher.problem(matrix[start : start + step], threads=threads)
+        values = fill(problem, np.empty(problem.shape, dtype=np.float32))
+        for j, i in np.argwhere(values <= threshold).tolist():
+            yield i, j + start, float(values[j, i])
 
 
 def neighbour_graph(

@@ -13,11 +13,8 @@ from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import scipy.sparse as sp
-
 from wordferry.base.runtime import Progress, logger
 from wordferry.compare.distances import find_distance
-from wordferry.compare.search import check_k
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, finding, searching, upgrade
 from wordferry.index.catalogue import (
@@ -36,27 +33,27 @@ from wordferry.index.fields import Field, fields_of
 from wordferry.index.finding import WordEngine
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
-from wordferry.index.helpers import Pair, Pairs, close_pairs, neighbour_graph
 from wordferry.index.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.model import Document, Hits, checked_id, entries, shown
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import MissingFolder, remove_orphans, with_remedy
-from wordferry.index.snapshot import Snapshot, Snapshots, matrix_of
+from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
 from wordferry.index.verify import Checker, Verification
+from wordferry.index.whole import WholeCollection
 from wordferry.index.writer import Writer
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty
-from wordferry.texts.records import Fields, Record
+from wordferry.texts.records import Fields
 from wordferry.texts.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from wordferry.maps.atlas import Map
+    pass
 
 _ATTEMPTS = 8
 
 
-class Index:
+class Index(WholeCollection):
     """A collection of documents on disk, opened with :meth:`create` or :meth:`open`.
 
     Any number of readers may have it open while one writer works; a search sees one state of the index. A call that
@@ -474,74 +471,6 @@ class Index:
     def verify(self) -> Verification:
         """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""
         return Checker(self._catalogue, self.config, self.embeddings, self._graphs).run()
-
-    def duplicates(
-        self,
-        threshold: float,
-        *,
-        distance: str | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Pairs:
-        """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held."""
-        if not isinstance(threshold, int | float) or not threshold >= 0:
-            raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
-        record = find_distance(distance or self.config.distance)
-        with self.view() as (connection, snapshot):
-            ids = searching.ids_of(connection, snapshot, self._catalogue.file)
-            if len(ids) < 2:
-                return Pairs()
-            exact = self._engine.live_searcher(snapshot, record)
-            bound = self._engine.bound_searcher(snapshot, record)
-            matrix = self._live_matrix(snapshot)
-            blocks = close_pairs(exact, bound, matrix, float(threshold), threads=threads, progress=progress)
-            pairs = [
-                Pair(ids[i], ids[j], float(d))
-                for block in blocks
-                for i, j, d in zip(*(column.tolist() for column in block), strict=True)
-            ]
-        return Pairs(sorted(pairs, key=lambda pair: pair.distance))
-
-    def knn_graph(
-        self, k: int, *, distance: str | None = None, threads: int | None = None, progress: Progress | None = None
-    ) -> sp.csr_array:
-        """The k nearest other documents of each document, as a CSR matrix of distances; rows as :meth:`ids` says.
-
-        Made for scikit-learn (``metric="precomputed"``), UMAP and HDBSCAN. Zeros between equal documents are stored.
-        """
-        record = find_distance(distance or self.config.distance)
-        k = check_k(k)
-        with self.view() as (_, snapshot):
-            matrix = self._live_matrix(snapshot)
-            if matrix.shape[0] == 0:
-                return sp.csr_array((0, 0), dtype="float32")
-            searcher = self._engine.live_searcher(snapshot, record)
-            return neighbour_graph(searcher, matrix, k, threads=threads, progress=progress)
-
-    def map(
-        self, *, neighbours: int = 15, seed: int = 0, threads: int | None = None, progress: Progress | None = None
-    ) -> Map:
-        """The collection as a map: a place for each document, clusters with names; ``.to_html(path)`` is a page.
-
-        ``neighbours`` is how many nearest documents of each the layout keeps together. The same documents, ``seed``
-        and number of threads give the same map.
-        """
-        from wordferry.maps.atlas import make_map
-
-        records = [Record(one.text, one.id, one.label, metadata=one.metadata) for one in self]
-        return make_map(
-            records,
-            embeddings=self.embeddings,
-            tokenizer=self.tokenizer,
-            r=self.config.r,
-            neighbours=neighbours,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-        )
-
-    def _live_matrix(self, snapshot: Snapshot) -> sp.csr_array:
-        return matrix_of(snapshot.live_bags(), len(self.embeddings))
 
     def close(self) -> None:
         """Put what is only in memory on the disk, give the lock back, and close the files."""

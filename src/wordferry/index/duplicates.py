@@ -1,0 +1,227 @@
+"""Near-duplicates: pairs and groups, why each pair is close, and a list that a person can review before deleting."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from wordferry.base.frames import Tabular, columns_of
+from wordferry.errors import FormatError, InputError
+
+REVIEW = ("group", "action", "id", "distance", "kind", "reason", "checksum", "text")
+"""Columns of a list for review."""
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two documents that are close to each other; ``first`` was added before ``second``."""
+
+    first: str
+    second: str
+    distance: float
+    exact: bool = False
+    """True when the texts are the same, letter by letter."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What two close documents do not share."""
+
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    common: int
+    """How many words both have."""
+
+    def __str__(self) -> str:
+        if not self.only_first and not self.only_second:
+            return f"the same {self.common} words"
+        parts = [
+            f"{name}: {', '.join(words[:_SHOWN])}" + (f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else "")
+            for name, words in (("only in the first", self.only_first), ("only in the second", self.only_second))
+            if words
+        ]
+        return f"{'; '.join(parts)} ({self.common} words in common)"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Documents that hang together through close pairs."""
+
+    representative: str
+    """The document that was added first: the one to keep."""
+    others: tuple[str, ...]
+    copies: frozenset[str]
+    """Those of the others whose text is that of the representative, letter by letter."""
+
+    def __len__(self) -> int:
+        return 1 + len(self.others)
+
+
+class Duplicates(list[Pair], Tabular):
+    """Close pairs of documents, nearest first, and the groups that they form."""
+
+    def __init__(
+        self,
+        pairs: Iterable[Pair] = (),
+        *,
+        threshold: float = 0.0,
+        order: Mapping[str, int] | None = None,
+        words: Callable[[str], Sequence[str]] | None = None,
+        text: Callable[[str], str] | None = None,
+    ) -> None:
+        super().__init__(pairs)
+        self.threshold = threshold
+        """Pairs at most this far apart were sought."""
+        self._order, self._words, self._text = order or {}, words, text
+
+    def to_columns(self) -> dict[str, Any]:
+        """One row per pair: the ids of its documents, their distance, and whether one is a copy of the other."""
+        rows = [vars(pair) for pair in self]
+        return columns_of(rows, ("first", "second", "distance", "exact"))
+
+    def _of(self, pairs: Iterable[Pair], threshold: float) -> Duplicates:
+        return Duplicates(pairs, threshold=threshold, order=self._order, words=self._words, text=self._text)
+
+    def rethreshold(self, threshold: float) -> Duplicates:
+        """The pairs at most so far apart, without computing anything again; the threshold can only fall."""
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold >= 0:
+            raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
+        if threshold > self.threshold:
+            raise InputError(
+                f"These pairs were sought up to a distance of {self.threshold:g}; for {threshold:g} they must be "
+                "sought again."
+            )
+        return self._of((pair for pair in self if pair.distance <= threshold), float(threshold))
+
+    @property
+    def copies(self) -> Duplicates:
+        """The pairs whose texts are the same, letter by letter."""
+        return self._of((pair for pair in self if pair.exact), self.threshold)
+
+    @property
+    def near(self) -> Duplicates:
+        """The pairs whose texts differ."""
+        return self._of((pair for pair in self if not pair.exact), self.threshold)
+
+    def review(self, limit: int | None = None) -> list[Pair]:
+        """The pairs that are least alike first: where a threshold goes wrong, it goes wrong here."""
+        found = list(reversed(self.near))
+        return found if limit is None else found[:limit]
+
+    def reason(self, pair: Pair) -> Reason:
+        """The words that one document of a pair has and the other has not."""
+        if self._words is None:
+            raise InputError("These pairs have lost their texts; ask the index for them again.")
+        first, second = (Counter(self._words(id)) for id in (pair.first, pair.second))
+        return Reason(tuple(first - second), tuple(second - first), sum((first & second).values()))
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Documents joined by pairs, the largest group first; each document is in at most one."""
+        parent: dict[str, str] = {}
+
+        def root(id: str) -> str:
+            while parent.setdefault(id, id) != id:
+                parent[id] = id = parent[parent[id]]
+            return id
+
+        place = self._order
+        for pair in self:
+            a, b = sorted((root(pair.first), root(pair.second)), key=lambda id: place.get(id, 0))
+            parent[b] = a
+        members: dict[str, list[str]] = {}
+        for id in parent:
+            members.setdefault(root(id), []).append(id)
+        equal = {frozenset((pair.first, pair.second)) for pair in self if pair.exact}
+        found = []
+        for ids in members.values():
+            first, *others = sorted(ids, key=lambda id: place.get(id, 0))
+            copies = frozenset(id for id in others if frozenset((first, id)) in equal)
+            found.append(Group(first, tuple(others), copies))
+        return tuple(sorted(found, key=lambda group: (-len(group), place.get(group.representative, 0))))
+
+    @property
+    def extras(self) -> list[str]:
+        """All documents but one of each group: what can go."""
+        return [id for group in self.groups for id in group.others]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per document of each group, for review: what would be done with it, and why."""
+        if self._text is None:
+            raise InputError("These pairs have lost their texts; ask the index for them again.")
+        nearest: dict[str, Pair] = {}
+        for pair in self:
+            for id in (pair.first, pair.second):
+                nearest.setdefault(id, pair)
+        rows = []
+        for number, group in enumerate(self.groups, start=1):
+            for id in (group.representative, *group.others):
+                pair, text = nearest[id], self._text(id)
+                kept = id == group.representative
+                kind = "kept" if kept else "copy" if id in group.copies else "near"
+                rows.append(
+                    {
+                        "group": number,
+                        "action": "keep" if kept else "delete",
+                        "id": id,
+                        "distance": round(pair.distance, 6),
+                        "kind": kind,
+                        "reason": "" if kept else str(self.reason(pair)),
+                        "checksum": checksum(text),
+                        "text": text,
+                    }
+                )
+        return rows
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """A list for review; edit its column ``action`` (keep or delete), then hand it to :meth:`Index.prune`."""
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, REVIEW)
+            writer.writeheader()
+            writer.writerows(self.rows())
+
+
+def checksum(text: str) -> str:
+    """A short digest of a text, so that a document which has changed since the review is noticed."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """One line of a list that a person has looked at."""
+
+    id: str
+    action: str
+    checksum: str
+    line: int
+
+
+def read_review(path: str | os.PathLike[str]) -> list[Reviewed]:
+    """The lines of a reviewed list; a group of which nothing is kept is refused."""
+    file = Path(path)
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.DictReader(stream)
+        missing = {"group", "action", "id", "checksum"} - set(reader.fieldnames or ())
+        if missing:
+            raise FormatError(f"{file}: expected a list made by 'wordferry duplicates'; {min(missing)!r} is missing.")
+        rows = [(row, number) for number, row in enumerate(reader, start=2)]
+    kept: dict[str, bool] = {}
+    found = []
+    for row, line in rows:
+        action = (row["action"] or "").strip().lower()
+        if action not in ("keep", "delete"):
+            raise FormatError(f"{file}, line {line}: the action must be keep or delete, got {row['action']!r}.")
+        kept[row["group"]] = kept.get(row["group"], False) or action == "keep"
+        found.append(Reviewed(row["id"], action, row["checksum"], line))
+    empty = [group for group, any_kept in kept.items() if not any_kept]
+    if empty:
+        raise FormatError(f"{file}: nothing of group {empty[0]} would be kept. Mark one of its documents with keep.")
+    return found

@@ -1,0 +1,155 @@
+"""De-duplication: groups, reasons, review, deleting what was reviewed, and leakage between two sets."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+
+import wordferry
+from wordferry.errors import FormatError, InputError, NotFound
+
+DOCUMENTS = [
+    {"id": "a", "text": "The town library closes on Monday for repairs to the roof"},
+    {"id": "b", "text": "A cat slept on the warm bonnet of a parked car"},
+    {"id": "c", "text": "The town library closes on Tuesday for repairs to the roof"},
+    {"id": "d", "text": "The town library closes on Monday for repairs to the roof"},
+    {"id": "e", "text": "The town library closes on Monday for repairs to the leaking roof"},
+    {"id": "f", "text": "Interest rates rose again and loans became dearer"},
+    {"id": "g", "text": "Interest rates rose again and loans became dearer today"},
+]
+
+
+@pytest.fixture
+def index(tmp_path):
+    with wordferry.Index.create(tmp_path / "pets") as index:
+        index.add(DOCUMENTS)
+        yield index
+
+
+def test_groups_have_the_first_document_as_representative(index):
+    found = index.duplicates(0.5)
+    assert [(group.representative, set(group.others)) for group in found.groups] == [
+        ("a", {"c", "d", "e"}),
+        ("f", {"g"}),
+    ]
+    assert found.groups[0].copies == {"d"}
+    assert set(found.extras) == {"c", "d", "e", "g"}
+
+
+def test_copies_are_apart_from_near_ones(index):
+    found = index.duplicates(0.5)
+    assert [(pair.first, pair.second) for pair in found.copies] == [("a", "d")]
+    assert len(found.near) == len(found) - 1
+    assert not any(pair.exact for pair in found.near)
+
+
+def test_the_reason_of_a_pair_is_the_words_that_differ(index):
+    found = index.duplicates(0.5)
+    pair = next(pair for pair in found if (pair.first, pair.second) == ("a", "c"))
+    reason = found.reason(pair)
+    assert (reason.only_first, reason.only_second) == (("monday",), ("tuesday",))
+    assert "only in the first: monday; only in the second: tuesday" in str(reason)
+    assert str(found.reason(found.copies[0])).startswith("the same")
+
+
+def test_a_lower_threshold_needs_no_new_distances_and_a_higher_one_is_refused(index, monkeypatch):
+    found = index.duplicates(0.5)
+    monkeypatch.setattr(type(index), "view", None)
+    low = sorted(pair.distance for pair in found)[2]
+    again = found.rethreshold(low)
+    assert [pair for pair in found if pair.distance <= low] == list(again)
+    assert again.threshold == low
+    with pytest.raises(InputError, match=r"sought up to a distance of 0\.5"):
+        found.rethreshold(0.6)
+
+
+def test_review_shows_the_least_alike_first(index):
+    found = index.duplicates(0.5)
+    shown = found.review()
+    assert [pair.distance for pair in shown] == sorted((pair.distance for pair in found.near), reverse=True)
+    assert found.review(1) == shown[:1]
+
+
+def test_what_was_reviewed_is_deleted_and_nothing_else(index, tmp_path):
+    file = tmp_path / "review.csv"
+    index.duplicates(0.5).to_csv(file)
+    with file.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        if row["id"] == "e":
+            row["action"] = "keep"
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    assert set(index.prune(file, dry_run=True)) == {"c", "d", "g"}
+    assert len(index) == 7
+    index.prune(file)
+    assert index.ids() == ["a", "b", "e", "f"]
+
+
+def test_a_document_that_changed_since_the_review_stops_everything(index, tmp_path):
+    index.duplicates(0.5).to_csv(tmp_path / "review.csv")
+    index.upsert([{"id": "c", "text": "Something else altogether"}])
+    with pytest.raises(InputError, match="'c' has changed since the review"):
+        index.prune(tmp_path / "review.csv")
+    index.delete("c")
+    with pytest.raises(NotFound, match="'c' is no longer in"):
+        index.prune(tmp_path / "review.csv")
+    assert len(index) == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (",delete,", ",perhaps,", "line 3: the action must be keep or delete"),
+        (",keep,", ",delete,", "nothing of group"),
+    ],
+)
+def test_a_review_that_cannot_be_followed_is_refused(index, tmp_path, old, new, words):
+    file = tmp_path / "review.csv"
+    index.duplicates(0.5).to_csv(file)
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(FormatError, match=words):
+        index.prune(file)
+    file.write_text("id,text\n")
+    with pytest.raises(FormatError, match=r"'(action|checksum)' is missing"):
+        index.prune(file)
+
+
+def test_leakage_names_documents_of_both_sets(index):
+    test = [{"id": "t1", "text": DOCUMENTS[1]["text"]}, {"id": "t2", "text": "nothing alike here: a violin"}]
+    found = index.leakage(test, 0.3)
+    assert [(pair.first, pair.second, pair.exact) for pair in found] == [("b", "t1", True)]
+    assert str(found.reason(found[0])).startswith("the same")
+
+
+def test_tables_come_out(index):
+    columns = index.duplicates(0.5).to_columns()
+    assert set(columns) == {"first", "second", "distance", "exact"}
+
+
+def test_the_command_from_search_to_delete(index, tmp_path):
+    folder = str(index.path)
+    index.close()
+
+    def run(*options):
+        line = [sys.executable, "-m", "wordferry", "duplicates", folder, *options, "--json"]
+        return subprocess.run(line, capture_output=True, text=True)
+
+    review = str(tmp_path / "review.csv")
+    groups = [json.loads(line) for line in run("--threshold", "0.5", "--review", review).stdout.splitlines()]
+    assert groups[0]["keep"] == "a"
+    pairs = [json.loads(line) for line in run("--threshold", "0.5", "--pairs").stdout.splitlines()]
+    assert pairs[-1]["exact"]
+    assert "would be deleted" in run("--delete", review, "--dry-run").stdout
+    assert run("--delete", review).returncode == 0
+    assert run("--threshold", "0.5").stdout == ""
+    assert "either --threshold" in run().stderr
+    (tmp_path / "test.jsonl").write_text(json.dumps(DOCUMENTS[1] | {"id": "t"}) + "\n")
+    leaked = run("--threshold", "0.1", "--against", str(tmp_path / "test.jsonl"))
+    assert json.loads(leaked.stdout)["second"] == "t"
