@@ -102,7 +102,7 @@ def run(stage: Stage | None = None, k: int = 3) -> Demo:
         float(related.c_max),
         graph_seconds,
         hits,
-        explain(QUERIES[0], nearest.text, DISTANCE, side=SIDE, embeddings=embeddings, related=related),
+        explain(QUERIES[0], nearest.text, DISTANCE, side=SIDE, embeddings=embeddings, related=related, unknown="drop"),
         train,
         test,
         scores,

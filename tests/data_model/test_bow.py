@@ -62,7 +62,7 @@ def test_empty_documents() -> None:
     kept = bags(documents, V, on_empty="keep")
     assert kept.rows.tolist() == [0, 1, 2, 3]
     assert kept.coverage.tolist() == [1, 0, 0, 0.5]
-    assert repr(kept) == "Bags(documents=4, words=4, coverage=40.0%)"
+    assert repr(kept) == "Encoded(documents=4, words=4, coverage=40.0%)"
     with pytest.raises(InputError, match="'error', 'drop', 'keep'; got 'skip'"):
         bags(documents, V, on_empty="skip")  # type: ignore[arg-type]
 

@@ -470,7 +470,9 @@ def test_the_sample_collection(tmp_path: Path, distance: str) -> None:
         texts = [str(record.text) for record in articles]
         X = wordferry.encode(texts)
         related = wordferry.RelatedWords.build(index.embeddings.restrict(np.unique(X.indices).astype(np.int64)))
-        full = wordferry.pairwise(queries, texts, distance, embeddings=index.embeddings, related=related)
+        full = wordferry.pairwise(
+            queries, texts, distance, embeddings=index.embeddings, related=related, unknown="drop"
+        )
         for row, hits in zip(full, index.similar(queries, k=20, distance=distance), strict=True):
             np.testing.assert_allclose([hit.distance for hit in hits], np.sort(row)[:20], atol=2e-5)
             by_id = {record.id: value for record, value in zip(articles, row.tolist(), strict=True)}

@@ -74,8 +74,8 @@ def test_wrong_out(corpus: Corpus) -> None:
         ({"overlap": "residual", "algorithm": "linear"}, "no linear algorithm"),
         ({"on_empty": "ignore"}, "on_empty must be one of"),
         ({"idf": np.ones(80)}, "idf= has no meaning"),
-        ({"distance": "tfidf-l1", "idf": np.ones(3)}, "one finite, non-negative number a word"),
-        ({"distance": "tfidf-l1", "idf": -np.ones(80)}, "one finite, non-negative number a word"),
+        ({"distance": "tfidf-l1", "idf": np.ones(3)}, "one finite, non-negative number for each word"),
+        ({"distance": "tfidf-l1", "idf": -np.ones(80)}, "one finite, non-negative number for each word"),
         ({"threads": 0}, "threads must be at least 1"),
         ({"memory": 10}, "memory must be"),
     ],
@@ -117,7 +117,7 @@ def test_empty_documents_name_their_row(corpus: Corpus) -> None:
     with pytest.raises(EmptyDocumentError, match="Document 1"):
         pairwise(X, corpus.y, "rel-rwmd", **corpus.options)
     with pytest.raises(EmptyDocumentError, match="0 of 2 tokens: 'zebra', 'lion'"):
-        pairwise([["w1"], ["zebra", "lion"]], corpus.y, "rel-rwmd", **corpus.options)
+        pairwise([["w1"], ["zebra", "lion"]], corpus.y, "rel-rwmd", unknown="drop", **corpus.options)
 
 
 @pytest.mark.parametrize("distance", ["cosine", "bow-l1", "wcd", "rwmd", "rel-rwmd"])

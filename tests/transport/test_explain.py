@@ -83,7 +83,7 @@ def test_equal_documents():
 
 def test_no_known_word():
     with pytest.raises(EmptyDocumentError):
-        explain(["w1"], ["nothing"], embeddings=EMBEDDINGS)
+        explain(["w1"], ["nothing"], embeddings=EMBEDDINGS, unknown="drop")
 
 
 def test_rows_json_and_text_agree():

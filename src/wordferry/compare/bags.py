@@ -10,10 +10,20 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Csr, Float32Array, Float64Array, FloatArray, Int32Array, Int64Array, check_row_sums
+from wordferry.base.arrays import (
+    BoolArray,
+    Csr,
+    Float32Array,
+    Float64Array,
+    FloatArray,
+    Int32Array,
+    Int64Array,
+    check_row_sums,
+)
 from wordferry.compare.frame import Frame
 from wordferry.kernels import passes
 from wordferry.kernels.native_transport import WholeView, whole_view
+from wordferry.texts.weights import Weighting
 
 _Made = TypeVar("_Made")
 _LARGEST_COUNT = 2**31
@@ -32,6 +42,8 @@ class Numbered:
     local: Int32Array
     """The number of each compact id, or -1."""
     bags: Csr
+    known: int = -1
+    """How many of the words have a vector; they come first. -1 means all."""
 
     @cached_property
     def view(self) -> passes.View:
@@ -61,12 +73,21 @@ class Bags:
     """The number of each row among the documents that the caller passed."""
     documents: int = -1
     """How many documents the caller passed, kept or not; -1 where that is how many rows there are."""
+    unknown: BoolArray | None = None
+    """Which compact ids are words without a vector; None when no such word is in play."""
     cut: tuple[Bags, int, int] | None = None
     """What this is a slice of, and from where to where."""
 
     @classmethod
-    def of(cls, matrix: sp.csr_array, rows: Int64Array, frame: Frame, weights: Any = None, name: str = "X") -> Bags:
-        """Rows of weights (times ``weights``, where given) scaled to sum 1, over the ids of the frame.
+    def of(
+        cls,
+        matrix: sp.csr_array,
+        rows: Int64Array,
+        frame: Frame,
+        weights: Weighting | None = None,
+        name: str = "X",
+    ) -> Bags:
+        """Rows of weights (after ``weights``, where given) scaled to sum 1, over the ids of the frame.
 
         Worked through in blocks of rows: beside the result, a few megabytes are needed.
         """
@@ -77,7 +98,8 @@ class Bags:
         indices = _joined([ids for _, ids, _, _ in made], np.int32)
         shares = _joined([some for _, _, some, _ in made], np.float32)
         counts = _joined([some for _, _, _, some in made], np.int64) if whole else None
-        return cls(Csr(indptr, indices, shares, (matrix.shape[0], len(frame.words))), counts, rows)
+        masses = Csr(indptr, indices, shares, (matrix.shape[0], len(frame.words)))
+        return cls(masses, counts, rows, unknown=frame.unknown)
 
     def among(self, documents: int) -> Bags:
         """The same rows, being what was kept of so many documents."""
@@ -106,7 +128,7 @@ class Bags:
         masses = self.masses.rows(start, stop)
         low, high = self.masses.indptr[start], self.masses.indptr[stop]
         counts = None if self.counts is None else self.counts[low:high]
-        return Bags(masses, counts, self.rows[start:stop], self.passed, (self, start, stop))
+        return Bags(masses, counts, self.rows[start:stop], self.passed, self.unknown, (self, start, stop))
 
     def take(self, chosen: Int64Array) -> Bags:
         """Some rows, in the order given, as a copy."""
@@ -117,7 +139,7 @@ class Bags:
         shape = (len(chosen), self.masses.shape[1])
         masses = Csr(indptr, self.masses.indices[entries], self.masses.data[entries], shape)
         counts = None if self.counts is None else self.counts[entries]
-        return Bags(masses, counts, self.rows[chosen], self.passed)
+        return Bags(masses, counts, self.rows[chosen], self.passed, self.unknown)
 
     @cached_property
     def in_order(self) -> bool:
@@ -151,10 +173,70 @@ class Bags:
 
     @cached_property
     def ranked(self) -> Numbered:
-        """The documents over the words that stand in them, the most frequent word first."""
+        """The documents over the words that stand in them: words with a vector first, each kind by frequency."""
         words = np.argsort(-self.frequencies, kind="stable")[: len(self.words)]
+        known = len(words)
+        if self.unknown is not None:
+            words = words[np.argsort(self.unknown[words], kind="stable")]
+            known -= int(self.unknown[words].sum())
         local = _places(words, self.masses.shape[1])
-        return Numbered(words, local, renumbered(self.masses, local, len(words)))
+        return Numbered(words, local, renumbered(self.masses, local, len(words)), known)
+
+    @cached_property
+    def movable(self) -> Numbered:
+        """:attr:`ranked` without the words that have no vector."""
+        ranked = self.ranked
+        if ranked.known == len(ranked.words):
+            return ranked
+        words = ranked.words[: ranked.known]
+        local = _places(words, self.masses.shape[1])
+        return Numbered(words, local, renumbered(self.masses, local, len(words)), ranked.known)
+
+    @cached_property
+    def nearby(self) -> Numbered:
+        """:attr:`ranked` for minima of distances: all words without a vector of a document are one, the last.
+
+        They are equally far from every word, so for the nearest word it matters only whether there is one.
+        """
+        ranked = self.ranked
+        if ranked.known == len(ranked.words):
+            return ranked
+        indices = np.minimum(ranked.bags.indices, ranked.known)
+        rows = np.repeat(np.arange(len(self)), np.diff(ranked.bags.indptr))
+        first = np.ones(len(indices), dtype=bool)
+        first[1:] = (indices[1:] != indices[:-1]) | (rows[1:] != rows[:-1])
+        lengths = np.bincount(rows[first], minlength=len(self))
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        bags = Csr(indptr, indices[first], ranked.bags.data[first], (len(self), ranked.known + 1))
+        return Numbered(self.movable.words, self.movable.local, bags, ranked.known)
+
+    @cached_property
+    def unknown_masses(self) -> Csr | None:
+        """The masses of words without a vector alone; None where there are none."""
+        if self.unknown is None:
+            return None
+        bags = self.masses
+        chosen = self.unknown[bags.indices]
+        if not chosen.any():
+            return None
+        rows = np.repeat(np.arange(len(self)), np.diff(bags.indptr))[chosen]
+        lengths = np.bincount(rows, minlength=len(self))
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return Csr(indptr, bags.indices[chosen], bags.data[chosen], bags.shape)
+
+    @cached_property
+    def unknown_matrix(self) -> tuple[sp.csr_array, Float64Array, sp.csr_array]:
+        """:attr:`unknown_masses` in float64 for products: by document, squared lengths, and by word."""
+        some = self.unknown_masses
+        matrix = sp.csr_array(self.masses.shape)
+        if some is not None:
+            matrix = sp.csr_array((some.data.astype(np.float64), some.indices, some.indptr), shape=some.shape)
+        return matrix, np.asarray(matrix.power(2).sum(axis=1)).ravel(), matrix.T.tocsr()
+
+    @cached_property
+    def unknown_view(self) -> passes.View | None:
+        """:attr:`unknown_masses` as kernels take it."""
+        return None if self.unknown_masses is None else passes.view(self.unknown_masses)
 
     @cached_property
     def unit(self) -> Csr:
@@ -203,10 +285,10 @@ class Bags:
         return self._once("vectors", lambda: frame.vectors_of(self.words))
 
     def ranked_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
-        """The vectors of :attr:`ranked`'s words and their squared lengths."""
+        """The vectors of those of :attr:`ranked`'s words that have one, and their squared lengths."""
 
         def make() -> tuple[Float32Array, Float32Array]:
-            vectors = frame.vectors_of(self.ranked.words)
+            vectors = frame.vectors_of(self.ranked.words[: self.ranked.known])
             return vectors, passes.squares(vectors)
 
         return self._once("ranked", make)
@@ -274,7 +356,7 @@ def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
 
 
 def _mass_blocks(
-    matrix: sp.csr_array, frame: Frame, weights: Any, name: str
+    matrix: sp.csr_array, frame: Frame, weights: Weighting | None, name: str
 ) -> Iterator[tuple[Int64Array, Int32Array, Float32Array, Int64Array | None]]:
     """For blocks of rows: their lengths, compact ids and shares, and the weights where they are whole numbers."""
     whole, start = True, 0
@@ -286,8 +368,7 @@ def _mass_blocks(
         ids, values = frame.columns[matrix.indices[span]], matrix.data[span].astype(np.float64)
         rows = np.repeat(np.arange(stop - start), lengths)
         if weights is not None:
-            with np.errstate(over="ignore"):  # too large a product makes the row's sum infinite, which is refused
-                values = values * weights[matrix.indices[span]]
+            values = weights.apply(values, matrix.indices[span], rows, stop - start)
             rows, ids, values = rows[values > 0], ids[values > 0], values[values > 0]
             lengths = np.bincount(rows, minlength=stop - start).astype(np.int64)
         sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)

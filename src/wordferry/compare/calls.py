@@ -11,10 +11,11 @@ from typing import Any
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.runtime import MEMORY, Progress, Run
+from wordferry.compare.distances import find_distance, find_weights
 from wordferry.compare.measure import Measure, one
 from wordferry.compare.problem import Distance
 from wordferry.explanations.explain import Explanation
-from wordferry.texts.bow import Document, OnEmpty
+from wordferry.texts.bow import Document, OnEmpty, Unknown
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -32,6 +33,8 @@ def pairwise(
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
     out: Float32Array | None = None,
     explain_plan: bool = False,
@@ -53,11 +56,15 @@ def pairwise(
     overlap : what happens to words in both documents: "keep", "omr" or "residual"; None is the distance's default.
     algorithm : "standard" works pair by pair, "linear" on all documents at once; the values are the same.
     side : "left" moves only X's words onto Y's, "right" only Y's onto X's, "both" is the larger of the two.
-    on_empty : documents without known words: "error", "drop" (rows and columns disappear) or "keep" (at distance
-        inf from all but other empty documents).
+    on_empty : documents without a word: "error", "drop" (rows and columns disappear) or "keep" (at distance inf from
+        all but other empty documents).
     tokenizer : splits texts; token lists are taken as they are.
-    idf : inverse document frequencies for the tf-idf distances (a TfIdf or an array); None fits them on Y
-        (on X when there is no Y).
+    weights : what a word counts for: "counts", "idf", "log-idf" ((1 + ln count) idf), "bm25" (saturated and
+        length-normalised), "norm" (the length that its vector had), a TfIdf, a dict of words, or one number for each
+        word of the vocabulary. Frequencies are those of Y (of X when there is no Y).
+    unknown : words without a vector: "match" keeps them, at no cost onto themselves and at c_max onto every other word;
+        "drop" leaves them out, "error" refuses them. A matrix has no such words.
+    idf : the weights of the tf-idf distances, if not "idf": a TfIdf or an array.
     out : a float32 array to fill instead of a new one.
     explain_plan : return the :class:`~wordferry.compare.plan.Plan` (the method chosen, and what it is expected to cost)
         instead of distances.
@@ -71,7 +78,8 @@ def pairwise(
     array([[0.],
            [2.]], dtype=float32)
     """
-    measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
     return measure.pairwise(X, Y, algorithm=algorithm, out=out, explain_plan=explain_plan, run=run)
 
@@ -88,6 +96,8 @@ def one_to_many(
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
     memory: int = MEMORY,
     threads: int | None = None,
@@ -98,7 +108,8 @@ def one_to_many(
 
     The other arguments are those of :func:`pairwise`.
     """
-    measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
     row: Float32Array = measure.pairwise(one(x), Y, algorithm=algorithm, run=run)[0]
     return row
@@ -115,6 +126,8 @@ def pair(
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
     memory: int = MEMORY,
     threads: int | None = None,
@@ -125,7 +138,8 @@ def pair(
     The other arguments are those of :func:`pairwise`. Without ``related=`` the related words are those of the whole
     vocabulary of the vectors, so that a pair has one value, whatever else is compared.
     """
-    measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     return measure.pair(x, y, Run(threads, memory, None, device))
 
 
@@ -140,6 +154,8 @@ def distance(
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
     memory: int = MEMORY,
     threads: int | None = None,
@@ -153,7 +169,8 @@ def distance(
     >>> distance(obama, president) < distance(obama, "The band gave a concert in Japan")
     True
     """
-    measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     return measure.pair(text_a, text_b, Run(threads, memory, None, device))
 
 
@@ -168,6 +185,8 @@ def paired(
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
     memory: int = MEMORY,
     threads: int | None = None,
@@ -181,7 +200,8 @@ def paired(
     >>> paired(["the cat sleeps", "stocks fell"], ["the cat sleeps", "a dog barks"]).round(2).tolist()[0]
     0.0
     """
-    measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     return measure.paired(A, B, Run(threads, memory, progress, device))
 
 
@@ -198,6 +218,8 @@ def top_k(
     side: str = "both",
     on_empty: OnEmpty = "error",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
     mask: BoolArray | None = None,
     budget: int | None = None,
@@ -213,15 +235,16 @@ def top_k(
     X, Y : the queries and the documents to search: lists of texts or token lists, or sparse matrices of non-negative
         weights over ``embeddings.vocabulary`` with one row per document.
     k : how many documents to find for each query.
-    distance, embeddings, related, overlap, algorithm, side, on_empty, tokenizer, idf : how to compare; see
-        :func:`pairwise`. Indices count the documents of the Y that was passed, also after ``on_empty="drop"``; a
-        dropped document of X has no row.
+    distance, embeddings, related, overlap, algorithm, side, on_empty, tokenizer, weights, unknown, idf : how to
+        compare; see :func:`pairwise`. Indices count the documents of the Y that was passed, also after
+        ``on_empty="drop"``; a dropped document of X has no row.
     mask : one bool for each document of Y: which of them may be found.
     budget : at most how many transport problems are solved for a query; ``.proved`` of the result then says which
         places are those of the full answer. Without it the transport distances solve what can still win.
     memory, threads, progress, device : how to run; see :func:`pairwise`.
     """
-    measure = Measure(distance, overlap, side, idf, embeddings, related, tokenizer, on_empty)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
     return measure.top_k(X, Y, k, mask=mask, budget=budget, algorithm=algorithm, run=run)
 
@@ -236,6 +259,8 @@ def explain(
     overlap: str | None = None,
     side: str = "both",
     tokenizer: Tokenizer | None = None,
+    weights: Any = "counts",
+    unknown: Unknown = "match",
     idf: Any = None,
 ) -> Explanation:
     """Take the distance of two documents apart. The arguments are those of :func:`wordferry.pairwise`.
@@ -246,4 +271,5 @@ def explain(
     >>> print(explain("Obama speaks to the media", "The president greets the press").rows[-1].kind)
     moved
     """
-    return Measure(distance, overlap, side, idf, embeddings, related, tokenizer).explain(text_a, text_b)
+    weighed = find_weights(find_distance(distance), weights, idf)
+    return Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer).explain(text_a, text_b)

@@ -65,7 +65,7 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
 def lower_bounds(problem: Problem) -> Float32Array:
     """A lower bound on every value of a transport problem: the largest of those that the distance names."""
     bounds: Float32Array | None = None
-    for distance, overlap in problem.distance.bounds(problem.overlap):
+    for distance, overlap in problem.distance.bounds(problem.overlap, problem.frame.unknown is not None):
         part = problem.by(distance, overlap)
         if bounds is not None:  # the first tells how far it is; the others are cheap
             part = part.running(problem.run.telling(None))

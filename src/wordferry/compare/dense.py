@@ -17,22 +17,27 @@ PRODUCT_COLUMNS = 128
 """Words whose distances to all others are held at a time: their rows of minima fill the registers."""
 NEAREST_BYTES = 64 << 20
 """Memory for the nearest distances of a block of words to all documents."""
+_ADDED_BYTES = 16 << 20
+"""Memory for what words without a vector add to some rows."""
 
 
 class Moving:
     """One term of RWMD for all pairs: the words of ``moving`` go to the nearest words of ``target``.
 
-    Distances of all words are computed once, a block of columns at a time; the n x n matrix is never held.
+    Distances of all words are computed once, a block of columns at a time; the n x n matrix is never held. Words
+    without a vector take no part in the products: as targets they are one row of c_max, and what moves of them is a
+    sum of its own (see :func:`linear`).
     """
 
     def __init__(self, moving: Bags, target: Bags, frame: Frame, omr: bool, threads: int) -> None:
-        self.moving, self.target = moving.ranked, target.ranked
-        self.omr, self.threads = omr, threads
+        self.moving, self.target, self.nearby = moving.movable, target.movable, target.nearby
+        self.omr, self.threads, self.frame = omr, threads, frame
         self.vectors, self.squares = target.ranked_vectors(frame)
         self.moving_vectors, self.moving_squares = moving.ranked_vectors(frame)
+        self.rows = self.nearby.bags.shape[1]  # one more than there are vectors where some words have none
         self.panels = -(-len(target) // 16)
         columns = NEAREST_BYTES // (64 * max(self.panels, 1)) // PRODUCT_COLUMNS * PRODUCT_COLUMNS
-        self.columns = int(np.clip(columns, PRODUCT_COLUMNS, -(-len(self.moving.words) // 16) * 16))
+        self.columns = int(np.clip(columns, PRODUCT_COLUMNS, max(16, -(-len(self.moving.words) // 16) * 16)))
 
     @property
     def blocks(self) -> int:
@@ -40,11 +45,13 @@ class Moving:
 
     def run(self, out: Float32Array, tick: Any) -> None:
         """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
-        moving, target = self.moving.view, self.target.view
+        if not self.blocks:
+            out[...] = 0
+        moving, target = self.moving.view, self.nearby.view
         masses = renumbered(self.target.bags, self.moving.number_of(self.target.words), len(self.moving.words))
         masses_view = passes.view(masses)
         nearest = passes.aligned(self.panels, self.columns, 16)
-        buffer = passes.aligned(len(self.vectors) * min(PRODUCT_COLUMNS, self.columns))
+        buffer = passes.aligned(self.rows * min(PRODUCT_COLUMNS, self.columns))
         for block in range(self.blocks):
             first = block * self.columns
             for start in range(first, min(first + self.columns, len(self.moving.words)), PRODUCT_COLUMNS):
@@ -69,38 +76,64 @@ class Moving:
         width = -(-len(words) // 16) * 16
         few = np.zeros((width, self.vectors.shape[1]), dtype=np.float32)
         few[: len(words)] = self.moving_vectors[start:stop]
-        costs = buffer[: len(self.vectors) * width].reshape(len(self.vectors), width)
-        np.matmul(self.vectors, few.T, out=costs)
-        passes.products_to_distances(costs, self.vectors, self.squares, few, passes.squares(few), self.threads)
+        costs = buffer[: self.rows * width].reshape(self.rows, width)
+        products_to(costs[: len(self.vectors)], self.vectors, self.squares, few, self.threads)
+        if self.rows > len(self.vectors):
+            costs[-1] = self.frame.far
         same = self.target.number_of(words)
         costs[same[same >= 0], np.flatnonzero(same >= 0)] = passes.FAR_AWAY if self.omr else 0.0
         return costs
+
+
+def products_to(
+    costs: Float32Array, vectors: Float32Array, squares: Float32Array, few: Float32Array, threads: int
+) -> None:
+    """Distances of many vectors (rows) to a few (columns), from one product."""
+    np.matmul(vectors, few.T, out=costs)
+    passes.products_to_distances(costs, vectors, squares, few, passes.squares(few), threads)
 
 
 def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:
     """The one-sided values ``out[x, y]`` of x's words moving to y's."""
     with blas_threads(threads):
         Moving(x, y, frame, omr, threads).run(out, tick)
+    if x.unknown_view is None:
+        return
+    # A word without a vector pays c_max for what exceeds the other document's mass of it.
+    size, kind = len(frame.words), "omr" if omr else "keep"
+    graph, target = passes.empty_graph(size), (y.view if y.unknown_view is None else y.unknown_view).widened(size)
+    step = max(16, _ADDED_BYTES // (4 * max(len(y), 1)))
+    for start in range(0, len(x), step):
+        some = x.slice(start, min(start + step, len(x)))
+        moving = some.unknown_view
+        if moving is not None:
+            added = np.empty((len(some), len(y)), dtype=np.float32)
+            passes.panel_sums(target, moving.widened(size), graph, frame.far, kind, added, threads=threads)
+            out[start : start + len(some)] += added
 
 
 def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
     """RWMD document by document of x: one product of its words with all words of y, then pair by pair."""
-    x, threads, overlap = problem.x.masses, problem.threads, problem.overlap
+    x, threads, frame = problem.x.masses, problem.threads, problem.frame
     other = problem.y.ranked
-    y_vectors, y_squares = problem.y.ranked_vectors(problem.frame)
+    y_vectors, y_squares = problem.y.ranked_vectors(frame)
+    unknown = frame.unknown
     with blas_threads(threads):
         for i in range(x.shape[0]):
             words, mass = x.row(i)
             width = max(16, -(-len(words) // 16) * 16)
             few = np.zeros((width, y_vectors.shape[1]), dtype=np.float32)
-            few[: len(words)] = problem.frame.vectors_of(words)
-            costs = passes.aligned(len(y_vectors), width)
-            np.matmul(y_vectors, few.T, out=costs)
-            passes.products_to_distances(costs, y_vectors, y_squares, few, passes.squares(few), threads)
+            few[: len(words)] = frame.vectors_of(words)
+            costs = passes.aligned(len(other.words), width)
+            products_to(costs[: len(y_vectors)], y_vectors, y_squares, few, threads)
+            if unknown is not None:
+                costs[len(y_vectors) :] = frame.far
+                costs[:, np.flatnonzero(unknown[words])] = frame.far
             costs[:, len(words) :] = passes.FAR_AWAY
             own = other.number_of(words)
-            costs[own[own >= 0], np.flatnonzero(own >= 0)] = 0.0 if overlap == "keep" else passes.FAR_AWAY
+            costs[own[own >= 0], np.flatnonzero(own >= 0)] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
             local = np.arange(len(words), dtype=np.int32)
             row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
-            passes.dense_pairs(passes.view(row), other.view, costs, own, overlap, problem.side, out[i : i + 1], threads)
+            view, place = passes.view(row), out[i : i + 1]
+            passes.dense_pairs(view, other.view, costs, own, problem.overlap, problem.side, place, threads)
             tick((i + 1) / x.shape[0])

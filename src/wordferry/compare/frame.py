@@ -12,17 +12,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
 from wordferry.errors import InputError, VocabularyMismatch
 from wordferry.kernels import passes
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
+from wordferry.words.related.typical import typical_distance
+from wordferry.words.vocabulary import Vocabulary
 
 _CACHE_SIZE = 8
 _cache: OrderedDict[tuple[str, bytes, int], RelatedWords] = OrderedDict()
 _cache_lock = threading.Lock()
 _CHECKED_EDGES = 64
 _EDGE_TOLERANCE = 1e-2
+_NOTHING: Float32Array = np.zeros(0, dtype=np.float32)
 
 
 def related_over(embeddings: Embeddings, words: Int64Array, r: int, threads: int | None = None) -> RelatedWords:
@@ -64,6 +68,9 @@ class Frame:
     base: Frame | None = None
     """The frame that this one extends."""
 
+    vocabulary: Vocabulary | OpenVocabulary | None = None
+    """What the columns are called; None where only numbers are known."""
+
     @classmethod
     def build(
         cls,
@@ -71,21 +78,67 @@ class Frame:
         columns: int,
         embeddings: Embeddings | None,
         related: RelatedWords | None,
+        vocabulary: Vocabulary | OpenVocabulary | None = None,
     ) -> Frame:
-        """A frame over ``words`` (sorted column numbers)."""
+        """A frame over ``words`` (sorted column numbers; those behind the embeddings' words have no vector)."""
         lookup = np.full(columns, -1, dtype=np.int32)
         lookup[words] = np.arange(len(words), dtype=np.int32)
-        frame = cls(embeddings, related, words, lookup)
+        frame = cls(embeddings, related, words, lookup, vocabulary=vocabulary)
         if related is not None:
-            graph, c_max = costs_over(related, _required(embeddings), words)
-            frame = replace(frame, graph=graph, c_max=c_max)
+            graph, c_max = costs_over(related, _required(embeddings), words[frame.known])
+            frame = replace(frame, graph=_spread(graph, frame.known, len(words)), c_max=frame._far(c_max))
         return frame
 
     @classmethod
-    def without_graph(cls, words: Int64Array, columns: int, embeddings: Embeddings) -> Frame:
-        """A frame in which no words are related and c_max is 0: for collections without a single word."""
-        frame = cls.build(words, columns, embeddings, None)
-        return replace(frame, graph=_csr(words, words, np.zeros(0, dtype=np.float32), len(words)), c_max=0.0)
+    def without_graph(
+        cls,
+        words: Int64Array,
+        columns: int,
+        embeddings: Embeddings,
+        vocabulary: Vocabulary | OpenVocabulary | None = None,
+    ) -> Frame:
+        """A frame in which no words are related: for collections without a single word that has a vector."""
+        frame = cls.build(words, columns, embeddings, None, vocabulary)
+        return replace(frame, graph=_csr(words[:0], words[:0], _NOTHING, len(words)), c_max=frame._far(0.0))
+
+    @cached_property
+    def known(self) -> Int64Array:
+        """The compact ids of the words that have a vector."""
+        if self.embeddings is None:
+            return np.arange(len(self.words))
+        return np.flatnonzero(self.words < len(self.embeddings))
+
+    @cached_property
+    def unknown(self) -> BoolArray | None:
+        """Which words have no vector; None when all have one."""
+        if self.embeddings is None or len(self.known) == len(self.words):
+            return None
+        result: BoolArray = self.words >= len(self.embeddings)
+        return result
+
+    @cached_property
+    def far(self) -> float:
+        """What a word without a vector costs onto every other word: c_max."""
+        return typical_distance(_required(self.embeddings)) if np.isnan(self.c_max) else self.c_max
+
+    def _far(self, c_max: float) -> float:
+        """c_max of a graph; where words without a vector meet one that leaves it open, that of the vocabulary."""
+        if self.unknown is None or self.embeddings is None:
+            return c_max
+        settled = self.related is not None and np.isfinite(self.related.c_max)
+        return c_max if settled else max(c_max, typical_distance(self.embeddings))
+
+    @cached_property
+    def plain(self) -> Frame:
+        """The same words without their graph, for a distance of a blend that uses none."""
+        return self if self.graph is None else replace(self, graph=None, related=None)
+
+    def name(self, word: int) -> str:
+        """What a word is called, by its compact id."""
+        number = int(self.words[word])
+        if self.vocabulary is not None:
+            return self.vocabulary[number]
+        return str(number) if self.embeddings is None else self.embeddings.vocabulary[number]
 
     @cached_property
     def vectors(self) -> Float32Array:
@@ -93,16 +146,23 @@ class Frame:
         return self.vectors_of(np.arange(len(self.words)))
 
     def vectors_of(self, ids: Int64Array | Int32Array) -> Float32Array:
-        """The vectors of some compact ids, as a contiguous array."""
-        return np.ascontiguousarray(_required(self.embeddings).matrix[self.words[ids]])
+        """The vectors of some compact ids, as a contiguous array; zeros for words without one."""
+        matrix, words = _required(self.embeddings).matrix, self.words[ids]
+        if self.unknown is None:
+            return np.ascontiguousarray(matrix[words])
+        known = words < len(matrix)
+        found = np.zeros((len(words), matrix.shape[1]), dtype=np.float32)
+        found[known] = matrix[words[known]]
+        return found
 
     @cached_property
     def longest(self) -> float:
-        """The length of the longest vector in play."""
+        """The length of the longest vector in play, or half of what a word without a vector costs if that is more."""
         start, known = (0, 0.0) if self.base is None else (len(self.base.words), self.base.longest)
         some = self.vectors_of(np.arange(start, len(self.words)))
         squares = np.einsum("ij,ij->i", some, some, dtype=np.float64)
-        return max(known, float(np.sqrt(squares.max(initial=0.0))))
+        least = 0.0 if self.unknown is None else self.far / 2
+        return max(known, least, float(np.sqrt(squares.max(initial=0.0))))
 
     @cached_property
     def view(self) -> passes.View:
@@ -110,28 +170,34 @@ class Frame:
         assert self.graph is not None
         return passes.view(self.graph)
 
-    def extended(self, words: Int64Array) -> Frame:
-        """A frame that also has ``words``; ids that exist do not change."""
-        new = words[self.columns[words] < 0]
+    def extended(
+        self, words: Int64Array, columns: int = 0, vocabulary: Vocabulary | OpenVocabulary | None = None
+    ) -> Frame:
+        """A frame that also has ``words``; ids that exist do not change. ``columns`` may have become more."""
+        lookup = self.columns
+        if columns > len(lookup):
+            lookup = np.concatenate([lookup, np.full(columns - len(lookup), -1, dtype=np.int32)])
+        new = words[lookup[words] < 0]
         if not len(new):
             return self
         everything = np.concatenate([self.words, new])
-        lookup = self.columns.copy()
+        lookup = lookup.copy()
         lookup[new] = np.arange(len(self.words), len(everything), dtype=np.int32)
-        frame = replace(self, words=everything, columns=lookup, base=self)
-        if self.related is None and self.graph is not None:
-            nothing = new[:0]
-            return replace(frame, graph=_csr(nothing, nothing, np.zeros(0, dtype=np.float32), len(everything)))
-        if self.related is not None:
-            graph, c_max = self._extended_costs(everything, len(new))
-            frame = replace(frame, graph=graph, c_max=c_max)
-        return frame
+        called = self.vocabulary if vocabulary is None else vocabulary
+        frame = replace(self, words=everything, columns=lookup, base=self, vocabulary=called)
+        if self.graph is None:
+            return frame
+        if len(frame.known) == len(self.known) or self.related is None:
+            graph = _spread(self.graph, np.arange(len(self.words)), len(everything))
+            return replace(frame, graph=graph, c_max=frame._far(self.c_max))
+        own = _gathered(self.graph, self.known)
+        graph, c_max = self._extended_costs(own, everything[frame.known], len(frame.known) - len(self.known))
+        return replace(frame, graph=_spread(graph, frame.known, len(everything)), c_max=frame._far(c_max))
 
-    def _extended_costs(self, words: Int64Array, added: int) -> tuple[Csr, float]:
-        """Costs over ``words``, the last ``added`` of which are new: their edges are put in, the rest is copied."""
+    def _extended_costs(self, graph: Csr, words: Int64Array, added: int) -> tuple[Csr, float]:
+        """Costs over ``words``, the last ``added`` of which are new: their edges are put into ``graph``."""
         related, embeddings = self.related, _required(self.embeddings)
         assert related is not None
-        assert self.graph is not None
         old = len(words) - added
         ids = _link(related, embeddings).ids_of(words)
         if np.isnan(related.c_max) or ((ids[:old] < 0).any() and (ids[old:] >= 0).any()):
@@ -144,11 +210,11 @@ class Frame:
         rows, columns, costs = rows[order], columns[order], costs[order]
         back = np.lexsort((rows, columns))
         back = back[columns[back] < old]
-        ends = self.graph.indptr[columns[back] + 1]
-        indices = np.concatenate([np.insert(self.graph.indices, ends, rows[back]), columns]).astype(np.int32)
-        data = np.concatenate([np.insert(self.graph.data, ends, costs[back]), costs]).astype(np.float32)
+        ends = graph.indptr[columns[back] + 1]
+        indices = np.concatenate([np.insert(graph.indices, ends, rows[back]), columns]).astype(np.int32)
+        data = np.concatenate([np.insert(graph.data, ends, costs[back]), costs]).astype(np.float32)
         degrees = np.zeros(len(words), dtype=np.int64)
-        degrees[:old] = np.diff(self.graph.indptr) + np.bincount(columns[back], minlength=old)
+        degrees[:old] = np.diff(graph.indptr) + np.bincount(columns[back], minlength=old)
         degrees += np.bincount(rows, minlength=len(words))
         indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
         return Csr(indptr, indices, data, (len(words), len(words))), self.c_max
@@ -286,6 +352,28 @@ def _complete_costs(x: Float32Array) -> tuple[Csr, float]:
         distances[i] = np.sqrt(((x.astype(np.float64) - x[i]) ** 2).sum(axis=1))
     rows, columns = np.nonzero(~np.eye(n, dtype=bool))
     return _csr(rows, columns, distances[rows, columns], n), float(distances.max(initial=0.0))
+
+
+def _spread(graph: Csr, places: Int64Array, size: int) -> Csr:
+    """The graph with its words at ``places`` (rising) among ``size`` words, the others of which have no edge."""
+    if len(places) == size:
+        return graph
+    degrees = np.zeros(size, dtype=np.int64)
+    degrees[places] = np.diff(graph.indptr)
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    same = len(places) == 0 or places[-1] == len(places) - 1
+    indices = graph.indices if same else places[graph.indices].astype(np.int32)
+    return Csr(indptr, indices, graph.data, (size, size))
+
+
+def _gathered(graph: Csr, places: Int64Array) -> Csr:
+    """The graph of the words at ``places`` (rising) alone; the others must have no edge."""
+    if len(places) == graph.shape[0]:
+        return graph
+    number = np.zeros(graph.shape[0], dtype=np.int32)
+    number[places] = np.arange(len(places), dtype=np.int32)
+    indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[places])]).astype(np.int64)
+    return Csr(indptr, number[graph.indices], graph.data, (len(places), len(places)))
 
 
 def _csr(rows: Any, columns: Any, values: Any, n: int) -> Csr:

@@ -16,7 +16,7 @@ from wordferry.compare.search import Searcher, check_k, check_mask, nearest
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.texts import bow
-from wordferry.texts.bow import OnEmpty
+from wordferry.texts.bow import OnEmpty, Unknown
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -36,13 +36,16 @@ class Measure(Options):
     overlap : what happens to words in both documents: "keep", "omr" or "residual"; None is the distance's default.
     side : "left" moves only the first document's words onto the second's, "right" only the second's onto the
         first's, "both" is the larger of the two. For the relaxed distances.
-    weights : inverse document frequencies for the tf-idf distances (a TfIdf or an array); None fits them on Y (on X
-        when there is no Y).
+    weights : what a word counts for: "counts", "idf", "log-idf" ((1 + ln count) idf), "bm25" (saturated and
+        length-normalised), "norm" (the length that its vector had), a TfIdf, a dict of words, or one number for each
+        word of the vocabulary. Frequencies are those of Y (of X when there is no Y).
+    unknown : words without a vector: "match" keeps them, at no cost onto themselves and at c_max onto every other word;
+        "drop" leaves them out, "error" refuses them. A matrix has no such words.
     embeddings : word vectors; None means the default ones (texts only).
     related : related words; None means those (r = 16) of the words at hand for collections, and those of the whole
         vocabulary of the vectors for single pairs (``pair``, ``paired``, ``explain``), so that a pair has one value.
     tokenizer : splits texts; token lists are taken as they are.
-    on_empty : documents without known words: "error", "drop" (they are left out) or "keep" (at distance inf from
+    on_empty : documents without a word: "error", "drop" (they are left out) or "keep" (at distance inf from
         all but other empty documents).
 
     How to run - threads, memory, progress, device - is a :class:`~wordferry.Run`.
@@ -57,7 +60,8 @@ class Measure(Options):
         distance: str | Distance,
         overlap: str | None = None,
         side: str = "both",
-        weights: Any = None,
+        weights: Any = "counts",
+        unknown: Unknown = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
         tokenizer: Tokenizer | None = None,
@@ -65,11 +69,14 @@ class Measure(Options):
     ) -> None:
         record = find_distance(distance)
         bow.check_on_empty(on_empty)
+        bow.check_unknown(unknown)
         overlap, side = find_overlap(record, overlap), find_side(record, side)
-        super().__init__(record, overlap, side, weights, embeddings, related, tokenizer, on_empty)
+        super().__init__(record, overlap, side, weights, unknown, embeddings, related, tokenizer, on_empty)
 
     def __repr__(self) -> str:
-        return f"Measure({self.distance.label!r}, overlap={self.overlap!r}, side={self.side!r})"
+        weights = self.weights if isinstance(self.weights, str) else type(self.weights).__name__
+        options = f"overlap={self.overlap!r}, side={self.side!r}, weights={weights!r}, unknown={self.unknown!r}"
+        return f"Measure({self.distance.label!r}, {options})"
 
     def problem(self, X: Any, Y: Any = None, run: Run | None = None) -> Problem:
         """X and Y (or X and itself) made ready for kernels."""
@@ -153,13 +160,16 @@ class Measure(Options):
 
     def _single_pair(self, x: Any, y: Any) -> float | None:
         """The distance of two texts or token lists without what collections need; None where there is more to it."""
-        if self.weights is not None or self.distance.tfidf or is_matrix(x) or is_matrix(y):
+        plain = isinstance(self.weights, str) and self.weights == "counts" and not self.distance.tfidf
+        if not plain or type(self.distance).single is Distance.single or is_matrix(x) or is_matrix(y):
             return None
         embeddings = vectors_for(x, y, self.distance, self.embeddings)
-        if not isinstance(embeddings, Embeddings) or type(self.distance).single is Distance.single:
+        if not isinstance(embeddings, Embeddings) or isinstance(x, bow.Encoded) or isinstance(y, bow.Encoded):
             return None
-        bags = [bow.bag(document, embeddings.vocabulary, self.tokenizer) for document in (x, y)]
-        return self.distance.single(embeddings.matrix, *bags) if all(bags) else None
+        read = [bow.known_counts(document, embeddings.vocabulary, self.tokenizer) for document in (x, y)]
+        whole = all(complete for _, complete in read) or self.unknown == "drop"
+        bags = [bag for bag, _ in read]
+        return self.distance.single(embeddings.matrix, *bags) if whole and all(bags) else None
 
 
 def one(document: Any) -> Any:

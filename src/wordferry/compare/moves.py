@@ -58,6 +58,9 @@ class Costs:
         if graph is None:
             first, second = (self.frame.vectors_of(np.array(words, dtype=np.int64)) for words in (rows, columns))
             costs = native_transport.word_distances(first, second, 1).astype(np.float64)
+            if self.frame.unknown is not None:
+                costs[self.frame.unknown[rows]] = self.frame.far
+                costs[:, self.frame.unknown[columns]] = self.frame.far
         else:
             costs = np.full((len(rows), len(columns)), c_max, dtype=np.float64)
             place = {word: number for number, word in enumerate(columns)}
@@ -73,6 +76,9 @@ class Costs:
         graph = self.frame.graph
         if move.source == move.target:
             return "same"
+        unknown = self.frame.unknown
+        if unknown is not None and (unknown[move.source] or unknown[move.target]):
+            return "c_max"
         if graph is None:
             return "moved"
         assert move.source is not None

@@ -14,7 +14,7 @@ from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken
 from wordferry.errors import Unsupported
-from wordferry.texts.bow import OnEmpty
+from wordferry.texts.bow import OnEmpty, Unknown
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -47,9 +47,26 @@ class Method:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class Effort:
+    """Steps that a word of a request takes; a step is what the cheapest distances do with a word and a document."""
+
+    document: float = 1.0
+    """For each document that it meets in a search."""
+    word: float = 0.0
+    """For each word of the collection."""
+    word_bytes: float = 0.0
+    """Bytes held for each word of the collection."""
+    pair: float = 4.0
+    """For each word of another text, where two texts are compared."""
+
+
 def parameter(default: Any) -> Any:
     """A field of a distance that a caller may set: ``find_distance("act", transfers=5)``."""
     return field(default=default, metadata={_PARAMETER: True})
+
+
+_EFFORT = Effort(20.0, 4.0, 4.0, 20.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +86,10 @@ class Distance:
     """True when a value is the optimum of a transport problem, so that a search solves only what can win."""
     costly: bool = False
     """True when a pair compares all its words with each other."""
+    by_lists: bool = False
+    """True when the inverted lists of an index can compute it, through related words alone."""
+    effort: Effort = _EFFORT
+    """Rough figures for a service that has to tell light requests from heavy ones."""
     tfidf: bool = False
     """True when counts are weighted by inverse document frequencies first."""
 
@@ -92,8 +113,11 @@ class Distance:
         """True when the distance is the larger of two one-sided values, so that ``side=`` has a meaning."""
         return len(self.sides) > 1
 
-    def bounds(self, overlap: str) -> tuple[tuple[Distance, str], ...]:
-        """Cheaper distances that this one is never below, each with the overlap for which that holds."""
+    def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
+        """Cheaper distances that this one is never below, each with the overlap for which that holds.
+
+        ``unknown`` says that there are words without a vector, for which fewer bounds may hold.
+        """
         return ()
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
@@ -112,7 +136,8 @@ class Options:
     distance: Distance
     overlap: str
     side: str = "both"
-    weights: Any = None
+    weights: Any = "counts"
+    unknown: Unknown = "match"
     embeddings: Embeddings | None = None
     related: RelatedWords | None = None
     tokenizer: Tokenizer | None = None
@@ -171,7 +196,8 @@ class Problem:
 
     def by(self, distance: Distance, overlap: str) -> Problem:
         """The same documents by another distance that knows the same words."""
-        return replace(self, measure=replace_options(self.measure, distance=distance, overlap=overlap))
+        frame = self.frame if distance.needs_related else self.frame.plain
+        return replace(self, measure=replace_options(self.measure, distance=distance, overlap=overlap), frame=frame)
 
     def running(self, run: Run) -> Problem:
         """The same problem, run in another way."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -14,16 +13,16 @@ from wordferry.base.arrays import BoolArray, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import MEMORY, Progress, Report, Run
 from wordferry.compare import cascade
-from wordferry.compare.distances import find_distance, find_overlap, find_side
+from wordferry.compare.distances import find_distance, find_overlap, find_side, find_weights
 from wordferry.compare.plan import fill, make_plan
-from wordferry.compare.prepare import encoded, frame_for, is_matrix, vectors_for, weights_for, words_of
+from wordferry.compare.prepare import frame_for, read_side, vectors_for, weights_for, words_of
 from wordferry.compare.problem import Distance, Options, Problem, replace_options
 from wordferry.errors import InputError
 from wordferry.kernels.passes import Heaps
-from wordferry.texts.bow import OnEmpty, check_on_empty
-from wordferry.texts.tables import as_documents
+from wordferry.texts.bow import OnEmpty, Unknown, check_on_empty, check_unknown
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
 
 
@@ -105,13 +104,14 @@ class Searcher:
     """A collection prepared once, for many searches.
 
     Without ``related=`` the related words are those of Y's words; query words outside them are joined as
-    :meth:`RelatedWords.rows_for` says. tf-idf weights are fitted on Y. What is derived from Y - checked arrays, word
+    :meth:`RelatedWords.rows_for` says. Weights are fitted on Y. What is derived from Y - checked arrays, word
     frequencies, centroids and the like - is made when it is first needed, and kept.
 
     Parameters
     ----------
     Y : the documents to search: texts, token lists, or a sparse matrix over ``embeddings.vocabulary``.
-    distance, embeddings, related, overlap, side, on_empty, tokenizer, idf : how to compare; see :func:`pairwise`.
+    distance, embeddings, related, overlap, side, on_empty, tokenizer, weights, unknown, idf : how to
+        compare; see :func:`pairwise`.
     threads, memory, device : how to run; see :func:`pairwise`. A search may bring its own threads and progress.
 
     >>> emb = Embeddings(["cat", "dog", "cow"], np.eye(3))
@@ -130,6 +130,8 @@ class Searcher:
         side: str = "both",
         on_empty: OnEmpty = "error",
         tokenizer: Tokenizer | None = None,
+        weights: Any = "counts",
+        unknown: Unknown = "match",
         idf: Any = None,
         threads: int | None = None,
         memory: int = MEMORY,
@@ -137,9 +139,11 @@ class Searcher:
     ) -> None:
         record = find_distance(distance)
         check_on_empty(on_empty)
+        check_unknown(unknown)
         overlap, side = find_overlap(record, overlap), find_side(record, side)
+        weighed = find_weights(record, weights, idf)
         self._open(
-            Options(record, overlap, side, idf, embeddings, related, tokenizer, on_empty),
+            Options(record, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty),
             Y,
             Run(threads, memory, None, device),
         )
@@ -152,18 +156,15 @@ class Searcher:
         return self
 
     def _open(self, options: Options, Y: Any, run: Run) -> None:
-        record = options.distance
-        self.options, self.run = options, run
-        Y = as_documents(Y, "Y")
-        if not is_matrix(Y) and not isinstance(Y, str | Sequence) and hasattr(Y, "__iter__"):
-            Y = list(Y)
-        self.embeddings = vectors_for(Y, None, record, options.embeddings)
-        second = encoded(Y, options, self.embeddings, "Y")
-        self._columns = second.matrix.shape[1]
-        self._weights = weights_for(record, options.weights, second.matrix)
+        self.embeddings = vectors_for(Y, None, options.distance, options.embeddings)
+        self.options, self.run = replace_options(options, embeddings=self.embeddings), run
+        self._vocabulary = None if self.embeddings is None else OpenVocabulary(self.embeddings.vocabulary)
+        second = read_side(Y, self.options, self._vocabulary, "Y")
+        self._columns = second.matrix.shape[1] if self._vocabulary is None else len(self._vocabulary)
+        self._weights = weights_for(self.options, second.matrix, self._vocabulary)
         second = second.weighed(self._weights, options.on_empty, "Y")
         self._words = words_of(second.matrix)
-        self._frame = frame_for(record, self.embeddings, options.related, self._words, self._columns, run.workers)
+        self._frame = frame_for(self.options, self._words, self._columns, self._vocabulary, run.workers)
         self.related = self._frame.related
         self.bags = second.bags(self._frame, self._weights, "Y")
 
@@ -176,19 +177,23 @@ class Searcher:
     def with_related(self, related: RelatedWords) -> Searcher:
         """The same collection with other related words; its documents are not prepared again."""
         other = copy(self)
-        threads = self.run.workers
         other.options = replace_options(self.options, related=related)
-        other._frame = frame_for(self.options.distance, self.embeddings, related, self._words, self._columns, threads)
+        other._frame = frame_for(other.options, self._words, self._columns, self._vocabulary, self.run.workers)
         other.related = other._frame.related
         return other
 
     def problem(self, X: Any, *, threads: int | None = None, progress: Progress | None = None) -> Problem:
-        """The problem of some queries against the prepared collection."""
-        first = encoded(X, self.options, self.embeddings, "X")
-        if first.matrix.shape[1] != self._columns:
-            raise InputError(f"X has {first.matrix.shape[1]} columns, the collection {self._columns}; they must agree.")
+        """The problem of some queries against the prepared collection.
+
+        Words that are new to the collection are put behind its own, for this problem only.
+        """
+        words = None if self._vocabulary is None else OpenVocabulary(self._vocabulary)
+        first = read_side(X, self.options, words, "X")
+        columns = first.matrix.shape[1]
+        if words is None and columns != self._columns:
+            raise InputError(f"X has {columns} columns, the collection {self._columns}; they must agree.")
         first = first.weighed(self._weights, self.options.on_empty, "X")
-        frame = self._frame.extended(words_of(first.matrix))
+        frame = self._frame.extended(words_of(first.matrix), columns, words)
         run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=progress)
         return Problem(self.options, first.bags(frame, self._weights, "X"), self.bags, frame, run)
 

@@ -88,15 +88,15 @@ class Explanation(Tabular):
 def explanation_of(problem: Problem) -> Explanation:
     """The distance of the only two documents of a problem, taken apart by the distance itself."""
     if 0 in problem.shape or len(problem.x.empty) or len(problem.y.empty):
-        raise InputError("Both documents need at least one known word to be explained.")
-    embeddings = problem.frame.embeddings
-    names = [str(i) if embeddings is None else embeddings.vocabulary[i] for i in problem.frame.words.tolist()]
+        raise InputError("Both documents need at least one word to be explained.")
+    names = [problem.frame.name(word) for word in range(len(problem.frame.words))]
     found = problem.distance.moves(problem)
     rows = rows_of(found, names)
     total = math.fsum(row.cost for row in rows)
     shared = [row.with_share(total) for row in sorted(rows, key=lambda row: (-row.cost, -row.mass, row.sort_key))]
     a, b = ({names[word]: mass for word, mass in bag_of(bags).items()} for bags in (problem.x, problem.y))
-    c_max = problem.frame.c_max if problem.graph is not None else math.nan
+    priced = problem.graph is not None or problem.frame.unknown is not None
+    c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
     return Explanation(problem.distance.label, mode, found.side, total, tuple(shared), a, b, c_max)
 

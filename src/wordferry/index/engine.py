@@ -78,7 +78,7 @@ class Engine:
     ) -> Neighbors:
         """The nearest rows of the snapshot, by (distance, row); rows that the mask forbids are never found."""
         k = min(k, len(snapshot.numbers))
-        related = self.related(snapshot, record) if record.name == "rel-rwmd" else None
+        related = self.related(snapshot, record) if record.by_lists else None
         if related is not None and not np.isnan(related.c_max):
             return self._top_k_lists(snapshot, related, queries, k, record, mask, threads, progress)
         graph = self._graph_at_hand(snapshot, record)

@@ -218,6 +218,7 @@ def _explained(
         return None
     record = plan.rerank or plan.record
     options: dict[str, Any] = {
+        "unknown": "drop",  # as the index stores its documents
         "embeddings": index.embeddings,
         "related": index.engine.related(snapshot, record),
         "overlap": index.engine.overlap(record),

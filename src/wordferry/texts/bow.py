@@ -14,19 +14,22 @@ from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_s
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
+from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.vocabulary import Vocabulary
 
 OnEmpty = Literal["error", "drop", "keep"]
 ON_EMPTY = ("error", "drop", "keep")
+Unknown = Literal["match", "drop", "error"]
+UNKNOWN = ("match", "drop", "error")
 Document = str | Sequence[str]
 
 
 @dataclass(frozen=True)
-class Bags:
-    """Encoded documents and what was left out on the way."""
+class Encoded:
+    """Encoded documents and what was left out on the way. Every function takes it in place of texts."""
 
     matrix: sp.csr_array
-    """Counts, one row per document, a column a word of the vocabulary."""
+    """Counts: one row per document, one column per word of the vocabulary."""
     rows: Int64Array
     """For each row of ``matrix`` the number of its document in the input (they differ after ``on_empty="drop"``)."""
     tokens: Int64Array
@@ -37,6 +40,13 @@ class Bags:
     """Tokens without a vector, with how often they came."""
     documents: int
     """Documents of the input, kept or not."""
+    vocabulary: Vocabulary | OpenVocabulary
+    """The words of the columns; an open vocabulary when words without a vector were kept."""
+
+    @property
+    def vocabulary_below(self) -> Vocabulary:
+        """The words that have vectors."""
+        return self.vocabulary if isinstance(self.vocabulary, Vocabulary) else self.vocabulary.closed
 
     @property
     def coverage(self) -> Float64Array:
@@ -51,67 +61,103 @@ class Bags:
     def __repr__(self) -> str:
         total, known = int(self.tokens.sum()), int(self.known.sum())
         share = known / total if total else 1.0
-        return f"Bags(documents={self.matrix.shape[0]}, words={self.matrix.shape[1]}, coverage={share:.1%})"
+        return f"Encoded(documents={self.matrix.shape[0]}, words={self.matrix.shape[1]}, coverage={share:.1%})"
 
 
 def bags(
     documents: Iterable[Document],
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary | OpenVocabulary,
     *,
     tokenizer: Tokenizer | None = None,
     on_empty: OnEmpty = "error",
-) -> Bags:
-    """Count the known words of each document.
+    unknown: Unknown = "drop",
+) -> Encoded:
+    """Count the words of each document.
 
-    A document is a text (split by ``tokenizer``) or a sequence of tokens (taken as it is). Words outside the
-    vocabulary are ignored and counted. ``on_empty`` says what happens to a document without known words.
+    A document is a text (split by ``tokenizer``) or a sequence of tokens (taken as it is). Words without a vector are
+    counted in any case; ``unknown`` says whether they are left out ("drop"), get columns of their own behind those of
+    the vocabulary ("match"), or are refused ("error"). ``on_empty`` says what happens to a document of which nothing
+    is left.
     """
     check_on_empty(on_empty)
+    check_unknown(unknown)
     tokenizer = tokenizer or default_tokenizer()
     if isinstance(documents, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
     documents = as_documents(documents)
-    find = vocabulary.finder
-    indptr: list[int] = [0]
-    indices: list[int] = []
-    counts: list[int] = []
-    rows: list[int] = []
-    tokens_of: list[int] = []
-    known_of: list[int] = []
-    unknown: Counter[str] = Counter()
+    closed = vocabulary if isinstance(vocabulary, Vocabulary) else vocabulary.closed
+    words: Vocabulary | OpenVocabulary = closed
+    if unknown == "match":
+        words = OpenVocabulary(closed) if isinstance(vocabulary, Vocabulary) else vocabulary
+    counted = _Counts(closed.finder, words if isinstance(words, OpenVocabulary) else None)
     number = -1
     for number, document in enumerate(documents):
         tokens = _tokens(document, tokenizer, number)
-        seen = Counter(tokens)
-        bag = _known(seen, find)
-        if len(bag) < len(seen):
-            unknown.update({word: count for word, count in seen.items() if find(word, -1) < 0})
+        bag, known = counted.read(tokens, number, refuse=unknown == "error")
         if not bag and on_empty != "keep":
             if on_empty == "drop":
                 continue
             raise empty_document_error(number, tokens)
+        counted.append(bag, number, len(tokens), known)
+    matrix = counted.matrix(len(words))
+    rows, tokens_of, known_of = (_int64(values) for values in (counted.rows, counted.tokens, counted.known))
+    return Encoded(matrix, rows, tokens_of, known_of, counted.unknown, number + 1, words)
+
+
+class _Counts:
+    """Rows of counts as they come in."""
+
+    def __init__(self, find: Callable[[str, int], int], open_words: OpenVocabulary | None) -> None:
+        self.find, self.open = find, open_words
+        self.indptr: list[int] = [0]
+        self.indices: list[int] = []
+        self.counts: list[int] = []
+        self.rows: list[int] = []
+        self.tokens: list[int] = []
+        self.known: list[int] = []
+        self.unknown: Counter[str] = Counter()
+
+    def read(self, tokens: Sequence[str], number: int, *, refuse: bool) -> tuple[dict[int, int], int]:
+        """The counts of one document by column, and how many of its tokens have a vector."""
+        seen = Counter(tokens)
+        bag = _known(seen, self.find)
+        known = sum(bag.values())
+        if len(bag) < len(seen):
+            others = {word: count for word, count in seen.items() if self.find(word, -1) < 0}
+            if refuse:
+                raise unknown_word_error(number, next(iter(others)))
+            self.unknown.update(others)
+            if self.open is not None:
+                bag |= {self.open.add(word): count for word, count in others.items()}
+        return bag, known
+
+    def append(self, bag: dict[int, int], number: int, tokens: int, known: int) -> None:
         ids = sorted(bag)
-        indices += ids
-        counts += map(bag.__getitem__, ids)
-        indptr.append(len(indices))
-        rows.append(number)
-        tokens_of.append(len(tokens))
-        known_of.append(sum(bag.values()))
-    matrix = sp.csr_array(
-        (
-            np.array(counts, dtype=np.int32),
-            np.array(indices, dtype=np.int32),
-            np.array(indptr, dtype=np.int64),
-        ),
-        shape=(len(rows), len(vocabulary)),
-    )
-    return Bags(matrix, _int64(rows), _int64(tokens_of), _int64(known_of), unknown, number + 1)
+        self.indices += ids
+        self.counts += map(bag.__getitem__, ids)
+        self.indptr.append(len(self.indices))
+        self.rows.append(number)
+        self.tokens.append(tokens)
+        self.known.append(known)
+
+    def matrix(self, columns: int) -> sp.csr_array:
+        data, indices = np.array(self.counts, dtype=np.int32), np.array(self.indices, dtype=np.int32)
+        shape = (len(self.rows), columns)
+        return sp.csr_array((data, indices, np.array(self.indptr, dtype=np.int64)), shape=shape)
 
 
 def bag(document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None) -> dict[int, int]:
     """The known words of one document, by their ids, and how often each comes."""
-    tokens = _tokens(document, tokenizer or default_tokenizer(), 0)
-    return _known(Counter(tokens), vocabulary.finder)
+    return known_counts(document, vocabulary, tokenizer)[0]
+
+
+def known_counts(
+    document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None
+) -> tuple[dict[int, int], bool]:
+    """The same, and whether these are all its words."""
+    seen = Counter(_tokens(document, tokenizer or default_tokenizer(), 0))
+    bag = _known(seen, vocabulary.finder)
+    return bag, len(bag) == len(seen)
 
 
 def _known(seen: Counter[str], find: Callable[[str, int], int]) -> dict[int, int]:
@@ -145,6 +191,20 @@ def empty_document_error(number: int, tokens: Sequence[str]) -> EmptyDocumentErr
     )
 
 
+def unknown_word_error(number: int, word: str) -> InputError:
+    """The error for a word without a vector, where such words are refused."""
+    return InputError(
+        f"Document {number} holds the word {word!r}, which has no vector. Keep such words with unknown='match', leave "
+        "them out with unknown='drop', or load larger embeddings."
+    )
+
+
+def check_unknown(value: str) -> None:
+    """Refuse an unknown policy, listing the valid ones."""
+    if value not in UNKNOWN:
+        raise InputError(f"unknown must be one of {', '.join(map(repr, UNKNOWN))}; got {value!r}.")
+
+
 def check_on_empty(value: str) -> None:
     """Refuse an unknown policy, listing the valid ones."""
     if value not in ON_EMPTY:
@@ -157,18 +217,24 @@ def encode(
     *,
     tokenizer: Tokenizer | None = None,
     on_empty: OnEmpty = "error",
+    unknown: Unknown = "drop",
 ) -> sp.csr_array:
     """Texts or token lists to a CSR matrix of word counts over ``embeddings.vocabulary``.
 
     ``embeddings`` is an :class:`~wordferry.Embeddings` or a :class:`~wordferry.Vocabulary`; None means the default
-    vectors. Use :func:`wordferry.texts.bow.bags` to see coverage and which documents were dropped.
+    vectors. Words without a vector have no column here, so they are left out (``unknown="error"`` refuses them). To
+    keep them, pass texts, or what :func:`wordferry.texts.bow.bags` makes with ``unknown="match"``; it also tells
+    coverage and which documents were dropped.
     """
-    if not isinstance(embeddings, Vocabulary):
-        from wordferry.texts.datasets import given_or_default
+    if unknown == "match":
+        raise InputError(
+            "A matrix over the vocabulary has no columns for words without a vector. Use "
+            "wordferry.texts.bow.bags(texts, embeddings.vocabulary, unknown='match'), or pass the texts themselves."
+        )
+    from wordferry.texts.datasets import given_or_default
 
-        embeddings = given_or_default(embeddings).vocabulary
-    vocabulary = embeddings
-    return bags(documents, vocabulary, tokenizer=tokenizer, on_empty=on_empty).matrix
+    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else given_or_default(embeddings).vocabulary
+    return bags(documents, vocabulary, tokenizer=tokenizer, on_empty=on_empty, unknown=unknown).matrix
 
 
 @dataclass(frozen=True, eq=False)

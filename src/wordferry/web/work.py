@@ -11,33 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError
 from wordferry.web.settings import Limits
 
 _PASS = 50
 """Words that each document costs whatever the request's words: its own are read once."""
-
-
-@dataclass(frozen=True)
-class _Cost:
-    """Steps of a word of the request that meets a document, a word of the collection, a word of another text."""
-
-    document: float
-    word: float = 0.0
-    word_bytes: float = 0.0
-    pair: float = 4.0
-
-
-_PLAIN = _Cost(1.0)
-_COSTS: Mapping[str, _Cost] = {
-    **dict.fromkeys(("cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rel-rwmd"), _PLAIN),
-    "rel-wmd": _Cost(8.0, pair=20.0),
-    "rwmd": _Cost(8.0, 2.0),
-    "wmd": _Cost(20.0, 4.0, 4.0, 20.0),
-    "act": _Cost(80.0, 4.0, 4.0, 20.0),
-}
-_UNKNOWN = _COSTS["wmd"]
-"""Of a distance that is not in the list, because somebody has added it."""
 _EXPLAINED = 250.0
 _PAIR_BYTES = 8
 _EXPLAINED_BYTES = 160
@@ -78,7 +57,7 @@ class Work:
 
 def of_search(distance: str, words: Sequence[int], documents: int, vocabulary: int, conditions: int) -> Work:
     """A search for texts of so many different words, in documents that have so many different words together."""
-    cost = _COSTS.get(distance, _UNKNOWN)
+    cost = DISTANCES[distance].effort
     longest = max(words, default=0)
     steps = documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
     steps += cost.word * vocabulary * sum(words)
@@ -90,7 +69,7 @@ def of_search(distance: str, words: Sequence[int], documents: int, vocabulary: i
 def of_pair(distances: Sequence[str], first: int, second: int) -> Work:
     """The distances of two texts of so many different words."""
     cells = first * second
-    steps = cells * sum(_COSTS.get(name, _UNKNOWN).pair for name in distances)
+    steps = cells * sum(DISTANCES[name].effort.pair for name in distances)
     what = f"{first} x {second} different words by {', '.join(distances)}"
     return Work(steps, cells * _PAIR_BYTES, what, "a, b, distances")
 

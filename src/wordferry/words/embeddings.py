@@ -50,21 +50,31 @@ class Embeddings:
             raise InputError(f"Vectors must be a (words, dimensions) array of real numbers, got shape {values.shape}.")
         with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
             copy = np.array(values, dtype=np.float32, order="C")
-        self.vocabulary, self.matrix, self.normalized = words, _checked(copy, words, normalize), bool(normalize)
+        self._keep(words, *_checked(copy, words, normalize), bool(normalize))
+
+    def _keep(
+        self, vocabulary: Vocabulary, matrix: Float32Array, lengths: Float64Array | None, normalized: bool
+    ) -> None:
+        self.vocabulary, self.matrix, self.normalized = vocabulary, matrix, normalized
+        self.lengths = lengths
+        """How long each vector was before it was scaled to length 1; None where that is not known."""
 
     @classmethod
     def adopt(cls, vocabulary: Vocabulary, matrix: Float32Array, *, normalize: bool = True) -> Embeddings:
         """Take over a float32 matrix that nobody else uses: checked and scaled in place; copied only to bring it into C
         order."""
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-        return cls._trusted(vocabulary, _checked(matrix, vocabulary, normalize), bool(normalize))
+        matrix, lengths = _checked(matrix, vocabulary, normalize)
+        return cls._trusted(vocabulary, matrix, bool(normalize), lengths)
 
     @classmethod
-    def _trusted(cls, vocabulary: Vocabulary, matrix: Float32Array, normalized: bool) -> Embeddings:
+    def _trusted(
+        cls, vocabulary: Vocabulary, matrix: Float32Array, normalized: bool, lengths: Float64Array | None = None
+    ) -> Embeddings:
         """Wrap a matrix that was checked before (a restriction, or a verified folder)."""
         self = cls.__new__(cls)
         matrix.flags.writeable = False
-        self.vocabulary, self.matrix, self.normalized = vocabulary, matrix, normalized
+        self._keep(vocabulary, matrix, lengths, normalized)
         return self
 
     def __len__(self) -> int:
@@ -108,7 +118,8 @@ class Embeddings:
         words_here = self.vocabulary[:]
         chosen = [words_here[i] for i in ids.tolist()]
         kept = Vocabulary.trusted(chosen) if len(np.unique(ids)) == len(ids) else Vocabulary(chosen)
-        return Embeddings._trusted(kept, np.ascontiguousarray(self.matrix[ids]), self.normalized)
+        lengths = None if self.lengths is None else self.lengths[ids]
+        return Embeddings._trusted(kept, np.ascontiguousarray(self.matrix[ids]), self.normalized, lengths)
 
     def normalize(self) -> Embeddings:
         """The same words with vectors of length 1."""
@@ -117,11 +128,14 @@ class Embeddings:
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write our own memory-mappable folder format."""
         config = {"normalized": self.normalized, "fingerprint": self.fingerprint}
+        arrays: dict[str, Any] = {"vectors": self.matrix}
+        if self.lengths is not None:
+            arrays["lengths"] = self.lengths
         storage.write_folder(
             path,
             "embeddings",
             config,
-            {"vectors": self.matrix},
+            arrays,
             {"vocabulary": self.vocabulary},
             overwrite=overwrite,
         )
@@ -147,7 +161,12 @@ class Embeddings:
             )
         if storage.verifies(path, verify):
             _check_stored(matrix, words, normalized, path)
-        self = cls._trusted(words, matrix, normalized)
+        lengths = folder.arrays.get("lengths")
+        if lengths is not None and (lengths.shape != (len(words),) or lengths.dtype != np.float64):
+            raise FormatError(
+                f"{path}: expected {len(words)} float64 lengths, found {lengths.dtype} of shape {lengths.shape}."
+            )
+        self = cls._trusted(words, matrix, normalized, lengths)
         self.__dict__["fingerprint"] = fingerprint
         return self
 
@@ -171,8 +190,12 @@ def _check_unit(lengths: Float64Array, start: int, vocabulary: Vocabulary) -> No
         raise InputError(f"The vector of {vocabulary[row]!r} (row {row}) has length {lengths[away[0]]:g} instead of 1.")
 
 
-def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> Float32Array:
-    """The matrix, read-only, free of NaN, scaled in place to unit length on request; in blocks, to need no memory."""
+def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> tuple[Float32Array, Float64Array | None]:
+    """The matrix, read-only, free of NaN, scaled in place to unit length on request, and the lengths it had then.
+
+    Worked through in blocks, to need no memory.
+    """
+    kept = np.empty(len(matrix), dtype=np.float64) if normalize else None
     if matrix.shape[0] != len(vocabulary):
         raise InputError(f"There are {len(vocabulary)} words but {matrix.shape[0]} vectors.")
     if matrix.shape[1] == 0:
@@ -181,10 +204,11 @@ def _checked(matrix: Float32Array, vocabulary: Vocabulary, normalize: bool) -> F
         block = matrix[start : start + _BLOCK_ROWS]
         lengths = _lengths(block, start, vocabulary)
         _check_lengths(lengths, start, vocabulary, scaled=normalize)
-        if normalize:
+        if kept is not None:
+            kept[start : start + len(block)] = lengths
             np.divide(block, lengths[:, None], out=block, casting="same_kind")
     matrix.flags.writeable = False
-    return matrix
+    return matrix, kept
 
 
 def _lengths(block: Float32Array, start: int, vocabulary: Vocabulary) -> Float64Array:

@@ -87,6 +87,15 @@ def find_overlap(record: Distance, overlap: str | None) -> str:
     return overlap
 
 
+def find_weights(record: Distance, weights: Any, idf: Any) -> Any:
+    """What ``weights=`` and ``idf=`` together ask for; the latter belongs to the tf-idf distances."""
+    if idf is None:
+        return weights
+    if not record.tfidf:
+        raise InputError(f"idf= has no meaning for {record.name}. Weigh its words with weights=, e.g. weights='idf'.")
+    return idf
+
+
 def find_side(record: Distance, side: str) -> str:
     """Check ``side``; "left" and "right" belong to the relaxed distances only."""
     if side not in SIDES:

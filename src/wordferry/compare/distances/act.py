@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wordferry.base.checks import whole_number
 from wordferry.compare.distances.transport import ByPairs
 from wordferry.compare.moves import Costs, Taken, bag_of
-from wordferry.compare.problem import Distance, Method, Problem, parameter
+from wordferry.compare.problem import Distance, Effort, Method, Problem, parameter
 from wordferry.kernels import reference
 from wordferry.kernels.native_transport import Kind
 
@@ -22,6 +22,9 @@ class Transfers(ByPairs):
         distance = problem.distance
         assert isinstance(distance, Act)
         return distance.transfers
+
+
+_EFFORT = Effort(80.0, 4.0, 4.0, 20.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +44,7 @@ class Act(Distance):
     overlaps: tuple[str, ...] = ("omr", "residual")
     methods: tuple[Method, ...] = (Transfers(),)
     costly: bool = True
+    effort: Effort = _EFFORT
     transfers: int = parameter(7)
 
     def __post_init__(self) -> None:

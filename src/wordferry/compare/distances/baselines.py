@@ -9,7 +9,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array
 from wordferry.base.runtime import Report
 from wordferry.compare.moves import Taken, bag_of, by_word
-from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.kernels import passes, reference
 
 _PASS = 1.6  # nanoseconds: one word against sixteen documents of a panel
@@ -56,6 +56,9 @@ class L1Panels(_Panels):
         out *= 2
 
 
+_EFFORT = Effort()
+
+
 @dataclass(frozen=True, repr=False)
 class Cosine(Distance):
     """1 minus the cosine of the angle between two bags."""
@@ -63,6 +66,7 @@ class Cosine(Distance):
     name: str = "cosine"
     title: str = "Cosine of the bags of words"
     methods: tuple[Method, ...] = (CosinePanels(),)
+    effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
         return by_word(reference.cosine_moves(bag_of(problem.x), bag_of(problem.y)))
@@ -75,6 +79,7 @@ class BagL1(Distance):
     name: str = "bow-l1"
     title: str = "L1 distance of the bags of words"
     methods: tuple[Method, ...] = (L1Panels(),)
+    effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
         return by_word(reference.l1_moves(bag_of(problem.x), bag_of(problem.y)))

@@ -6,14 +6,55 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.base.runtime import Report, blas_threads
+from wordferry.compare.bags import Bags
+from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken, bag_of, by_word
-from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.kernels import passes, reference
 
 _FLOP = 0.03  # nanoseconds: one multiply-add of a matrix product
 _NEAR = 1e-9  # below this share of the squared lengths, a squared distance is computed from the difference
+
+
+class _Apart:
+    """Words without a vector in wcd: each is a dimension of its own, long enough that two such words are c_max apart.
+
+    What they add to a squared distance is half of c_max squared times the squared difference of their masses.
+    """
+
+    def __init__(self, x: Bags, y: Bags, frame: Frame) -> None:
+        self.weight = frame.far**2 / 2
+        self.x, self.x_squares, _ = x.unknown_matrix
+        self.y, self.y_squares, self.columns = y.unknown_matrix
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Apart | None:
+        """None where no document has such a word."""
+        x, y = problem.x, problem.y
+        found = x.unknown_masses is not None or y.unknown_masses is not None
+        return cls(x, y, problem.frame) if found else None
+
+    def lengths(self, rows: slice) -> Float64Array:
+        """The sum of the squared lengths of each pair."""
+        return self.weight * (self.x_squares[rows, None] + self.y_squares)
+
+    def squared(self, rows: slice) -> Float64Array:
+        """What is added to each squared distance."""
+        width = min(self.x.shape[1], self.columns.shape[0])
+        product = (self.x[rows, :width] @ self.columns[:width]).toarray()
+        result: Float64Array = self.lengths(rows) - 2 * self.weight * product
+        return result
+
+    def exactly(self, p: Int64Array, q: Int64Array) -> Float64Array:
+        """The same for some pairs, from differences."""
+        width = max(self.x.shape[1], self.y.shape[1])
+        a, b = self.x[p], self.y[q]
+        a.resize(len(p), width)
+        b.resize(len(q), width)
+        result: Float64Array = self.weight * np.asarray((a - b).power(2).sum(axis=1)).ravel()
+        return result
 
 
 class Products(Method):
@@ -29,20 +70,28 @@ class Products(Method):
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         a, a_squares = problem.x.centroids(problem.frame)
         b, b_squares = problem.y.centroids(problem.frame)
+        apart = _Apart.of(problem)
         step = max(16, (8 << 20) // (8 * max(problem.shape[1], 1)))
         with blas_threads(problem.threads):
             for i in range(0, problem.shape[0], step):
                 rows = slice(i, min(i + step, problem.shape[0]))
                 both = a_squares[rows, None] + b_squares
                 squared = both - 2 * (a[rows] @ b.T)
+                if apart is not None:
+                    both, squared = both + apart.lengths(rows), squared + apart.squared(rows)
                 near = np.nonzero(squared < _NEAR * both)
                 for some in np.array_split(np.arange(len(near[0])), len(near[0]) // 4096 + 1):
                     p, q = near[0][some], near[1][some]
                     squared[p, q] = ((a[i + p] - b[q]) ** 2).sum(axis=1)
+                    if apart is not None:
+                        squared[p, q] += apart.exactly(i + p, q)
                 out[rows] = np.sqrt(squared)
                 report(rows.stop, problem.shape[0])
         if problem.symmetric:
             passes.make_symmetric(out, problem.threads, from_lower=True)
+
+
+_EFFORT = Effort()
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,6 +102,12 @@ class CentroidDistance(Distance):
     title: str = "Word centroid distance"
     needs_vectors: bool = True
     methods: tuple[Method, ...] = (Products(),)
+    effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
-        return by_word(reference.wcd_moves(bag_of(problem.x), bag_of(problem.y), problem.frame.vectors))
+        frame, unknown = problem.frame, problem.frame.unknown
+        vectors = frame.vectors.astype(np.float64)
+        if unknown is not None:
+            apart = np.diag(np.where(unknown, frame.far / np.sqrt(2), 0.0))[:, unknown]
+            vectors = np.concatenate([vectors, apart], axis=1)
+        return by_word(reference.wcd_moves(bag_of(problem.x), bag_of(problem.y), vectors))

@@ -9,7 +9,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array
 from wordferry.base.runtime import Report
 from wordferry.compare.moves import Taken, bag_of, relaxed_taken
-from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.kernels import passes
 
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
@@ -113,6 +113,9 @@ class Scan(Lists):
         return min(problem.shape) * max(problem.x.nnz, problem.y.nnz) * _SCAN
 
 
+_EFFORT = Effort()
+
+
 @dataclass(frozen=True, repr=False)
 class RelatedRelaxed(Distance):
     """rwmd with the costs of related words."""
@@ -124,6 +127,8 @@ class RelatedRelaxed(Distance):
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")
     methods: tuple[Method, ...] = (Panels(), Scan(), Lists())
+    by_lists: bool = True
+    effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
         return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)

@@ -10,7 +10,7 @@ from wordferry.base.arrays import Float32Array
 from wordferry.base.runtime import Report
 from wordferry.compare import dense
 from wordferry.compare.moves import Taken, bag_of, relaxed_taken
-from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.kernels import passes
 
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
@@ -89,6 +89,9 @@ class Rows(Method):
         dense.standard(problem, out, report)
 
 
+_EFFORT = Effort(8.0, 2.0)
+
+
 @dataclass(frozen=True, repr=False)
 class Relaxed(Distance):
     """The larger of the two one-sided relaxations of wmd."""
@@ -100,6 +103,7 @@ class Relaxed(Distance):
     sides: tuple[str, ...] = ("both", "left", "right")
     methods: tuple[Method, ...] = (Blocks(), Rows())
     costly: bool = True
+    effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
         return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
 from wordferry.compare.moves import Costs, Taken
-from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.compare.transport import solve
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
@@ -77,7 +78,7 @@ class ByPairs(Method):
         others = problem.y.counted_view if y is problem.y.counted else problem.y.scaled_view
         x = x.rows(start, x.shape[0] if stop is None else stop)
         frame = problem.frame
-        if frame.graph is not None:
+        if frame.graph is not None and problem.distance.needs_related:
             for low in range(0, x.shape[0], _ROWS_A_CALL):
                 high = min(low + _ROWS_A_CALL, x.shape[0])
                 documents = kernels.Documents(kernels.whole_view(x.rows(low, high)), others)
@@ -90,10 +91,25 @@ class ByPairs(Method):
             words = np.unique(part.indices)
             row_of = np.full(len(frame.words), -1, np.int32)
             row_of[words] = np.arange(len(words), dtype=np.int32)
-            costs = kernels.word_distances(frame.vectors_of(words), targets, problem.threads)
+            costs = _costs(problem, words, targets)
             documents = kernels.Documents(kernels.whole_view(part), others)
             documents.distances(costs, row_of, problem.y.places, self.kind_of(problem), self.transfers(problem))
             yield Block(start + low, start + high, documents)
+
+
+def _costs(problem: Problem, words: Any, targets: Float32Array) -> Float32Array:
+    """Costs of some words of x (rows) to all words of y (columns); a word without a vector is c_max from all others."""
+    frame, places, threads = problem.frame, problem.y.places, problem.threads
+    if frame.unknown is None:
+        return kernels.word_distances(frame.vectors_of(words), targets, threads)
+    rows, columns = ~frame.unknown[words], ~frame.unknown[problem.y.words]
+    costs = np.full((len(words), len(targets)), frame.far, dtype=np.float32)
+    near = kernels.word_distances(frame.vectors_of(words[rows]), targets[columns], threads)
+    costs[np.ix_(rows, columns)] = near
+    inside = words < len(places)
+    same = np.where(inside, places[np.where(inside, words, 0)], -1)
+    costs[np.flatnonzero(same >= 0), same[same >= 0]] = 0
+    return costs
 
 
 def whole_bags(x: Bags, y: Bags) -> tuple[Csr, Csr]:
@@ -143,6 +159,9 @@ def _solved(supply: Sequence[float], demand: Sequence[float], costs: Float64Arra
     return zip(plan.sources.tolist(), plan.sinks.tolist(), plan.masses.tolist(), strict=True)
 
 
+_EFFORT = Effort(8.0, pair=20.0)
+
+
 @dataclass(frozen=True, repr=False)
 class Transport(Distance):
     """Word Mover's Distance. True distances are a metric, so the three overlaps are equal."""
@@ -155,8 +174,10 @@ class Transport(Distance):
     transport: bool = True
     costly: bool = True
 
-    def bounds(self, overlap: str) -> tuple[tuple[Distance, str], ...]:
-        return (Relaxed(), "omr"), (CentroidDistance(), "keep")
+    def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
+        # Words without a vector lie in no space with the others, so that their centroid bounds nothing.
+        relaxed = (Relaxed(), "omr")
+        return (relaxed,) if unknown else (relaxed, (CentroidDistance(), "keep"))
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
         value = float(np.float32(kernels.transport_pair(vectors, x, y)))
@@ -181,8 +202,9 @@ class RelatedTransport(Transport):
     title: str = "Related Word Mover's Distance"
     needs_related: bool = True
     overlaps: tuple[str, ...] = ("residual", "keep")
+    effort: Effort = _EFFORT
 
-    def bounds(self, overlap: str) -> tuple[tuple[Distance, str], ...]:
+    def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
         return ((RelatedRelaxed(), "keep" if overlap == "keep" else "omr"),)
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
