@@ -29,9 +29,15 @@ def classify(
         help="A distance, e.g. rel-rwmd, rwmd, wmd, wcd.",
     ),
     neighbors: int = typer.Option(19, "--neighbors", "-k", min=1, help="How many neighbours vote."),
-    r: str = typer.Option("16", "--r", "-r", help="Related words per word, or cv to choose it by cross-validation."),
-    weights: str = typer.Option("counts", help="counts or tfidf (idf of the training documents)."),
-    vocabulary: str = typer.Option("train", help="Seek related words among those of train, or of all documents."),
+    r: str = typer.Option(
+        "16", "--r", "-r", help="How many related words each word has, or cv to choose by cross-validation."
+    ),
+    weights: str = typer.Option(
+        "counts", help="How much a word counts: counts, or tfidf with the idf of the training documents."
+    ),
+    vocabulary: str = typer.Option(
+        "train", help="Look for related words among those of the training documents (train) or of all."
+    ),
     embeddings: Path | None = EMBEDDINGS_OPTION,
     text: str = typer.Option("text", help="The field that holds the text."),
     label: str = typer.Option("label", help="The field that holds the class."),

@@ -13,8 +13,12 @@ import typer
 
 from wordferry.base.runtime import Progress, no_progress
 
-JSON_OPTION = typer.Option(None, "--json/--table", help="JSON lines or a table; a table on a terminal unless said.")
-THREADS_OPTION = typer.Option(None, "--threads", min=1, help="Threads (default: WORDFERRY_THREADS, else every core).")
+JSON_OPTION = typer.Option(
+    None, "--json/--table", help="Print JSON lines or a table (default: a table on a terminal, JSON lines in a pipe)."
+)
+THREADS_OPTION = typer.Option(
+    None, "--threads", min=1, help="How many threads to use (default: WORDFERRY_THREADS, else every core)."
+)
 
 
 def examples(*lines: str) -> str:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 FIRST = typer.Argument(..., help="A text, or @FILE to read one.")
 SECOND = typer.Argument(..., help="The text to compare it with, or @FILE.")
-RELATED = typer.Option(None, "--related", help="Saved related words (default: of all words with a vector).")
+RELATED = typer.Option(
+    None, "--related", help="A folder of related words (default: those of all words that have a vector)."
+)
 OVERLAP = typer.Option(None, "--overlap", help="What happens to words in both texts: keep, omr or residual.")
 
 

@@ -25,8 +25,10 @@ def register(app: Any) -> None:
 def distance(
     a: str = FIRST,
     b: str = SECOND,
-    distance: str = typer.Option("wmd", "--distance", "-d", autocompletion=complete_distance, help="Which distance."),
-    all: bool = typer.Option(False, "--all", help="Every distance."),
+    distance: str = typer.Option(
+        "wmd", "--distance", "-d", autocompletion=complete_distance, help="The distance to compute."
+    ),
+    all: bool = typer.Option(False, "--all", help="Compute every distance."),
     embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = RELATED,
     overlap: str | None = OVERLAP,

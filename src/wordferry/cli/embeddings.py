@@ -63,7 +63,7 @@ def convert(
 
 @commands.command(epilog=examples("wordferry embeddings info glove --verify"))
 def info(
-    path: Path = typer.Argument(..., help="A folder of ours, or any file of vectors."),
+    path: Path = typer.Argument(..., help="A folder that wordferry wrote, or any file of vectors."),
     verify: bool = typer.Option(False, "--verify", help="Compare a folder's files with their checksums first."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:

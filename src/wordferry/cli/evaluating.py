@@ -17,7 +17,9 @@ DISTANCES_OPTION = typer.Option(
     autocompletion=complete_distance,
     help="A distance to judge; may be given several times.",
 )
-R_OPTION = typer.Option(16, "--r", "-r", min=1, help="Related words per word, for the distances that have them.")
+R_OPTION = typer.Option(
+    16, "--r", "-r", min=1, help="How many related words each word has, for the distances that use them."
+)
 
 
 def settings(distances: list[str], embeddings: Path | None, r: int, threads: int | None) -> list[Any]:

@@ -25,7 +25,9 @@ def register(app: Any) -> None:
 def explain(
     a: str = FIRST,
     b: str = SECOND,
-    distance: str = typer.Option("wmd", "--distance", "-d", autocompletion=complete_distance, help="Which distance."),
+    distance: str = typer.Option(
+        "wmd", "--distance", "-d", autocompletion=complete_distance, help="The distance to compute."
+    ),
     embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = RELATED,
     overlap: str | None = OVERLAP,

@@ -68,20 +68,30 @@ def create(
     path: Path = INDEX,
     documents: str | None = typer.Argument(None, help=DOCUMENTS),
     embeddings: Path | None = EMBEDDINGS_OPTION,
-    related: Path | None = typer.Option(None, "--related", help="Related words to start from (a folder)."),
-    r: int = typer.Option(16, "--r", "-r", min=1, help="Related words of each word."),
+    related: Path | None = typer.Option(None, "--related", help="A folder of related words to start from."),
+    r: int = typer.Option(16, "--r", "-r", min=1, help="How many related words each word has."),
     distance: str = typer.Option(
         "rel-rwmd",
         "--distance",
         "-d",
         autocompletion=complete_distance,
-        help="What 'similar' uses unless told otherwise.",
+        help="The distance that 'similar' uses unless told otherwise.",
     ),
-    overlap: str | None = typer.Option(None, "--overlap", help="keep, omr or residual (default: the distance's own)."),
-    on_empty: str = typer.Option("error", "--on-empty", help="Documents without any word: error, drop or keep."),
-    keep: str = typer.Option("copy", "--keep", help="Keep the word vectors as a copy, or by their path."),
+    overlap: str | None = typer.Option(
+        None,
+        "--overlap",
+        help="What happens to words in both texts: keep, omr or residual (default: the distance's own).",
+    ),
+    on_empty: str = typer.Option(
+        "error", "--on-empty", help="What to do with documents without any word: error, drop or keep."
+    ),
+    keep: str = typer.Option(
+        "copy", "--keep", help="Keep a copy of the word vectors in the index (copy), or only their path (path)."
+    ),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
-    language: str = typer.Option("english", "--language", help="Whose word stems 'search' knows; none for no stems."),
+    language: str = typer.Option(
+        "english", "--language", help="The language whose word stems 'search' knows, or none."
+    ),
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,
@@ -145,7 +155,7 @@ def delete(
     ids: list[str] = typer.Argument(
         ..., help="The ids of documents; - reads them from the standard input, one per line."
     ),
-    missing_ok: bool = typer.Option(False, "--missing-ok", help="Pass over ids that do not exist."),
+    missing_ok: bool = typer.Option(False, "--missing-ok", help="Ignore ids that do not exist."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Delete documents by id, all of them or none."""
@@ -187,7 +197,9 @@ def verify(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
 @commands.command(epilog=examples("wordferry index compact news", "wordferry index compact news --rebuild"))
 def compact(
     path: Path = INDEX,
-    rebuild: bool = typer.Option(False, "--rebuild", help="Make bags and related words again from the texts."),
+    rebuild: bool = typer.Option(
+        False, "--rebuild", help="Make the bags of words and the related words again from the texts."
+    ),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Drop what deleted documents left, and write the rest into as few files as possible."""

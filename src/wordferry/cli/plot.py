@@ -28,9 +28,11 @@ def distances(
     word: list[str] = typer.Option(..., "--word", "-w", help="A word to measure from (repeat for up to five)."),
     output: Path = typer.Option(..., "--output", "-o", help="The file to write: .png, .svg or .pdf."),
     embeddings: Path | None = EMBEDDINGS_OPTION,
-    limit: int | None = typer.Option(None, "--limit", min=2, help="Only the first NUMBER words."),
-    pairs: int = typer.Option(1_000_000, "--pairs", min=1, help="Pairs in the histogram; all, where there are fewer."),
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of pairs."),
+    limit: int | None = typer.Option(None, "--limit", min=2, help="Use only the first NUMBER words."),
+    pairs: int = typer.Option(
+        1_000_000, "--pairs", min=1, help="How many pairs to draw for the histogram (all, if there are fewer)."
+    ),
+    seed: int = typer.Option(0, "--seed", min=0, help="The seed of the sample of pairs."),
     threads: int | None = THREADS_OPTION,
 ) -> None:
     """Draw the sorted distances from a word, and the histogram of the distances of all pairs of words."""

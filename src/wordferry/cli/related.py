@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(no_args_is_help=True, help="Find related words once, keep them, and look at them.")
 
-LIMIT = typer.Option(None, "--limit", min=1, help="Only the first NUMBER words (usually the most frequent).")
-R = typer.Option(16, "--r", "-r", help="Related words per word.")
+LIMIT = typer.Option(None, "--limit", min=1, help="Use only the first NUMBER words (usually the most frequent).")
+R = typer.Option(16, "--r", "-r", help="How many related words each word has.")
 BAR = 24
 
 
@@ -32,11 +32,15 @@ def build(
     embeddings: Path | None = EMBEDDINGS_OPTION,
     limit: int | None = LIMIT,
     r: int = R,
-    method: str = typer.Option("auto", "--method", help="auto, exact or clusters."),
-    iterations: int = typer.Option(5, "--iterations", help="Of k-means, for clusters."),
-    probes: int | None = typer.Option(None, "--probes", help="Clusters searched per word (default: by recall)."),
-    seed: int = typer.Option(0, "--seed", help="Of everything that is drawn."),
-    memory: int = typer.Option(256, "--memory", min=1, help="MB for blocks of distances."),
+    method: str = typer.Option("auto", "--method", help="How to find related words: auto, exact or clusters."),
+    iterations: int = typer.Option(
+        5, "--iterations", help="How many iterations of k-means to run, with --method clusters."
+    ),
+    probes: int | None = typer.Option(
+        None, "--probes", help="How many clusters to search for each word (default: chosen by recall)."
+    ),
+    seed: int = typer.Option(0, "--seed", help="The seed of all random draws."),
+    memory: int = typer.Option(256, "--memory", min=1, help="Megabytes to use for blocks of distances."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace the folder if it exists."),
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
@@ -84,7 +88,9 @@ def info(
 @commands.command(epilog=examples("wordferry related show cat"))
 def show(
     word: str = typer.Argument(..., help="The word to look up."),
-    related: Path | None = typer.Option(None, "--related", help="A folder of related words (default: found now)."),
+    related: Path | None = typer.Option(
+        None, "--related", help="A folder of related words (default: they are found now)."
+    ),
     embeddings: Path | None = EMBEDDINGS_OPTION,
     limit: int | None = LIMIT,
     r: int = R,

@@ -28,7 +28,9 @@ def reproduce(
         autocompletion=complete_distance,
         help="Distances to run, repeated or with commas between them (default: all).",
     ),
-    protocol: str = typer.Option("paper", help="paper: as Werner & Laber 2020; fair: as Sato et al. 2022."),
+    protocol: str = typer.Option(
+        "paper", help="Which protocol to follow: paper (Werner & Laber 2020) or fair (Sato et al. 2022)."
+    ),
     output: Path = typer.Option(Path("report"), "--output", "-o", help="The folder of the report."),
     embeddings: Path | None = typer.Option(
         None, "--embeddings", "-e", help="Word vectors (default: the Google News vectors of the folder, if any)."

@@ -43,9 +43,11 @@ def search(
         None,
         "--rerank",
         autocompletion=complete_distance,
-        help="Compare texts, and order candidates by this second distance: not exact.",
+        help="Compare texts, and re-order the candidates by this second distance; not exact.",
     ),
-    candidates: int | None = typer.Option(None, "--candidates", min=1, help="Candidates of the first stage."),
+    candidates: int | None = typer.Option(
+        None, "--candidates", min=1, help="How many candidates the first stage finds."
+    ),
     strict: bool = STRICT_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,

@@ -19,25 +19,35 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of an index (wordferry index create).")],
-    host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; off loopback a token is required."),
-    port: int = typer.Option(8080, "--port", min=1, max=65535, help="Port to listen on."),
-    token: str = typer.Option(None, "--token", envvar="WORDFERRY_TOKEN", help="Token that readers must send."),
+    host: str = typer.Option(
+        "127.0.0.1", "--host", help="The address to listen on; a token is required for any but loopback addresses."
+    ),
+    port: int = typer.Option(8080, "--port", min=1, max=65535, help="The port to listen on."),
+    token: str = typer.Option(None, "--token", envvar="WORDFERRY_TOKEN", help="The token that readers must send."),
     writer_token: str = typer.Option(
         None,
         "--writer-token",
         envvar="WORDFERRY_WRITER_TOKEN",
-        help="Token that allows adding and deleting; without it the service is read-only.",
+        help="The token that allows adding and deleting; without it the service is read-only.",
     ),
-    max_body: int = typer.Option(4 << 20, "--max-body", min=1024, help="Most bytes of a request's body."),
-    max_text: int = typer.Option(100_000, "--max-text", min=1, help="Most characters of a text."),
-    max_batch: int = typer.Option(64, "--max-batch", min=1, help="Most texts of a search, documents of an add."),
-    max_k: int = typer.Option(1000, "--max-k", min=1, help="Most hits of a search."),
-    max_seconds: float = typer.Option(30.0, "--max-seconds", min=0.1, help="Most seconds of a request."),
-    max_work: float = typer.Option(2e9, "--max-work", min=1, help="Most steps of a request: words x documents."),
+    max_body: int = typer.Option(4 << 20, "--max-body", min=1024, help="The largest size of a request, in bytes."),
+    max_text: int = typer.Option(100_000, "--max-text", min=1, help="The largest number of characters of a text."),
+    max_batch: int = typer.Option(
+        64, "--max-batch", min=1, help="The largest number of texts in one search, or of documents in one addition."
+    ),
+    max_k: int = typer.Option(1000, "--max-k", min=1, help="The largest number of hits of a search."),
+    max_seconds: float = typer.Option(
+        30.0, "--max-seconds", min=0.1, help="The longest time of a request, in seconds."
+    ),
+    max_work: float = typer.Option(
+        2e9, "--max-work", min=1, help="The most work of a request, in steps (words x documents)."
+    ),
     max_head_seconds: float = typer.Option(
         5.0, "--max-head-seconds", min=0.1, help="Seconds after which a connection without a whole request is closed."
     ),
-    max_connections: int = typer.Option(1024, "--max-connections", min=1, help="Most open connections."),
+    max_connections: int = typer.Option(
+        1024, "--max-connections", min=1, help="The largest number of open connections."
+    ),
     quiet: bool = typer.Option(False, "--quiet", help="Log errors only, not every request."),
 ) -> None:
     """Serve an index over HTTP, with a page at /.

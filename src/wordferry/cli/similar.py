@@ -35,9 +35,11 @@ def similar(
         None,
         "--rerank",
         autocompletion=complete_distance,
-        help="Order candidates by this second distance: not exact.",
+        help="Re-order the candidates by this second distance; the answer is then not exact.",
     ),
-    candidates: int | None = typer.Option(None, "--candidates", min=1, help="Candidates of the first stage."),
+    candidates: int | None = typer.Option(
+        None, "--candidates", min=1, help="How many candidates the first stage finds."
+    ),
     strict: bool = STRICT_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,

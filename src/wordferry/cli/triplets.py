@@ -22,7 +22,10 @@ def triplets(
         None, help="JSON lines with the texts (or token lists) a, b and c, a and b being related. Default: the sample."
     ),
     distance: list[str] = DISTANCES_OPTION,
-    rule: str = typer.Option("closer", help="closer: d(a,b) < d(a,c); smallest: d(a,b) is the smallest of the three."),
+    rule: str = typer.Option(
+        "closer",
+        help="When a triplet is solved: closer if d(a,b) < d(a,c), smallest if d(a,b) is the smallest of the three.",
+    ),
     embeddings: Path | None = EMBEDDINGS_OPTION,
     r: int = R_OPTION,
     threads: int | None = THREADS_OPTION,
