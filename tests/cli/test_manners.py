@@ -83,7 +83,7 @@ def test_not_found_is_1(pets: str) -> None:
 
 
 def test_no_hits_where_they_were_demanded(pets: str) -> None:
-    nothing = ["search", pets, "a kitten", "--filter", "topic=space"]
+    nothing = ["search", pets, "a kitten", "--filter", "label=space"]
     assert run(*nothing).returncode == 0
     done = run(*nothing, "--strict")
     assert done.returncode == 1
