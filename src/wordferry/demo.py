@@ -1,9 +1,11 @@
-"""The main job on the data that the package carries: search, explain, classify. ``wordferry demo`` prints it."""
+"""The main jobs on the data in the package: find, compare, explain, be judged. ``wordferry demo`` prints it."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -11,132 +13,265 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.runtime import Progress, no_progress
-from wordferry.compare.calls import explain, top_k
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.measure import Measure
 from wordferry.explanations.explain import Explanation
-from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
-from wordferry.texts.bow import encode
+from wordferry.find import ScoreExplanation, WordSearch
+from wordferry.judge.gain import ndcg
+from wordferry.judge.triplets import judge
+from wordferry.judge.voting import PAPER_K, class_numbers, vote
 from wordferry.texts.datasets import Sample, default_embeddings, sample
-from wordferry.words.embeddings import Embeddings
+from wordferry.texts.tokenizers import default_tokenizer
 from wordferry.words.related.graph import RelatedWords
 
 QUERIES = (
-    "The central bank lifts rates so that loans cost more and inflation cools",
-    "Astronomers watch a distant planet cross the face of its star",
-    "Bake a crusty loaf from flour, water and salt",
+    "my flight was five hours late, can I get money back",
+    "how can sheep farmers live with wolves",
+    "Kestrel Air 13 keyboard problem",
 )
-HELD_OUT = 7  # every seventh article is held out for the classification
+LIKE = "sport-15"
+"""The article that others are compared with."""
 DISTANCE = "rel-rwmd"
-SIDE = "left"  # a query is much shorter than an article: let its words travel, not those of the article
+JUDGED = ("tfidf-cosine", "wcd", "rel-rwmd", "wmd", "rel-wmd")
+SEARCHES: dict[str, dict[str, Any]] = {
+    "BM25": {"stem": 0.0, "lift": 0.0},
+    "BM25 with stems": {"lift": 0.0},
+    "word search": {},
+}
+"""What is added to plain BM25, step by step; the last is what ``search`` does unless told otherwise."""
+HELD_OUT = 5  # every fifth article is classified by the others
+FIRST = 10
 Stage = Callable[[str], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
 class Hit:
-    """An article found for a query."""
+    """An article found for a query, or near another article."""
 
     id: str
     topic: str
     title: str
-    distance: float
+    value: float
+    """The score of a word search, or a distance."""
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """How well the queries of the sample were answered."""
+
+    method: str
+    ndcg: float
+    """The mean nDCG@10."""
+    first: int
+    """For how many queries the first hit answers."""
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Score:
-    """How well k-NN with one distance classifies the articles held out, and how long that took."""
+    """How many articles k-NN with one distance gave the wrong topic."""
 
     distance: str
+    wrong: int
     error_percent: float
     seconds: float
+
+
+@dataclass(frozen=True)
+class Solved:
+    """How many triplets a distance solved."""
+
+    distance: str
+    solved: int
+    failed: int
+    error_percent: float
 
 
 @dataclass(frozen=True)
 class Demo:
     """What the demonstration found."""
 
-    articles: int
-    topics: int
+    collection: Sample
     words: int
+    unknown: int
+    """Words of the articles without a vector."""
     related_edges: int
     c_max: float
-    graph_seconds: float
-    hits: tuple[tuple[str, tuple[Hit, ...]], ...]
-    """For each query the nearest articles."""
+    found: tuple[tuple[str, tuple[Hit, ...], str], ...]
+    """For each query the best hits, and what the score of the first is made of."""
+    like: str
+    """The title of the article that others are near."""
+    near: tuple[Hit, ...]
     explanation: Explanation
-    """Why the best hit of the first query is as near as it is."""
+    """Why the nearest is as near as it is."""
+    retrieval: tuple[Retrieval, ...]
     train: int
     test: int
     scores: tuple[Score, ...]
+    triplets: tuple[Solved, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Everything as plain rows; ``step`` says which part a row belongs to."""
-        facts = {name: getattr(self, name) for name in ("articles", "topics", "words")}
-        graph = {"edges": self.related_edges, "c_max": self.c_max, "seconds": self.graph_seconds}
-        rows = [{"step": "collection", **facts}, {"step": "related", **graph}]
-        for query, hits in self.hits:
-            rows += [{"step": "search", "query": query, "rank": i + 1, **vars(hit)} for i, hit in enumerate(hits)]
+        sizes = {"articles": len(self.collection.articles), "topics": len(set(self.collection.labels))}
+        sizes |= {"queries": len(self.collection.queries), "triplets": len(self.collection.triplets)}
+        rows: list[dict[str, Any]] = [{"step": "collection", **sizes, "words": self.words, "unknown": self.unknown}]
+        rows.append({"step": "related", "edges": self.related_edges, "c_max": self.c_max})
+        for query, hits, why in self.found:
+            about = {"step": "search", "query": query}
+            rows += [{**about, "rank": n, **_row(hit, "score")} for n, hit in enumerate(hits, 1)]
+            rows.append({"step": "score", "query": query, "why": why})
+        rows += [{"step": "similar", "rank": n, **_row(hit, "distance")} for n, hit in enumerate(self.near, 1)]
         rows += [{"step": "explain", **row} for row in self.explanation.to_rows()]
-        return rows + [{"step": "classify", **vars(score)} for score in self.scores]
+        parts = (("retrieval", self.retrieval), ("classify", self.scores), ("triplets", self.triplets))
+        return rows + [{"step": step, **vars(one)} for step, found in parts for one in found]
 
 
 def run(stage: Stage | None = None, k: int = 3) -> Demo:
     """Do it all. ``stage(label)`` is entered for each long step and gives the progress to report to."""
     steps: Stage = stage or (lambda label: nullcontext(no_progress))
     collection = sample()
-    embeddings = default_embeddings()
-    X = encode(collection.texts, embeddings)
-    start = time.perf_counter()
+    words = WordSearch(collection.texts)
     with steps("related words") as progress:
-        words = embeddings.restrict(np.unique(X.indices).astype(np.int64))
-        related = RelatedWords.build(words, progress=progress)
-    graph_seconds = time.perf_counter() - start
-    hits = _search(collection, X, embeddings, related, k)
-    nearest = next(article for article in collection.articles if article.id == hits[0][1][0].id)
+        task = _Task.of(collection, progress)
+    near = task.near(LIKE, k)
+    with steps("retrieval") as progress:
+        retrieval = tuple(_retrieval(task, words, progress))
     with steps("classification") as progress:
-        scores, train, test = _classify(collection, X, embeddings, related, progress)
+        scores, train, test = _classify(task, progress)
+    with steps("triplets") as progress:
+        triplets = tuple(_triplets(task, progress))
+    articles = {str(article.id): article for article in collection.articles}
     return Demo(
-        len(collection.articles),
-        len(set(collection.labels)),
-        len(words),
-        int(related.graph.nnz) // 2,
-        float(related.c_max),
-        graph_seconds,
-        hits,
-        explain(QUERIES[0], nearest.text, DISTANCE, side=SIDE, embeddings=embeddings, related=related, unknown="drop"),
+        collection,
+        len(task.related.vocabulary),
+        task.unknown,
+        int(task.related.graph.nnz) // 2,
+        float(task.related.c_max),
+        tuple(_find(collection, words, query, k) for query in QUERIES),
+        str(articles[LIKE].metadata["title"]),
+        near,
+        task.measure(DISTANCE).explain(articles[LIKE].text, articles[near[0].id].text),
+        retrieval,
         train,
         test,
         scores,
+        triplets,
     )
 
 
-def _search(
-    collection: Sample, X: Any, embeddings: Embeddings, related: RelatedWords, k: int
-) -> tuple[tuple[str, tuple[Hit, ...]], ...]:
-    found = top_k(encode(QUERIES, embeddings), X, k, DISTANCE, side=SIDE, embeddings=embeddings, related=related)
-    result = []
-    for query, (indices, distances) in zip(QUERIES, found, strict=True):
-        articles = [collection.articles[i] for i in indices.tolist()]
-        titles = [str(article.metadata["title"]) for article in articles]
-        parts = zip(articles, titles, distances.tolist(), strict=True)
-        result.append((query, tuple(Hit(str(a.id), str(a.label), title, d) for a, title, d in parts)))
-    return tuple(result)
+@dataclass(frozen=True)
+class _Task:
+    """The collection and how its articles are compared: one graph of related words, one set of weights."""
+
+    collection: Sample
+    related: RelatedWords
+    idf: dict[str, float]
+    unknown: int
+
+    @classmethod
+    def of(cls, collection: Sample, progress: Progress) -> _Task:
+        embeddings, tokenize = default_embeddings(), default_tokenizer()
+        df = Counter(word for text in collection.texts for word in set(tokenize(text)))
+        size = len(collection.texts)
+        idf = {word: math.log((1 + size) / (1 + count)) + 1 for word, count in df.items()}
+        known = sorted(word for word in df if word in embeddings)
+        related = RelatedWords.build(embeddings.restrict(known), progress=progress)
+        return cls(collection, related, idf, len(df) - len(known))
+
+    def measure(self, name: str) -> Measure:
+        """The distance with rare words weighing more, and words without a vector kept."""
+        return Measure(name, weights=self.idf, related=self.related if name.startswith("rel-") else None)
+
+    def near(self, id: str, k: int) -> tuple[Hit, ...]:
+        """The articles nearest to one of them, without itself."""
+        number = [article.id for article in self.collection.articles].index(id)
+        others = np.arange(len(self.collection.articles)) != number
+        texts = self.collection.texts
+        found = self.measure(DISTANCE).top_k([texts[number]], texts, k, mask=others)
+        return _hits(self.collection, found.indices[0].tolist(), found.distances[0].tolist())
 
 
-def _classify(
-    collection: Sample, X: Any, embeddings: Embeddings, related: RelatedWords, progress: Progress
-) -> tuple[tuple[Score, ...], int, int]:
-    """k-NN as in the paper (k = 19, halved on ties), every seventh article held out."""
-    classes, names = class_numbers(collection.labels)
-    held = np.arange(len(classes)) % HELD_OUT == 0
-    train, test = X[~held], X[held]
-    scores = []
-    for done, record in enumerate(DISTANCES.values()):
-        progress(done, len(DISTANCES))
+def _find(collection: Sample, words: WordSearch, query: str, k: int) -> tuple[str, tuple[Hit, ...], str]:
+    found = words.search(query, k)
+    return query, _hits(collection, found.rows.tolist(), found.scores.tolist()), _why(found.explain(0))
+
+
+def _why(explanation: ScoreExplanation) -> str:
+    """What a score is made of, in one line; forms are named where they are not the word of the query."""
+    parts = []
+    for word in explanation.words:
+        if word.part:
+            forms = "" if set(word.forms) == {word.word} else f" ({', '.join(word.forms)})"
+            parts.append(f"{word.word}{forms} {word.part:.2f}")
+    neighbours = math.fsum(one.part for one in explanation.neighbours)
+    return ", ".join([*parts, f"near articles {neighbours:.2f}"])
+
+
+def _hits(collection: Sample, rows: Sequence[int], values: Sequence[float]) -> tuple[Hit, ...]:
+    articles = [collection.articles[row] for row in rows]
+    parts = zip(articles, values, strict=True)
+    return tuple(Hit(str(a.id), str(a.label), str(a.metadata["title"]), value) for a, value in parts)
+
+
+def _row(hit: Hit, name: str) -> dict[str, Any]:
+    row = vars(hit).copy()
+    row[name] = row.pop("value")
+    return row
+
+
+def _retrieval(task: _Task, words: WordSearch, progress: Progress) -> list[Retrieval]:
+    """The queries of the sample, answered by words and by distances."""
+    collection = task.collection
+    queries = [text for _, text in collection.queries]
+    steps = len(SEARCHES) + len(JUDGED)
+    results = []
+    for name, settings in SEARCHES.items():
         start = time.perf_counter()
-        graph = related if record.needs_related else None
-        found = top_k(test, train, PAPER_K, record, embeddings=embeddings, related=graph)
+        rows = [words.search(query, FIRST, **settings).rows.tolist() for query in queries]
+        results.append(_graded(collection, name, rows, time.perf_counter() - start))
+        progress(len(results), steps)
+    for name in JUDGED:
+        start = time.perf_counter()
+        found = task.measure(name).top_k(queries, collection.texts, FIRST)
+        results.append(_graded(collection, name, found.indices.tolist(), time.perf_counter() - start))
+        progress(len(results), steps)
+    return results
+
+
+def _graded(collection: Sample, method: str, rows: Sequence[Sequence[int]], seconds: float) -> Retrieval:
+    ids = [str(article.id) for article in collection.articles]
+    grades = [collection.judgements[number] for number, _ in collection.queries]
+    found = [[ids[row] for row in places if row >= 0] for places in rows]
+    values = [ndcg(some, good) for some, good in zip(found, grades, strict=True)]
+    first = sum(bool(some) and some[0] in good for some, good in zip(found, grades, strict=True))
+    return Retrieval(method, float(np.mean(values)), first, seconds)
+
+
+def _classify(task: _Task, progress: Progress) -> tuple[tuple[Score, ...], int, int]:
+    """k-NN as in the paper (k = 19, halved on ties)."""
+    classes, names = class_numbers(task.collection.labels)
+    held = np.arange(len(classes)) % HELD_OUT == 0
+    texts = np.array(task.collection.texts, dtype=object)
+    train, test = texts[~held].tolist(), texts[held].tolist()
+    scores: list[Score] = []
+    for name in JUDGED:
+        progress(len(scores), len(JUDGED))
+        start = time.perf_counter()
+        found = task.measure(name).top_k(test, train, PAPER_K)
         seconds = time.perf_counter() - start
-        winners = vote(classes[~held][found.indices], len(names)).winner
-        scores.append(Score(record.name, error_rate(classes[held], winners), seconds))
-    progress(len(DISTANCES), len(DISTANCES))
-    return tuple(scores), int(train.shape[0]), int(test.shape[0])
+        wrong = int((vote(classes[~held][found.indices], len(names)).winner != classes[held]).sum())
+        scores.append(Score(name, wrong, 100 * wrong / len(test), seconds))
+    progress(len(JUDGED), len(JUDGED))
+    return tuple(scores), len(train), len(test)
+
+
+def _triplets(task: _Task, progress: Progress) -> list[Solved]:
+    texts = {str(article.id): article.text for article in task.collection.articles}
+    a, b, c = ([texts[triplet[place]] for triplet in task.collection.triplets] for place in range(3))
+    results: list[Solved] = []
+    for name in JUDGED:
+        progress(len(results), len(JUDGED))
+        measure = task.measure(name)
+        result = judge(measure.paired(a, b), measure.paired(a, c))
+        results.append(Solved(name, result.solved, result.failed, result.error))
+    progress(len(JUDGED), len(JUDGED))
+    return results

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,21 +25,34 @@ def demo(*options: str) -> str:
 
 def test_data() -> None:
     rows = [json.loads(line) for line in demo("--json").splitlines()]
-    steps = [row["step"] for row in rows]
-    assert sorted(set(steps)) == ["classify", "collection", "explain", "related", "search"]
-    best = [row for row in rows if row["step"] == "search" and row["rank"] == 1]
-    assert [row["topic"] for row in best] == ["economy", "space", "cooking"]
-    moves = [row for row in rows if row["step"] == "explain"]
-    assert sum(row["cost"] for row in moves) == pytest.approx(best[0]["distance"], rel=1e-5)
-    errors = {row["distance"]: row["error_percent"] for row in rows if row["step"] == "classify"}
-    assert list(errors) == list(wordferry.DISTANCES)
-    assert all(errors[name] < errors["cosine"] for name in ("wcd", "rwmd", "rel-rwmd", "wmd", "rel-wmd"))
+    steps: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        steps.setdefault(row["step"], []).append(row)
+    judged = ["retrieval", "classify", "triplets"]
+    assert list(steps) == ["collection", "related", "search", "score", "similar", "explain", *judged]
+    best = [row for row in steps["search"] if row["rank"] == 1]
+    judgements = {text: wordferry.sample().judgements[number] for number, text in wordferry.sample().queries}
+    assert all(judgements[row["query"]][row["id"]] == 2 for row in best)
+    nearest = steps["similar"][0]
+    assert nearest["id"] == "sport-16"
+    assert sum(row["cost"] for row in steps["explain"]) == pytest.approx(nearest["distance"], rel=1e-5)
+
+
+def test_what_is_said_below_the_tables_is_so() -> None:
+    rows = [json.loads(line) for line in demo("--json").splitlines()]
+    quality = {row["method"]: row["ndcg"] for row in rows if row["step"] == "retrieval"}
+    assert quality["BM25"] < quality["BM25 with stems"] < quality["word search"] == max(quality.values())
+    wrong = {row["distance"]: row["wrong"] for row in rows if row["step"] == "classify"}
+    assert all(wrong[name] < wrong["tfidf-cosine"] for name in ("wcd", "rel-rwmd", "wmd", "rel-wmd"))
+    solved = {row["distance"]: row for row in rows if row["step"] == "triplets"}
+    assert all(row["solved"] + row["failed"] == len(wordferry.sample().triplets) for row in solved.values())
+    assert all(solved[name]["solved"] > solved["tfidf-cosine"]["solved"] for name in ("rel-rwmd", "wmd", "rel-wmd"))
 
 
 def test_piped_it_is_plain_text() -> None:
     text = demo()
     assert "\x1b" not in text
-    for part in ("637 articles in 17 topics", "c_max = ", "Central bank raises interest rate", "error %", "rel-wmd"):
+    for part in ("637 articles in 17 topics", "c_max = ", "Alpacas guard lambs", "nDCG@10", "error %", "rel-wmd"):
         assert part in text
 
 
