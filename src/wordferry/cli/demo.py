@@ -73,10 +73,11 @@ def _print_found(console: Any, heading: Any, result: Demo) -> None:
 
 def _print_near(console: Any, heading: Any, result: Demo) -> None:
     """The nearest articles, and the words that moved on to others, the heaviest first."""
-    heading(f"Compare texts: the articles nearest to {_quoted(result.like)}, by {result.explanation.name}")
+    heading(f"Compare texts: the articles nearest to {_quoted(result.like)}")
+    console.print(f"by {result.explanation.name}, rare words weighing more (idf), as in all tables below")
     _print_hits(console, "distance", result.near, 4)
     console.print()
-    console.print(f"Why {_quoted(result.near[0].title)} is near: its words and where they come from")
+    console.print(f"Why: where its words go in {_quoted(result.near[0].title)}, the heaviest first")
     rows = sorted(result.explanation.rows, key=lambda row: -row.mass)
     moved = [row for row in rows if row.target and row.target != row.source]
     table = _table(("from", "left"), ("to", "left"), ("mass", "right"), ("distance", "right"), ("cost", "right"))
