@@ -88,6 +88,9 @@ def create(
     keep: str = typer.Option(
         "copy", "--keep", help="Keep a copy of the word vectors in the index (copy), or only their path (path)."
     ),
+    tokenizer: str | None = typer.Option(
+        None, "--tokenizer", help="A language: its stop words and word boundaries (default: English)."
+    ),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
     language: str = typer.Option(
         "english", "--language", help="The language whose word stems 'search' knows, or none."
@@ -110,7 +113,7 @@ def create(
     beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all
     start = r if related is None else RelatedWords.load(related)
     options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
-    options |= {"language": language, "settings": parse_settings(settings)}
+    options |= {"tokenizer": tokenizer, "language": language, "settings": parse_settings(settings)}
     index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
     try:
         with index:

@@ -13,7 +13,7 @@ from wordferry.errors import FormatError, InputError, VocabularyMismatch, Wordfe
 from wordferry.index.catalogue import get_meta
 from wordferry.index.segments import check_manifest
 from wordferry.texts.datasets import given_or_default
-from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, default_tokenizer
+from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
 
 Keep = Literal["copy", "path"]
@@ -56,8 +56,8 @@ class Config:
     def from_json(cls, values: dict[str, Any]) -> Config:
         return cls(**values)
 
-    def make_tokenizer(self) -> WordTokenizer:
-        return WordTokenizer.from_config(self.tokenizer)
+    def make_tokenizer(self) -> Tokenizer:
+        return tokenizer_from_config(self.tokenizer)
 
 
 def read_config(connection: sqlite3.Connection, file: Path) -> Config:
@@ -66,18 +66,6 @@ def read_config(connection: sqlite3.Connection, file: Path) -> Config:
     if values is None:
         raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
     return Config.from_json(values)
-
-
-def check_tokenizer(tokenizer: Tokenizer | None) -> WordTokenizer:
-    """The tokenizer to store: one that can be made again when the index is opened."""
-    if tokenizer is None:
-        return default_tokenizer()
-    if isinstance(tokenizer, WordTokenizer):
-        return tokenizer
-    raise InputError(
-        "An index keeps its tokenizer, so it must be one of wordferry.texts.tokenizers.make_tokenizer(...). With a "
-        "tokenizer of your own, add and search token lists instead of texts."
-    )
 
 
 def check_keep(keep: str, embeddings: Any) -> Path | None:

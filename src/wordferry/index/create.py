@@ -26,6 +26,7 @@ from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
 from wordferry.texts import bow
+from wordferry.texts.tokenizers import tokenizer_config
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -49,7 +50,7 @@ def create_folder(
     if overlap is not None:
         find_overlap(record, overlap)
     bow.check_on_empty(on_empty)
-    words = choices.check_tokenizer(tokenizer).config()
+    words = tokenizer_config(tokenizer)
     place = choices.check_keep(keep, given)
     stemmer(language)
     Settings().changed(**(settings or {}))

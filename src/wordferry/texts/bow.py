@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_sums
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.tables import as_documents
-from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
+from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.vocabulary import Vocabulary
 
@@ -81,7 +81,7 @@ def bags(
     """
     check_on_empty(on_empty)
     check_unknown(unknown)
-    tokenizer = tokenizer or default_tokenizer()
+    tokenizer = as_tokenizer(tokenizer)
     if isinstance(documents, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
     documents = as_documents(documents)
@@ -155,7 +155,7 @@ def known_counts(
     document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None
 ) -> tuple[dict[int, int], bool]:
     """The same, and whether these are all its words."""
-    seen = Counter(_tokens(document, tokenizer or default_tokenizer(), 0))
+    seen = Counter(_tokens(document, as_tokenizer(tokenizer), 0))
     bag = _known(seen, vocabulary.finder)
     return bag, len(bag) == len(seen)
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.metadata import entry_points
 from typing import Any
 
+from wordferry.base.runtime import optional_import
 from wordferry.errors import InputError
+from wordferry.texts.folding import fold, folded_with_places
 
 Tokenizer = Callable[[str], list[str]]
+
+_registered: dict[str, Tokenizer] = {}
+_REGISTERED = "registered:"
+_NAME = re.compile(r"[\w.\-]+")
+_WITHOUT_LIST = ("th",)
 
 # Letters and digits, with inner apostrophes or hyphens ("don't", "well-known").
 _ASCII_WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
@@ -25,26 +33,38 @@ def _unicode_word() -> re.Pattern[str]:
     return re.compile(rf"\w[\w{marks}]*(?:['\-]\w[\w{marks}]*)*")
 
 
-# Typographic apostrophes and hyphens as plain ones; a soft hyphen is not part of a word, a zero-width space ends one.
-_PLAIN = str.maketrans({"_": " ", "\u2019": "'", "\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": " "})
-
-
 def _words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    text = unicodedata.normalize("NFC", text).translate(_PLAIN)
-    return _unicode_word().findall(text)
+    return _unicode_word().findall(fold(text))
 
 
 @cache
 def stop_words(language: str = "english") -> frozenset[str]:
-    """The stop-word list shipped with the package (``"english"``)."""
-    if language != "english":
-        raise InputError(
-            f"There is no stop-word list for {language!r}; the list shipped is 'english'. Pass your own words."
-        )
+    """The stop words of a language, by its name or its code of ISO 639-1.
+
+    The English list is shipped with the package; those of some thirty other languages come from the package stop-words.
+    """
+    from wordferry.texts.languages import LANGUAGES, language_code
+
+    code = language_code(language)
+    if code != "en":
+        module = optional_import("stop_words", "languages")
+        try:
+            return frozenset(fold(word).lower() for word in module.get_stop_words(LANGUAGES[code]))
+        except module.StopWordError:
+            raise InputError(f"There is no stop-word list for {LANGUAGES[code]}. Pass your own words.") from None
     text = resources.files("wordferry.data").joinpath("stop_words_english.txt").read_text(encoding="utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+@dataclass(frozen=True)
+class Span:
+    """A word of a text and where it stands in it: ``text[start:end]``."""
+
+    word: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +95,22 @@ class WordTokenizer:
         stop, least = self.stop, self.min_length
         return [word for word in found if len(word) >= least and word not in stop]
 
+    def spans(self, text: str, elided: frozenset[str] | None = None) -> list[Span]:
+        """The words, each with where it stands in the text. Slower than the call, which gives the words alone.
+
+        ``elided`` are beginnings that are left out before an apostrophe, as the article of "l'homme".
+
+        >>> [(span.word, span.start, span.end) for span in WordTokenizer().spans("The cat's well-being")]
+        [('the', 0, 3), ('cat', 4, 7), ('well', 10, 14), ('being', 15, 20)]
+        """
+        folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
+        found = []
+        for match in _unicode_word().finditer(folded):
+            for word, start, end in _parts(match[0], match.start(), self.keep_compounds, elided):
+                if word and len(word) >= self.min_length and word not in self.stop:
+                    found.append(Span(word, starts[start], ends[end - 1]))
+        return found
+
     def config(self) -> dict[str, object]:
         """What is needed to make the same tokenizer again."""
         return {
@@ -98,6 +134,21 @@ class WordTokenizer:
         return cls(**values)
 
 
+def _parts(word: str, start: int, whole: bool, elided: frozenset[str] | None) -> Iterator[tuple[str, int, int]]:
+    """The words of a match as :func:`_split_compound` gives them, with where they begin and end."""
+    if whole:
+        yield word, start, start + len(word)
+        return
+    for part in word.split("-"):
+        bare = part.removesuffix("'s").removesuffix("'S")
+        at, kept = start, bare
+        before, apostrophe, after = bare.partition("'")
+        if apostrophe and elided and before.lower() in elided:
+            at, kept = start + len(before) + 1, after
+        yield kept.replace("'", ""), at, at + len(kept)
+        start += len(part) + 1
+
+
 def _split_compound(word: str) -> list[str]:
     parts = word.split("-") if "-" in word else [word]
     if "'" not in word:
@@ -112,8 +163,96 @@ def default_tokenizer() -> WordTokenizer:
 
 
 def make_tokenizer(
-    *, lowercase: bool = True, stop: Iterable[str] | str | None = "english", min_length: int = 1
-) -> WordTokenizer:
-    """A tokenizer from plain options; ``stop`` is a list's name, an iterable of words, or None."""
+    language: str | None = None,
+    *,
+    lowercase: bool = True,
+    stop: Iterable[str] | str | None = "",
+    min_length: int = 1,
+) -> Any:
+    """A tokenizer from plain options, which an index can store.
+
+    Parameters
+    ----------
+    language : a name or code such as ``"french"`` or ``"zh"``; Chinese, Japanese and Thai are segmented. None: English.
+    lowercase : whether words are lower-cased.
+    stop : a language whose stop words are left out, words of your own, or None to keep all words. Not given: those of
+        the language where there is a list.
+    min_length : words with fewer letters are left out.
+    """
+    if language is None:
+        words = stop_words(stop or "english") if isinstance(stop, str) else frozenset(stop or ())
+        return WordTokenizer(lowercase=lowercase, stop=words, min_length=min_length)
+    from wordferry.texts.languages import LanguageTokenizer, language_code
+
+    code = language_code(language)
+    if stop == "":
+        stop = None if code in _WITHOUT_LIST else code
     words = stop_words(stop) if isinstance(stop, str) else frozenset(stop or ())
-    return WordTokenizer(lowercase=lowercase, stop=words, min_length=min_length)
+    return LanguageTokenizer(code, lowercase, words, min_length)
+
+
+def register_tokenizer(name: str, tokenizer: Tokenizer) -> None:
+    """Give a function of your own (a text to its words) a name, under which an index can store it.
+
+    The name stands for the function wherever a tokenizer is asked for. A program that opens the index registers it
+    first; a package can offer it as an entry point of the group ``wordferry.tokenizers``.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InputError(f"A tokenizer's name is made of letters, digits, '.', '_' and '-'; got {name!r}.")
+    if not callable(tokenizer):
+        raise InputError(f"A tokenizer is a function from a text to a list of words; got {type(tokenizer).__name__}.")
+    _registered[name] = tokenizer
+
+
+def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer:
+    """A tokenizer from what a caller passes: a function, a registered name, a language, or None for the default."""
+    if given is None:
+        return default_tokenizer()
+    if callable(given):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"A tokenizer is a function, or the name of one; got {type(given).__name__}.")
+    found = _find(given)
+    return make_tokenizer(given) if found is None else found
+
+
+def tokenizer_config(tokenizer: Tokenizer | str | None) -> dict[str, Any]:
+    """What an index stores of a tokenizer; InputError for one that could not be made again."""
+    made = as_tokenizer(tokenizer)
+    name = next((name for name, known in _registered.items() if known is made), None)
+    if name is not None:
+        return {"name": f"{_REGISTERED}{name}"}
+    config = getattr(made, "config", None)
+    if callable(config):
+        found: dict[str, Any] = config()
+        return found
+    raise InputError(
+        "An index keeps its tokenizer, so it must be one of wordferry.texts.tokenizers.make_tokenizer(...), or have a "
+        "name: register_tokenizer('my-words', function). Or add and search token lists instead of texts."
+    )
+
+
+def tokenizer_from_config(config: dict[str, Any]) -> Tokenizer:
+    """The tokenizer that :func:`tokenizer_config` described."""
+    name = str(config.get("name"))
+    if name.startswith(_REGISTERED):
+        own = name.removeprefix(_REGISTERED)
+        found = _find(own)
+        if found is None:
+            raise InputError(
+                f"The tokenizer {own!r} is a function of the program that made this. Register it before you open it: "
+                f"wordferry.texts.tokenizers.register_tokenizer({own!r}, function)."
+            )
+        return found
+    if name == "language.v1":
+        from wordferry.texts.languages import LanguageTokenizer
+
+        return LanguageTokenizer.from_config(config)
+    return WordTokenizer.from_config(config)
+
+
+def _find(name: str) -> Tokenizer | None:
+    if name not in _registered:
+        for entry in entry_points(group="wordferry.tokenizers", name=name):
+            register_tokenizer(name, entry.load())
+    return _registered.get(name)

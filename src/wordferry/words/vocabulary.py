@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import overload
@@ -11,6 +13,13 @@ import numpy as np
 
 from wordferry.base.arrays import Int64Array
 from wordferry.errors import InputError, NotFound
+
+_WIDE = re.compile("[\uff01-\uff9f]")
+
+
+def spelling(word: str) -> str:
+    """The usual spelling of a word: composed letters, of usual width."""
+    return word if word.isascii() else unicodedata.normalize("NFKC" if _WIDE.search(word) else "NFC", word)
 
 
 class Vocabulary(Sequence[str]):
@@ -83,12 +92,21 @@ class Vocabulary(Sequence[str]):
 
     def get(self, word: str, default: int = -1) -> int:
         """The id of a word, or ``default``."""
-        return self._ids.get(word, default)
+        return self._spellings.get(word, default)
 
     @property
     def finder(self) -> Callable[[str, int], int]:
-        """``get`` without the cost of a call in Python, for loops over many words."""
-        return self._ids.get
+        """``get`` without the cost of a call in Python, for loops over many words.
+
+        A word that the vocabulary spells in another way (composed or not, of another width) is found too.
+        """
+        return self._spellings.get
+
+    @cached_property
+    def _spellings(self) -> dict[str, int]:
+        """The ids by every word, and by the usual spelling of words that are spelt otherwise."""
+        others = {usual: i for i, word in enumerate(self._words) if (usual := spelling(word)) != word}
+        return {**others, **self._ids} if others else self._ids
 
     def ids(self, words: Iterable[str]) -> Int64Array:
         """Ids of many words, -1 for those without one."""
