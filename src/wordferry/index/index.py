@@ -105,7 +105,7 @@ class Index(WholeCollection):
         related: Any = None,
         distance: str = "rel-rwmd",
         overlap: str | None = None,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Tokenizer | str | None = None,
         on_empty: OnEmpty = "error",
         keep: Keep = "copy",
         overwrite: bool = False,
