@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wordferry.compare.calls import pairwise as pairwise
     from wordferry.compare.calls import top_k as top_k
     from wordferry.compare.distances import DISTANCES as DISTANCES
+    from wordferry.compare.distances import blend as blend
     from wordferry.compare.distances import find_distance as find_distance
     from wordferry.compare.measure import Measure as Measure
     from wordferry.compare.search import Searcher as Searcher
@@ -43,6 +44,7 @@ _HOMES = {
     "Run": "base.runtime",
     "Searcher": "compare.search",
     "Vocabulary": "words.vocabulary",
+    "blend": "compare.distances",
     "default_embeddings": "texts.datasets",
     "distance": "compare.calls",
     "encode": "texts.bow",

@@ -194,10 +194,11 @@ class Problem:
         x, y = self.x.slice(rows.start, rows.stop), self.y.slice(columns.start, columns.stop)
         return replace(self, x=x, y=y, run=self.run.telling(None))
 
-    def by(self, distance: Distance, overlap: str) -> Problem:
+    def by(self, distance: Distance, overlap: str, side: str = "both") -> Problem:
         """The same documents by another distance that knows the same words."""
         frame = self.frame if distance.needs_related else self.frame.plain
-        return replace(self, measure=replace_options(self.measure, distance=distance, overlap=overlap), frame=frame)
+        measure = replace_options(self.measure, distance=distance, overlap=overlap, side=side)
+        return replace(self, measure=measure, frame=frame)
 
     def running(self, run: Run) -> Problem:
         """The same problem, run in another way."""

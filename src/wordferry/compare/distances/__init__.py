@@ -11,6 +11,7 @@ from typing import Any
 
 from wordferry.compare.distances.act import Act
 from wordferry.compare.distances.baselines import BagL1, Cosine, TfIdfCosine, TfIdfL1
+from wordferry.compare.distances.blends import Blend
 from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
@@ -38,13 +39,15 @@ SIDES = ("both", "left", "right")
 def find_distance(name: str | Distance, **parameters: Any) -> Distance:
     """The distance of a name, with its parameters: ``find_distance("act", transfers=5)`` or ``"act(transfers=5)"``.
 
-    A wrong name lists the right ones.
+    "rel-rwmd + 0.5*cosine" is a blend of two. A wrong name lists the right ones.
 
     >>> find_distance("act", transfers=5) == find_distance("act(transfers=5)")
     True
     """
     if isinstance(name, Distance):
         return _with_parameters(name, parameters)
+    if isinstance(name, str) and "+" in name:
+        return blend(*(_read_share(term) for term in name.split("+")))
     if isinstance(name, str) and name.endswith(")") and "(" in name:
         plain, given = _read_call(name)
         return _with_parameters(find_distance(plain), given | parameters)
@@ -52,6 +55,27 @@ def find_distance(name: str | Distance, **parameters: Any) -> Distance:
         return _with_parameters(DISTANCES[name], parameters)
     except (KeyError, TypeError):
         raise InputError(f"Unknown distance {name!r}. Choose one of: {', '.join(DISTANCES)}.") from None
+
+
+def blend(*parts: tuple[str | Distance, float]) -> Blend:
+    """A weighted sum of distances: ``blend(("rel-rwmd", 1), ("cosine", 0.5))``, or by name "rel-rwmd + 0.5*cosine".
+
+    >>> blend(("rel-rwmd", 1), ("cosine", 0.5))
+    rel-rwmd + 0.5*cosine
+    """
+    found = [(find_distance(name), share) for name, share in parts]
+    if len({distance for distance, _ in found}) < len(found):
+        raise InputError("A distance stands twice in a blend. Add up its shares.")
+    return Blend.made(dict(found))
+
+
+def _read_share(term: str) -> tuple[str, float]:
+    """One term of a blend: ``0.5*cosine``, or ``cosine`` for a share of 1."""
+    share, star, name = term.rpartition("*")
+    try:
+        return name.strip(), float(share) if star else 1.0
+    except ValueError:
+        raise InputError(f"Cannot read {term.strip()!r}. Write a blend as in 'rel-rwmd + 0.5*cosine'.") from None
 
 
 def _read_call(text: str) -> tuple[str, dict[str, Any]]:

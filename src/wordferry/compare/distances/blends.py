@@ -1,0 +1,107 @@
+"""A weighted sum of distances of the same documents, with the same weights of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array
+from wordferry.base.runtime import Report
+from wordferry.compare.moves import Taken
+from wordferry.compare.problem import Distance, Method, Problem
+from wordferry.errors import InputError
+
+
+class Sum(Method):
+    """Each part by its own cheapest method, then added."""
+
+    name = "sum"
+    title = "each part by its own cheapest method, then added"
+
+    def cost(self, problem: Problem) -> float:
+        return sum(_cheapest(part)[1] for part, _ in _parts(problem))
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        parts = _parts(problem)
+        values = np.empty(out.shape, dtype=np.float32)
+        for number, (part, share) in enumerate(parts):
+            tick = report.part(number / len(parts), (number + 1) / len(parts))
+            _cheapest(part)[0].run(part, values if number else out, tick)
+            if number == 0:
+                out *= np.float32(share)
+            else:
+                out += np.float32(share) * values
+
+
+def _parts(problem: Problem) -> list[tuple[Problem, float]]:
+    """The problem of each part: the overlap and the side that were asked for go to the parts that know them."""
+    blend = problem.distance
+    assert isinstance(blend, Blend)
+    found = []
+    for distance, share in blend.parts:
+        own = distance.overlaps[0] if distance.overlaps else "keep"
+        overlap = problem.overlap if problem.overlap in distance.overlaps and problem.overlap != _OWN else own
+        found.append((problem.by(distance, overlap, problem.side if distance.sided else "both"), share))
+    return found
+
+
+def _cheapest(problem: Problem) -> tuple[Method, float]:
+    costs = [(method, method.cost(problem)) for method in problem.distance.methods if method.applies(problem)]
+    return min(costs, key=lambda pair: pair[1])
+
+
+_OWN = "own"
+"""The overlap of a blend: that of each of its distances."""
+
+
+@dataclass(frozen=True, repr=False)
+class Blend(Distance):
+    """The sum of shares of other distances; ``wordferry.blend(("rel-rwmd", 1), ("cosine", 0.5))``, or by name
+    ``"rel-rwmd + 0.5*cosine"``. Each distance has its own default overlap unless ``overlap=`` names one."""
+
+    parts: tuple[tuple[Distance, float], ...] = ()
+
+    @classmethod
+    def made(cls, parts: Mapping[Distance, float]) -> Blend:
+        """A blend of distances and their shares."""
+        shares = tuple((distance, _checked(share, distance)) for distance, share in parts.items())
+        if not shares:
+            raise InputError("A blend needs at least one distance.")
+        wrong = [d.name for d, _ in shares if d.tfidf or isinstance(d, Blend)]
+        if wrong:
+            raise InputError(
+                f"{wrong[0]} cannot be part of a blend, whose distances share the weights of words. "
+                "Use cosine or bow-l1 and pass weights='idf'."
+            )
+        overlaps = dict.fromkeys(mode for d, _ in shares for mode in d.overlaps)
+        name = " + ".join(d.label if share == 1 else f"{share:g}*{d.label}" for d, share in shares)
+        return cls(
+            name=name,
+            title=f"Sum of {len(shares)} distances",
+            needs_vectors=any(d.needs_vectors for d, _ in shares),
+            needs_related=any(d.needs_related for d, _ in shares),
+            overlaps=(_OWN, *overlaps) if overlaps else (),
+            sides=("both", "left", "right") if any(d.sided for d, _ in shares) else ("both",),
+            methods=(Sum(),),
+            costly=any(d.costly for d, _ in shares),
+            parts=shares,
+        )
+
+    def moves(self, problem: Problem) -> Taken:
+        """The moves of every part, each at its share of the cost; all are shown from the first document's side."""
+        moves, kinds = [], []
+        for part, share in _parts(problem):
+            taken = part.distance.moves(part)
+            for move, kind in zip(taken.moves, taken.kinds, strict=True):
+                ends = (move.target, move.source) if taken.side == "right" else (move.source, move.target)
+                moves.append(move._replace(source=ends[0], target=ends[1], distance=move.distance * share))
+                kinds.append(kind)
+        return Taken(moves, kinds)
+
+
+def _checked(share: float, distance: Distance) -> float:
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < np.inf:
+        raise InputError(f"The share of {distance.name} in a blend must be a positive number; got {share!r}.")
+    return float(share)
