@@ -29,7 +29,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("wordferry.index.publish.BUFFER", 10)
         index.add(documents(40))
         index.add([{**doc, "id": f"x{i}"} for i, doc in enumerate(documents(5, seed=1))])
-        index.add(["w01 zebra", "zebra xylophone w02"])
+        odd = {"label": "l0", "metadata": {"year": 2001}}
+        index.add([{"id": "z0", "text": "w01 zebra", **odd}, {"id": "z1", "text": "zebra xylophone w02", **odd}])
         index.delete(["d3", "d30"])
     return place
 

@@ -58,7 +58,7 @@ def test_an_index_takes_tables(tmp_path, name):
         assert index.add(table, text="body", id="key") == ["a", "b", "c"]
         assert [index.get(i).text for i in "abc"] == TEXTS
         assert index.get("b").metadata == {"year": 2002, "topic": "music"}
-        assert [hit.id for hit in index.search("a band", k=2, filter={"year": {"gte": 2002}})] == ["b", "c"]
+        assert [hit.id for hit in index.similar("a band", k=2, filter={"year": {"gte": 2002}})] == ["b", "c"]
         again = _tables()[name]
         assert index.upsert(again, text="body", id="key", skip=["topic"]) == ["a", "b", "c"]
         assert index.get("b").metadata == {"year": 2002}
