@@ -26,7 +26,7 @@ from wordferry.find.settings import Settings
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Hit, Hits
-from wordferry.index.others import Counts, read_others
+from wordferry.index.others import EMPTY, Counts, read_others
 from wordferry.index.searching import document, found_documents, found_ids
 from wordferry.index.segments import Bags, with_remedy
 from wordferry.index.snapshot import Snapshot
@@ -78,6 +78,8 @@ class WordEngine:
         self._forms = Forms(language)
         self._known = np.full(len(vocabulary), -1, dtype=np.int32)
         self._others = np.zeros(0, dtype=np.int32)
+        self._read: dict[str, Any] = EMPTY
+        """The state whose words without vectors have a number."""
         self._lists: dict[Any, Lists] = {}
         self._recent: OrderedDict[int, Collection] = OrderedDict()
 
@@ -103,10 +105,11 @@ class WordEngine:
             self._known = known
         count = int(snapshot.state["others"])
         if count > len(self._others):
-            rows = read_others(connection, snapshot.state, self._file)
+            rows = read_others(connection, snapshot.state, self._file, self._read)
             others = np.full(count, -1, dtype=np.int32)
+            others[: len(self._others)] = self._others
             others[[row[0] for row in rows]] = self._forms.numbers([row[1] for row in rows])
-            self._others = others
+            self._others, self._read = others, snapshot.state
 
     def _made(self, bags: Bags) -> Lists:
         documents = _Documents(bags, self._known, self._others)

@@ -145,9 +145,16 @@ def others_checksum(rows: Iterable[tuple[int, str]], before: int = 0) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
-def read_others(connection: sqlite3.Connection, state: dict[str, Any], file: Path) -> list[tuple[int, str]]:
-    """All rows of the table, held to the state."""
-    rows: list[tuple[int, str]] = connection.execute("SELECT number, word FROM others ORDER BY number").fetchall()
-    if others_checksum(rows) != state["others_checksum"] or (rows and rows[-1][0] >= state["others"]):
+def read_others(
+    connection: sqlite3.Connection, state: dict[str, Any], file: Path, before: dict[str, Any] | None = None
+) -> list[tuple[int, str]]:
+    """The rows of the table, held to the state; only new ones after an earlier state, if nothing has gone since."""
+    first, known = (0, 0) if before is None else (before["others"], before["others_checksum"])
+    query = "SELECT number, word FROM others WHERE number >= ? ORDER BY number"
+    rows: list[tuple[int, str]] = connection.execute(query, (first,)).fetchall()
+    right = others_checksum(rows, known) == state["others_checksum"]
+    if not right and before is not None:
+        return read_others(connection, state, file)
+    if not right or (rows and rows[-1][0] >= state["others"]):
         raise damaged(file, "the list of words without vectors")
     return rows
