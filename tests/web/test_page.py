@@ -92,12 +92,15 @@ def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
     page.fill("#query", QUERY)
     page.wait_for_selector("#hits .hit")
     assert page.locator("#hits .hit").count() == 20
-    distances = [float(text) for text in page.locator(".hit .number").all_inner_texts()]
-    assert distances == sorted(distances)
+    scores = [float(text) for text in page.locator(".hit .number").all_inner_texts()]
+    assert scores == sorted(scores, reverse=True)
+    assert "volunteers" in page.locator(".why").first.inner_text()
     page.locator("#hits .hit").first.click()
     page.wait_for_selector(".flow", state="attached")
+    assert float(page.inner_text("#score")) == pytest.approx(scores[0], abs=1e-4)
+    parts = [float(text) for text in page.locator(".score td.number").all_inner_texts()]
+    assert sum(parts) == pytest.approx(scores[0], abs=1e-3)
     first = check_picture(page)
-    assert first == pytest.approx(distances[0], abs=1e-4)
 
     thick = page.eval_on_selector_all(".flow", "n => n.map(x => [+x.dataset.mass, +x.getAttribute('stroke-width')])")
     assert max(thick)[1] == max(width for _, width in thick)
@@ -124,6 +127,23 @@ def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
     again.page.go_back()
     again.page.wait_for_selector(".flow", state="attached")
     again.end()
+
+
+def test_texts_like_the_query(browser: Any, address: str) -> None:
+    """By distance the nearest come first, and the flows to one of them add up to its distance."""
+    visit = Visit(browser, address)
+    page = visit.open(q=QUERY, distance="wmd")
+    page.select_option("#by", "near")
+    playwright.expect(page.locator("#status")).to_contain_text("20 nearest")
+    distances = [float(text) for text in page.locator(".hit .number").all_inner_texts()]
+    assert distances == sorted(distances)
+    page.locator("#hits .hit").nth(1).click()
+    page.wait_for_selector(".flow", state="attached")
+    assert check_picture(page) == pytest.approx(distances[1], abs=1e-4)
+    page.reload()
+    page.wait_for_selector(".flow", state="attached")
+    assert page.input_value("#by") == "near"
+    visit.end()
 
 
 def test_hover_and_related_words(browser: Any, address: str) -> None:
@@ -199,9 +219,14 @@ def test_messages(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
     page = visit.open()
     page.fill("#query", "xyzzyq")
-    playwright.expect(page.locator("#status")).to_contain_text("no known word")
+    playwright.expect(page.locator("#status")).to_contain_text("No document has any of these words")
     page.fill("#query", "software xyzzyq")
+    playwright.expect(page.locator("#status")).to_contain_text("In no document: xyzzyq")
+    page.select_option("#by", "near")
     playwright.expect(page.locator("#status")).to_contain_text("No vector for: xyzzyq")
+    page.fill("#query", "xyzzyq")
+    playwright.expect(page.locator("#status")).to_contain_text("The query has no known word")
+    page.select_option("#by", "")
     page.fill("#query", "and of the")
     playwright.expect(page.locator("#status")).to_contain_text("only words that are left out")
     page.fill("#query", "?!")
@@ -237,7 +262,7 @@ def test_token_is_asked_for(browser: Any, built_index: Path) -> None:
 def test_filter(browser: Any, address: str) -> None:
     """A filter chosen in the form, one by a click on a hit's metadata, both in the address, and both taken away."""
     visit = Visit(browser, address)
-    page = visit.open(q=QUERY)
+    page = visit.open(q=QUERY, by="near")
     page.wait_for_selector("#hits .hit")
     page.click("#filters summary")
     page.select_option("#filter-field", "topic")
@@ -258,14 +283,14 @@ def test_filter(browser: Any, address: str) -> None:
     for _ in range(2):
         page.locator("#chosen .tag").first.click()
     playwright.expect(page.locator("#chosen .tag")).to_have_count(0)
-    page.goto(f"{address}/#{urlencode({'q': QUERY, 'filter': '{broken'})}")
+    page.goto(f"{address}/#{urlencode({'q': QUERY, 'by': 'near', 'filter': '{broken'})}")
     page.wait_for_selector("#hits .hit")
     visit.end()
 
 
 def test_pages_of_hits(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
-    page = visit.open(q=QUERY)
+    page = visit.open(q=QUERY, by="near")
     page.wait_for_selector("#hits .hit")
     page.select_option("#count", "10")
     playwright.expect(page.locator("#hits .hit")).to_have_count(10)
@@ -278,7 +303,7 @@ def test_pages_of_hits(browser: Any, address: str) -> None:
     playwright.expect(page.locator("#pager span")).to_have_text("1 to 10")
     assert page.is_disabled("#page-before")
     total = len(wordferry.sample().articles) + 1  # the document that would like to be HTML
-    page.goto(f"{address}/#{urlencode({'q': QUERY, 'from': str(total - 3)})}")
+    page.goto(f"{address}/#{urlencode({'q': QUERY, 'by': 'near', 'from': str(total - 3)})}")
     playwright.expect(page.locator("#pager span")).to_have_text(f"{total - 2} to {total}")
     assert page.is_disabled("#page-next")
     visit.end()
@@ -286,7 +311,7 @@ def test_pages_of_hits(browser: Any, address: str) -> None:
 
 def test_more_like_this(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
-    page = visit.open(q=QUERY)
+    page = visit.open(q=QUERY, by="near")
     page.wait_for_selector("#hits .hit")
     first = page.locator("#hits .hit").first.get_attribute("data-id")
     title = page.locator("#hits .hit strong").first.inner_text()

@@ -132,7 +132,7 @@ def test_concurrent_searches_are_joined(built_index: Path) -> None:
     """Under load answers stay right, and some calls answer several searches."""
     queries = [f"{a} {b}" for a in ("football", "doctor", "music", "software") for b in ("match", "money", "river")]
     with wordferry.Index.open(built_index) as index:
-        expected = {query: [hit.id for hit in index.similar(query, k=3)] for query in queries}
+        expected = {query: [hit.id for hit in index.search(query, k=3)] for query in queries}
     with serving(built_index, "--quiet") as (address, _):
         wrong: list[Any] = []
         work: list[Callable[[], None]] = []

@@ -26,16 +26,43 @@ def post(client: Any, path: str, body: Any, status: int = 200, **options: Any) -
     return answer.json()
 
 
-def test_search_is_the_index_search(reader: Any, built_index: Path) -> None:
-    answer = post(reader, "/api/search", {"texts": [QUERY, "football match"], "k": 5})
+def test_search_finds_by_words(reader: Any, built_index: Path) -> None:
+    body = {"texts": [QUERY, "football match"], "k": 5, "explain": True}
+    answer = post(reader, "/api/search", body)
     with wordferry.Index.open(built_index) as index:
-        expected = index.similar([QUERY, "football match"], k=5)
+        expected = index.search([QUERY, "football match"], k=5)
+    assert answer["distance"] is None
+    for result, hits in zip(answer["results"], expected, strict=True):
+        assert [hit["id"] for hit in result["hits"]] == [hit.id for hit in hits]
+        assert [hit["score"] for hit in result["hits"]] == [hit.score for hit in hits]
+        assert result["hits"][0]["text"] == hits[0].text
+        assert result["hits"][0]["metadata"] == dict(hits[0].metadata)
+        for hit in result["hits"]:
+            parts = [*hit["explanation"]["words"], *hit["explanation"]["neighbours"]]
+            assert sum(part["part"] for part in parts) == pytest.approx(hit["score"], rel=1e-6)
+    plain = post(reader, "/api/search", body | {"explain": False})["results"][0]["hits"][0]
+    assert "explanation" not in plain
+    assert "distance" not in plain
+
+
+def test_every_word_counts(own_index: Path) -> None:
+    """A word without a vector finds the documents that have it; one that no document has finds none."""
+    with open_client(own_index, writer_token="writer") as client:
+        new = {"documents": [{"id": "name", "text": "The xyzzyq is a boat"}, {"id": "bare", "text": "xyzzyq"}]}
+        post(client, "/api/documents", new, 201, headers=WRITER)
+        found = post(client, "/api/search", {"texts": ["XYZZYQ", "plughx"]})["results"]
+        assert {hit["id"] for hit in found[0]["hits"]} == {"name", "bare"}
+        assert found[1]["hits"] == []
+
+
+def test_search_by_a_distance(reader: Any, built_index: Path) -> None:
+    answer = post(reader, "/api/search", {"texts": [QUERY, "football match"], "k": 5, "distance": "rel-rwmd"})
+    with wordferry.Index.open(built_index) as index:
+        expected = index.search([QUERY, "football match"], k=5, distance="rel-rwmd")
     assert answer["distance"] == "rel-rwmd"
     for result, hits in zip(answer["results"], expected, strict=True):
         assert [hit["id"] for hit in result["hits"]] == [hit.id for hit in hits]
         assert np.allclose([hit["distance"] for hit in result["hits"]], [hit.distance for hit in hits])
-        assert result["hits"][0]["text"] == hits[0].text
-        assert result["hits"][0]["metadata"] == dict(hits[0].metadata)
 
 
 def test_search_with_distance_filter_and_unknown_words(reader: Any) -> None:
@@ -53,13 +80,16 @@ def test_search_of_many_ks_at_once(reader: Any) -> None:
     assert many[:2] == few
 
 
-def test_pages_of_hits(reader: Any) -> None:
-    whole = post(reader, "/api/search", {"texts": [QUERY], "k": 30})["results"][0]
+@pytest.mark.parametrize("distance", [None, "rel-rwmd"])
+def test_pages_of_hits(reader: Any, distance: str | None) -> None:
+    body = {"texts": ["a small river"], "distance": distance}
+    whole = post(reader, "/api/search", body | {"k": 30})["results"][0]
     assert whole["more"]
-    parts = [post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": o})["results"][0] for o in (0, 10, 20)]
+    parts = [post(reader, "/api/search", body | {"k": 10, "offset": o})["results"][0] for o in (0, 10, 20)]
     assert [hit for part in parts for hit in part["hits"]] == whole["hits"]
-    last = post(reader, "/api/search", {"texts": [QUERY], "k": 10, "offset": DOCUMENTS - 3})["results"][0]
-    assert (len(last["hits"]), last["more"]) == (3, False)
+    everything = post(reader, "/api/search", body | {"k": 1000})["results"][0]["hits"]
+    last = post(reader, "/api/search", body | {"k": 10, "offset": len(everything) - 3})["results"][0]
+    assert (last["hits"], last["more"]) == (everything[-3:], False)
 
 
 def test_documents_like_a_document(reader: Any, built_index: Path) -> None:
@@ -81,7 +111,7 @@ def test_fields_to_filter_by(reader: Any) -> None:
     fields = {field["name"]: field for field in reader.get("/api/fields").json()["fields"]}
     topics = {one["value"]: one["documents"] for one in fields["topic"]["values"]}
     for topic, count in topics.items():
-        found = post(reader, "/api/search", {"texts": [QUERY], "k": 1000, "filter": {"topic": topic}})["results"][0]
+        found = post(reader, "/api/similar", {"like": {"text": QUERY}, "k": 1000, "filter": {"topic": topic}})
         assert len(found["hits"]) == count
     assert "title" in fields
 
@@ -221,8 +251,13 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": ["x" * 100_001]}, 400, "100000"),
     ("/api/search", {"texts": [QUERY], "distance": "nearness"}, 400, "rel-rwmd"),
     ("/api/search", {"texts": [QUERY], "hallo": 1}, 400, "hallo"),
-    ("/api/search", {"texts": ["xyzzyq ?!"]}, 422, "The query has no known word: this index has no vector for xyzzyq"),
-    ("/api/search", {"texts": [QUERY, "xyzzyq"]}, 422, "texts.1: The query has no known word"),
+    (
+        "/api/search",
+        {"texts": ["xyzzyq ?!"], "distance": "wmd"},
+        422,
+        "The query has no known word: this index has no vector for xyzzyq",
+    ),
+    ("/api/search", {"texts": [QUERY, "xyzzyq"], "distance": "wmd"}, 422, "texts.1: The query has no known word"),
     ("/api/search", {"texts": ["and of the"]}, 422, "only words that are left out"),
     ("/api/search", {"texts": ["?!"]}, 422, "The query has no words."),
     ("/api/search", {"texts": [QUERY], "offset": -1}, 400, "offset: "),
@@ -444,8 +479,9 @@ def test_empty_index(tmp_path: Path) -> None:
         assert client.get("/api/related", params={"word": "software"}).status_code == 404
         assert post(client, "/api/explain", {"a": {"text": QUERY}, "b": {"text": "old code"}})["value"] > 0
         post(client, "/api/documents", {"documents": [{"id": "one", "text": QUERY}]}, 201, headers=WRITER)
-        hits = post(client, "/api/search", {"texts": [QUERY]})["results"][0]["hits"]
+        hits = post(client, "/api/similar", {"like": {"text": QUERY}})["hits"]
         assert [(hit["id"], hit["distance"]) for hit in hits] == [("one", 0.0)]
+        assert post(client, "/api/search", {"texts": [QUERY]})["results"][0]["hits"][0]["id"] == "one"
 
 
 def test_overlap_and_empty_documents_of_the_index(tmp_path: Path) -> None:
@@ -454,7 +490,7 @@ def test_overlap_and_empty_documents_of_the_index(tmp_path: Path) -> None:
         index.add([{"id": "a", "text": "old old code and software"}, {"id": "nothing", "text": "xyzzyq"}])
     with open_client(tmp_path / "kept") as client:
         query = "old software software"
-        hits = post(client, "/api/search", {"texts": [query]})["results"][0]["hits"]
+        hits = post(client, "/api/similar", {"like": {"text": query}})["hits"]
         assert [hit["id"] for hit in hits] == ["a", "nothing"]
         assert hits[1]["distance"] is None
         answer = post(client, "/api/explain", {"a": {"text": query}, "b": {"id": "a"}})

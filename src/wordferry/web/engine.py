@@ -14,7 +14,7 @@ from wordferry.errors import InputError, NotFound
 from wordferry.web.comparing import Comparing, finite, plain
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
-from wordferry.web.texts import Prepared, Reader
+from wordferry.web.texts import Prepared, Reader, no_word
 from wordferry.web.work import Work, conditions, most_words, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -32,6 +32,7 @@ class Query:
     offset: int = 0
     without: str | None = None
     """A document that is not a hit: the one that others are to be like."""
+    explain: bool = False
 
     @property
     def needed(self) -> int:
@@ -41,8 +42,8 @@ class Query:
 
 Answer = dict[str, Any] | Exception
 """The result of one query, or why it has none."""
-Lane = tuple[str, bytes | None]
-"""Searches that can share one call: the distance's name, and the filter as JSON."""
+Lane = tuple[str | None, bytes | None]
+"""Searches that can share one call: the distance's name (None: by words), and the filter as JSON."""
 
 
 class Engine:
@@ -61,12 +62,13 @@ class Engine:
 
     def lane(self, distance: str | None, filter: dict[str, Any] | None) -> Lane:
         """Which searches this one can be joined with."""
-        return self.name(distance), orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
+        return distance, orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
 
     def most_work(self, queries: Sequence[Query], lane: Lane, documents: int, vocabulary: int) -> Work:
         """The most that a search can be, judged by the length of its texts; exact for texts in words."""
         name, packed = lane
         words = [most_words(q.text) if isinstance(q.text, str) else q.text.different for q in queries]
+        name = name or "words"
         return of_search(name, words, documents, vocabulary, conditions(orjson.loads(packed) if packed else None))
 
     def prepare(self, queries: Sequence[Query]) -> list[Query]:
@@ -83,19 +85,36 @@ class Engine:
         return Query(prepared, k, offset, id)
 
     def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[Answer]:
-        """Answer queries of one lane by one call; a text without known words gets its error, the others their hits."""
+        """Answer queries of one lane by one call; a text without words gets its error, the others their hits."""
         name, packed = lane
+        filter = orjson.loads(packed) if packed else None
+        most = max(query.needed for query in queries)
+        if name is None:
+            return self._by_words(queries, most, filter)
         prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
         asked = [text.words for text in prepared if text.words]
-        most = max(query.needed for query in queries)
-        filter = orjson.loads(packed) if packed else None
-        found = iter(self._index.search(asked, k=most, distance=name, filter=filter, threads=threads) if asked else ())
+        found = iter(self._index.similar(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
         for query, text in zip(queries, prepared, strict=True):
-            answers.append(self._answer(query, text, next(found)) if text.words else text.no_known_word("The query"))
+            if not text.words:
+                answers.append(text.no_known_word("The query"))
+                continue
+            facts = {"known_words": len(text.words), "unknown_words": text.unknown[:_MOST_UNKNOWN]}
+            answers.append(self._answer(query, next(found), facts))
         return answers
 
-    def _answer(self, query: Query, text: Prepared, found: Sequence[Any]) -> Answer:
+    def _by_words(self, queries: Sequence[Query], most: int, filter: dict[str, Any] | None) -> list[Answer]:
+        texts = [query.text for query in queries]
+        tokens = [text.tokens if isinstance(text, Prepared) else self.reader.tokens(text) for text in texts]
+        found = iter(self._index.search([some for some in tokens if some], most, filter=filter) if any(tokens) else ())
+        return [
+            self._answer(query, next(found), {})
+            if some
+            else no_word(query.text.text if isinstance(query.text, Prepared) else query.text, "The query")
+            for query, some in zip(queries, tokens, strict=True)
+        ]
+
+    def _answer(self, query: Query, found: Sequence[Any], facts: dict[str, Any]) -> Answer:
         """The hits that a query wants, of those found."""
         hits = [hit for hit in found[: query.needed] if hit.id != query.without]
         shown = hits[query.offset : query.offset + query.k]
@@ -106,10 +125,9 @@ class Engine:
                 f"{self._limits.answer_length} at most. Ask for fewer hits, and for the next ones with offset."
             )
         return {
-            "hits": [_document(hit) | {"distance": finite(float(hit.distance))} for hit in shown],
+            "hits": [_document(hit) | _value(hit, query.explain) for hit in shown],
             "more": len(hits) > query.offset + query.k,
-            "known_words": len(text.words),
-            "unknown_words": text.unknown[:_MOST_UNKNOWN],
+            **facts,
         }
 
     def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
@@ -199,6 +217,13 @@ class Engine:
         with self._index.view() as (_, snapshot):
             related: RelatedWords | None = self._index.engine.graph(snapshot)
         return related
+
+
+def _value(hit: Any, explain: bool) -> dict[str, Any]:
+    """How good or how near a hit is, and what a score is made of."""
+    if hit.score is None:
+        return {"distance": finite(float(hit.distance))}
+    return {"score": hit.score} | ({"explanation": hit.explain().to_json()} if explain else {})
 
 
 def _document(document: Any) -> dict[str, Any]:

@@ -20,29 +20,62 @@ class ErrorAnswer(BaseModel):
     error: str
 
 
+class WordAnswer(BaseModel):
+    """A word of the query: its forms in the document, how often each comes, and what that gives."""
+
+    word: str
+    times: int
+    documents: int = Field(description="How many documents have some form of it.")
+    forms: dict[str, int]
+    part: float
+
+
+class NeighbourAnswer(BaseModel):
+    """A document near this one that the query found too, and what that gives."""
+
+    row: int
+    id: str | None
+    share: float
+    score: float
+    part: float
+
+
+class ScoreAnswer(BaseModel):
+    """A score as a sum: the parts of the words and of the neighbours add up to it."""
+
+    score: float
+    words: list[WordAnswer]
+    neighbours: list[NeighbourAnswer]
+    missing: list[str] = Field(description="Words of the query that no document has.")
+
+
 class Hit(BaseModel):
     """One document found."""
 
     id: str
-    distance: float | None = Field(description="Null where it is infinite: a stored document without known words.")
+    score: float | None = Field(default=None, description="Of a search by words: the larger, the better.")
+    explanation: ScoreAnswer | None = Field(default=None, description="What the score is made of.")
+    distance: float | None = Field(
+        default=None, description="Of a comparison: the smaller, the nearer. Null where it is infinite."
+    )
     text: str
     label: str | None = None
     metadata: dict[str, Any]
 
 
 class SearchResult(BaseModel):
-    """The hits of one text, nearest first."""
+    """The hits of one text, best or nearest first."""
 
     hits: list[Hit]
     more: bool = Field(description="Whether there are hits after these.")
-    known_words: int = Field(description="Tokens of the text that have a vector.")
-    unknown_words: list[str] = Field(description="Some tokens that have none, and were ignored.")
+    known_words: int | None = Field(default=None, description="Of a comparison: tokens that have a vector.")
+    unknown_words: list[str] | None = Field(default=None, description="Some that have none, and were ignored.")
 
 
 class SearchAnswer(BaseModel):
     """One result for each text."""
 
-    distance: str
+    distance: str | None = Field(description="Null: by words.")
     results: list[SearchResult]
 
 

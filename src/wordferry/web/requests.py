@@ -49,8 +49,9 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
     return {
         "search": _model(
             "SearchRequest",
-            "Texts to search for. They may be joined with the searches of others.",
+            "Texts to find documents by: by their words, or by a distance where one is given.",
             texts=(Annotated[list[text], Field(min_length=1, max_length=limits.batch)], ...),
+            explain=(bool, Field(default=False, description="Say of each score what it is made of.")),
             **window,
         ),
         "similar": _model(

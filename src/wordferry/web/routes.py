@@ -90,9 +90,9 @@ def reading(service: Service) -> APIRouter:
 
     @router.post("/search", responses=common, response_model=models.SearchAnswer)
     async def search(request: SearchRequest) -> Response:  # type: ignore[valid-type]
-        """The k nearest documents of each text."""
+        """The documents that the words of each text find best; with a distance, those nearest to it."""
         results = await service.search(request)
-        return _json({"distance": engine.name(request.distance), "results": results})  # type: ignore[attr-defined]
+        return _json({"distance": request.distance, "results": results})  # type: ignore[attr-defined]
 
     @router.post("/similar", responses=common | _errors(404), response_model=models.SimilarAnswer)
     async def similar(request: SimilarRequest) -> Response:  # type: ignore[valid-type]

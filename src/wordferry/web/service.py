@@ -105,7 +105,7 @@ class Service:
 
     async def search(self, request: Any) -> list[dict[str, Any]]:
         """Answer each text of a search."""
-        queries = [Query(text, request.k, request.offset) for text in request.texts]
+        queries = [Query(text, request.k, request.offset, explain=request.explain) for text in request.texts]
         return await self._find(queries, self.engine.lane(request.distance, request.filter))
 
     async def similar(self, request: Any) -> dict[str, Any]:
@@ -115,7 +115,8 @@ class Service:
             query = Query(like["text"], request.k, request.offset)
         else:
             query = await self.read(self.engine.like, like["id"], request.k, request.offset)
-        return (await self._find([query], self.engine.lane(request.distance, request.filter)))[0]
+        lane = self.engine.lane(self.engine.name(request.distance), request.filter)
+        return (await self._find([query], lane))[0]
 
     async def _find(self, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
         """Answer queries, joined with those of others where they are light."""

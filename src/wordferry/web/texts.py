@@ -19,25 +19,32 @@ class Prepared:
     """A text in words."""
 
     text: str | Sequence[str]
+    tokens: list[str]
+    """All of them, in order."""
     words: list[str]
-    """Those that have a vector, in order."""
+    """Those that have a vector."""
     unknown: list[str]
     """Those that have none, each once."""
     different: int
 
     def no_known_word(self, what: str) -> EmptyDocumentError:
-        """Why nothing can be done with this text; ``what`` is how its sender knows it."""
+        """Why this text cannot be compared; ``what`` is how its sender knows it."""
         if self.unknown:
             return EmptyDocumentError(
                 f"{what} has no known word: this index has no vector for {_listed(self.unknown)}. Use other words."
             )
-        spoken = WORD.findall(self.text) if isinstance(self.text, str) else list(self.text)
-        if not spoken:
-            return EmptyDocumentError(f"{what} has no words.")
-        return EmptyDocumentError(
-            f"{what} has only words that are left out because nearly every text has them ({_listed(spoken)}). "
-            "Add a word that says what it is about."
-        )
+        return no_word(self.text, what)
+
+
+def no_word(text: str | Sequence[str], what: str) -> EmptyDocumentError:
+    """Why a text gave no token at all."""
+    spoken = WORD.findall(text) if isinstance(text, str) else list(text)
+    if not spoken:
+        return EmptyDocumentError(f"{what} has no words.")
+    return EmptyDocumentError(
+        f"{what} has only words that are left out because nearly every text has them ({_listed(spoken)}). "
+        "Add a word that says what it is about."
+    )
 
 
 class Reader:
@@ -47,13 +54,18 @@ class Reader:
         self._tokenizer = index.tokenizer
         self._find = index.embeddings.vocabulary.finder
 
+    def tokens(self, text: str | Sequence[str]) -> list[str]:
+        """A text's words, with a vector or without."""
+        found: list[str] = self._tokenizer(text) if isinstance(text, str) else list(text)
+        return found
+
     def prepare(self, text: str | Sequence[str]) -> Prepared:
         """A text's words; each different one is looked up once."""
-        tokens = self._tokenizer(text) if isinstance(text, str) else list(text)
+        tokens = self.tokens(text)
         known = {token: self._find(token, -1) >= 0 for token in dict.fromkeys(tokens)}
         unknown = [token for token, found in known.items() if not found]
         words = [token for token in tokens if known[token]] if unknown else tokens
-        return Prepared(text, words, unknown, len(known) - len(unknown))
+        return Prepared(text, tokens, words, unknown, len(known) - len(unknown))
 
     def prepare_all(self, texts: Sequence[str]) -> list[Prepared]:
         """The words of several texts, which may be long."""

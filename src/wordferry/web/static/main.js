@@ -37,8 +37,9 @@ async function ask(signal) {
   const window = { k: count(), offset: first() };
   const filter = address.filterOf(state);
   if (Object.keys(filter).length) window.filter = filter;
-  if (state.like) return similar({ like: { id: state.like }, distance: chosen(), ...window }, signal);
-  const answer = await search({ texts: [state.q.trim()], distance: chosen(), ...window }, signal);
+  const like = state.like ? { id: state.like } : state.by ? { text: state.q.trim() } : null;
+  if (like) return similar({ like, distance: chosen(), ...window }, signal);
+  const answer = await search({ texts: [state.q.trim()], explain: true, ...window }, signal);
   return { ...answer, ...answer.results[0] };
 }
 
@@ -76,17 +77,21 @@ function summary(answer, milliseconds) {
   const ignored = unknown.length ? ` No vector for: ${unknown.join(", ")}.` : "";
   if (!answer.hits.length) {
     const filtered = Object.keys(address.filterOf(state)).length;
-    return `Nothing found${filtered ? " with these filters" : ""}.${ignored}`;
+    if (first()) return "No more hits.";
+    const what = state.by || state.like ? "Nothing found" : "No document has any of these words, or another form of one";
+    return `${what}${filtered ? ", with these filters" : ""}.${ignored}`;
   }
+  const missing = answer.hits[0].explanation?.missing ?? [];
+  const absent = missing.length ? ` In no document: ${missing.join(", ")}.` : "";
   const what = state.like ? "like it" : answer.hits[0].score === undefined ? "nearest" : "best";
-  return `${answer.hits.length} ${what} of ${facts.documents} in ${milliseconds} ms.${ignored}`;
+  return `${answer.hits.length} ${what} of ${facts.documents} in ${milliseconds} ms.${ignored}${absent}`;
 }
 
 /** Say which document the hits are like, and how to leave. */
 function drawLike() {
   const line = byId("like-line");
   line.hidden = !state.like;
-  byId("query").hidden = Boolean(state.like);
+  byId("query").hidden = byId("by").hidden = Boolean(state.like);
   if (!state.like) return;
   line.replaceChildren(el("span", {}, "Documents like ", el("strong", {}, titles.get(state.like) ?? state.like)),
     el("button", { type: "button", class: "link", id: "leave-like", onClick: () => go({ like: "" }) }, "Back to the search"));
@@ -199,6 +204,7 @@ async function show() {
   byId("tab-search").setAttribute("aria-pressed", String(!compare));
   byId("tab-compare").setAttribute("aria-pressed", String(compare));
   byId("distance").value = chosen();
+  byId("by").value = state.by ? "near" : "";
   byId("count").value = [...byId("count").options].some((one) => one.value === state.k) ? state.k : "20";
   for (const [id, name] of [["query", "q"], ["text-a", "a"], ["text-b", "b"]]) {
     if (byId(id).value !== state[name]) byId(id).value = state[name];
@@ -243,6 +249,7 @@ function wire() {
     address.write(state, true);
     show();
   });
+  byId("by").addEventListener("change", (event) => go({ by: event.target.value }));
   byId("count").addEventListener("change", (event) => go({ k: event.target.value === "20" ? "" : event.target.value }));
   wireFilters(setFilter, () => address.filterOf(state));
   byId("tab-search").addEventListener("click", () => switchView("search"));
