@@ -278,8 +278,9 @@ def test_filter(browser: Any, address: str) -> None:
     name = subtopic.inner_text()
     subtopic.click()
     playwright.expect(page.locator("#chosen .tag")).to_have_count(2)
-    shown = page.locator("#hits .card").count()
-    playwright.expect(page.locator(".card .tag", has_text=name)).to_have_count(shown)
+    others = page.locator(".card", has_not=page.locator(".tag", has_text=name))
+    playwright.expect(others).to_have_count(0)
+    assert page.locator(".card").count() > 0
     for _ in range(2):
         page.locator("#chosen .tag").first.click()
     playwright.expect(page.locator("#chosen .tag")).to_have_count(0)

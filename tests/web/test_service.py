@@ -135,7 +135,7 @@ def test_best_passages(reader: Any) -> None:
 @pytest.mark.parametrize("name", ["rel-rwmd", "rel-wmd"])
 def test_one_value_for_a_pair(reader: Any, name: str) -> None:
     """Two texts have the value that Python gives them, to the last digit, in every answer."""
-    other = "Helpers fix old code"
+    other = "Helpers fix old code of xyzzyq"  # a word without a vector counts
     value = wordferry.distance(QUERY, other, distance=name)
     assert post(reader, "/api/distance", {"a": QUERY, "b": other, "distances": [name]})["values"] == {name: value}
     explained = post(reader, "/api/explain", {"a": {"text": QUERY}, "b": {"text": other}, "distance": name})

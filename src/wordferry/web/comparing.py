@@ -15,7 +15,7 @@ from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
-from wordferry.web.texts import WORD, Prepared, Reader
+from wordferry.web.texts import WORD, Prepared, Reader, no_word
 from wordferry.words.related.graph import RelatedWords
 
 _TOKEN = re.compile(r"[^ ]+")
@@ -51,12 +51,12 @@ class Comparing:
     def distances(self, a: Prepared, b: Prepared, names: Sequence[str]) -> dict[str, float]:
         """The distance of two texts by each name, as Python and the command line give it."""
         for side, text in (("a", a), ("b", b)):
-            if not text.words:
-                raise text.no_known_word(f"{side}: {_SIDES[side]}")
+            if not text.tokens:
+                raise no_word(text.text, f"{side}: {_SIDES[side]}")
         values = {}
         for name in names:
             check_cancelled()
-            values[name] = pair(a.words, b.words, name, **self._options(name, alone=True))
+            values[name] = pair(a.tokens, b.tokens, name, **self._options(name, alone=True))
         return values
 
     def explained_name(self, distance: str | None) -> str:
@@ -66,13 +66,14 @@ class Comparing:
 
     def sides(self, a: dict[str, str], b: dict[str, str], passages: int | None, name: str) -> tuple[Side, Side]:
         """Two texts or stored documents with their words; NotFound where there is none."""
-        first, second = self._side("a", a), self._side("b", b)
+        alone = "text" in a and "text" in b
+        first, second = self._side("a", a, alone), self._side("b", b, alone)
         return first, second if passages is None else self._best(first, second, passages, name)
 
-    def _side(self, name: str, given: dict[str, str]) -> Side:
+    def _side(self, name: str, given: dict[str, str], alone: bool) -> Side:
         text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
         prepared = self._reader.prepare(text)
-        if not prepared.words:
+        if not (prepared.tokens if alone else prepared.words):
             what = _SIDES[name] if "text" in given else f"The document {given['id']!r}"
             raise prepared.no_known_word(f"{name}: {what}")
         return Side(given.get("id"), text, prepared)
@@ -87,9 +88,10 @@ class Comparing:
         relaxed = "rel-rwmd" if DISTANCES[name].needs_related else "rwmd"
         options = self._options(relaxed) | {"overlap": "omr"}
         words = [one.words for _, one in found]
-        near = pairwise([a.prepared.words], words, relaxed, side="left", on_empty="keep", **options)[0]
+        asked = [a.prepared.words or a.prepared.tokens]
+        near = pairwise(asked, words, relaxed, side="left", on_empty="keep", **options)[0]
         best = sorted(np.argsort(near, kind="stable")[:count].tolist())
-        joined = [word for place in best for word in found[place][1].words]
+        joined = [word for place in best for word in found[place][1].tokens]
         if not joined:
             return b
         return Side(b.id, b.text, self._reader.prepare(joined), tuple(found[place][0] for place in best))
@@ -108,7 +110,7 @@ class Comparing:
     def explain(self, a: Side, b: Side, name: str) -> dict[str, Any]:
         """The flows between two texts or stored documents, or their passages."""
         options = self._options(name, alone=a.id is None and b.id is None)
-        result = explain(a.prepared.words, b.prepared.words, name, **options)
+        result = explain(a.prepared.tokens, b.prepared.tokens, name, **options)
         return {
             "distance": name,
             "value": float(result.distance),
@@ -124,11 +126,11 @@ class Comparing:
         """The options of a comparison by a distance, such that a search gives the same values.
 
         Two texts that are both none of the index's (``alone``) are compared through the related words of the whole
-        vocabulary, as everywhere.
+        vocabulary, and words without a vector count, as everywhere. An index compares words that have one.
         """
         record = DISTANCES[name]
         related = self._related() if record.needs_related and not alone else None
-        own = {"embeddings": self._index.embeddings, "tokenizer": self._index.tokenizer}
+        own = {"embeddings": self._index.embeddings, "unknown": "match" if alone else "drop"}
         return own | {"related": related, "overlap": self._index.engine.overlap(record)}
 
     def _segments(self, side: Side, masses: dict[str, float]) -> list[dict[str, Any]]:

@@ -68,7 +68,6 @@ class Engine:
         """The most that a search can be, judged by the length of its texts; exact for texts in words."""
         name, packed = lane
         words = [most_words(q.text) if isinstance(q.text, str) else q.text.different for q in queries]
-        name = name or "words"
         return of_search(name, words, documents, vocabulary, conditions(orjson.loads(packed) if packed else None))
 
     def prepare(self, queries: Sequence[Query]) -> list[Query]:

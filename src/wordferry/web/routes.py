@@ -105,7 +105,7 @@ def reading(service: Service) -> APIRouter:
         """The distance of two texts, by one name or several."""
         names = comparing.names(request.distances)  # type: ignore[attr-defined]
         a, b = await service.read(engine.reader.prepare_all, [request.a, request.b])  # type: ignore[attr-defined]
-        work = of_pair(names, a.different, b.different)
+        work = of_pair(names, len(set(a.tokens)), len(set(b.tokens)))
         return _json({"values": await service.run(work, comparing.distances, a, b, names)})
 
     @router.post("/explain", responses=common | _errors(404), response_model=models.ExplainAnswer)
@@ -114,7 +114,7 @@ def reading(service: Service) -> APIRouter:
         name = comparing.explained_name(request.distance)  # type: ignore[attr-defined]
         given = request.a.model_dump(), request.b.model_dump(), request.passages  # type: ignore[attr-defined]
         a, b = await service.read(comparing.sides, *given, name)
-        work = of_explanation(name, a.prepared.different, b.prepared.different)
+        work = of_explanation(name, len(set(a.prepared.tokens)), len(set(b.prepared.tokens)))
         return _json(await service.run(work, comparing.explain, a, b, name))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)

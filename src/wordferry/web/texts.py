@@ -26,6 +26,7 @@ class Prepared:
     unknown: list[str]
     """Those that have none, each once."""
     different: int
+    """How many of those with a vector differ."""
 
     def no_known_word(self, what: str) -> EmptyDocumentError:
         """Why this text cannot be compared; ``what`` is how its sender knows it."""

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from wordferry.compare.distances import DISTANCES
+from wordferry.compare.problem import Effort
 from wordferry.errors import InputError
 from wordferry.web.settings import Limits
 
 _PASS = 50
 """Words that each document costs whatever the request's words: its own are read once."""
+_BY_WORDS = Effort(document=0.1)
 _EXPLAINED = 250.0
 _PAIR_BYTES = 8
 _EXPLAINED_BYTES = 160
@@ -55,14 +57,17 @@ class Work:
         return self.steps <= limits.light_work
 
 
-def of_search(distance: str, words: Sequence[int], documents: int, vocabulary: int, conditions: int) -> Work:
-    """A search for texts of so many different words, in documents that have so many different words together."""
-    cost = DISTANCES[distance].effort
+def of_search(distance: str | None, words: Sequence[int], documents: int, vocabulary: int, conditions: int) -> Work:
+    """A search for texts of so many different words, in documents that have so many different words together.
+
+    Without a distance it is one by words, which reads the lists of those words only.
+    """
+    cost = _BY_WORDS if distance is None else DISTANCES[distance].effort
     longest = max(words, default=0)
     steps = documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
     steps += cost.word * vocabulary * sum(words)
     texts = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {longest} different words"
-    what = f"{texts} x {documents} documents by {distance}"
+    what = f"{texts} x {documents} documents by {distance or 'words'}"
     return Work(steps, cost.word_bytes * vocabulary * longest, what, "texts, distance")
 
 
