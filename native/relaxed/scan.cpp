@@ -10,9 +10,9 @@ namespace {
 
 // A word that the query has or is related to.
 struct Touched {
-  float near;
-  float mass;
-  std::int32_t own;              // its position in the query, or -1
+  float near = 0.0f;
+  float mass = 0.0f;
+  std::int32_t own = -1;         // its position in the query, or -1
   std::int64_t begin = 0, end = 0;  // the query's words related to it, in `links`
 };
 
@@ -21,34 +21,43 @@ struct Link {
   float cost;
 };
 
+// One query at a time; a worker keeps the memory for the next.
 class Query {
  public:
-  Query(const PairsJob& job, const CsrF& graph, float c_max, std::int64_t row)
-      : job_(job), c_max_(c_max), slots_(static_cast<std::size_t>(graph.rows), 0), touched_(1) {
-    const std::int64_t first = job.x.indptr[row], count = job.x.indptr[row + 1] - first;
-    std::vector<std::vector<Link>> links(1);
+  Query(const PairsJob& job, const CsrF& graph, float c_max)
+      : job_(job), graph_(graph), c_max_(c_max), slots_(static_cast<std::size_t>(graph.rows), 0) {}
+
+  void begin(std::int64_t row) {
+    if (row == row_) return;
+    row_ = row;
+    for (const std::int32_t word : words_) slots_[static_cast<std::size_t>(word)] = 0;
+    words_.clear();
+    touched_.assign(1, {});
+    found_.clear();
+    masses_.clear();
+    const std::int64_t first = job_.x.indptr[row], count = job_.x.indptr[row + 1] - first;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int32_t word = job.x.indices[first + i];
-      masses_.push_back(job.x.data[first + i]);
-      Touched& own = at(word, links);
+      const std::int32_t word = job_.x.indices[first + i];
+      masses_.push_back(job_.x.data[first + i]);
+      Touched& own = touch(word);
       own.own = static_cast<std::int32_t>(i);
-      own.mass = job.overlap == Overlap::keep ? 0.0f : job.x.data[first + i];
-      if (job.overlap == Overlap::keep) own.near = 0.0f;
-      for (std::int64_t k = graph.indptr[word]; k < graph.indptr[word + 1]; ++k) {
-        Touched& other = at(graph.indices[k], links);
-        other.near = std::min(other.near, graph.data[k]);
-        links[slots_[static_cast<std::size_t>(graph.indices[k])]].push_back({static_cast<std::int32_t>(i), graph.data[k]});
+      own.mass = job_.overlap == Overlap::keep ? 0.0f : job_.x.data[first + i];
+      if (job_.overlap == Overlap::keep) own.near = 0.0f;
+      for (std::int64_t k = graph_.indptr[word]; k < graph_.indptr[word + 1]; ++k) {
+        Touched& other = touch(graph_.indices[k]);
+        other.near = std::min(other.near, graph_.data[k]);
+        ++other.end;  // how many there are, for now
+        found_.push_back({graph_.indices[k], {static_cast<std::int32_t>(i), graph_.data[k]}});
       }
     }
-    for (std::size_t slot = 1; slot < touched_.size(); ++slot) {
-      touched_[slot].begin = static_cast<std::int64_t>(links_.size());
-      links_.insert(links_.end(), links[slot].begin(), links[slot].end());
-      touched_[slot].end = static_cast<std::int64_t>(links_.size());
-    }
+    sort_links();
+    best_.resize(masses_.size());
+    excess_.resize(masses_.size());
   }
 
-  // The distance to document j; `best` and `excess` are the worker's own.
-  float value(std::int64_t j, std::vector<float>& best, std::vector<float>& excess) const {
+  // The distance to document j.
+  float value(std::int64_t j) {
+    std::vector<float>&best = best_, &excess = excess_;
     std::fill(best.begin(), best.end(), c_max_);
     std::copy(masses_.begin(), masses_.end(), excess.begin());
     float near = 0.0f, rest = 0.0f;
@@ -72,17 +81,34 @@ class Query {
     return job_.side == Side::left ? left : job_.side == Side::right ? right : std::max(left, right);
   }
 
-  std::size_t words() const { return masses_.size(); }
-
  private:
-  Touched& at(std::int32_t word, std::vector<std::vector<Link>>& links) {
+  struct Found {
+    std::int32_t word;
+    Link link;
+  };
+
+  Touched& touch(std::int32_t word) {
     std::uint32_t& slot = slots_[static_cast<std::size_t>(word)];
     if (slot == 0) {
       slot = static_cast<std::uint32_t>(touched_.size());
       touched_.push_back({c_max_, 0.0f, -1});
-      links.emplace_back();
+      words_.push_back(word);
     }
     return touched_[slot];
+  }
+
+  // The links of each word together, in the order they were found in.
+  void sort_links() {
+    std::int64_t next = 0;
+    for (Touched& word : touched_) {
+      const std::int64_t count = word.end;
+      word.begin = word.end = next;
+      next += count;
+    }
+    links_.resize(static_cast<std::size_t>(next));
+    for (const Found& one : found_) {
+      links_[static_cast<std::size_t>(touched_[slots_[static_cast<std::size_t>(one.word)]].end++)] = one.link;
+    }
   }
 
   void own_word(std::size_t i, float mass, std::vector<float>& best, std::vector<float>& excess) const {
@@ -94,11 +120,15 @@ class Query {
   }
 
   const PairsJob& job_;
+  const CsrF& graph_;
   float c_max_;
-  std::vector<std::uint32_t> slots_;
+  std::int64_t row_ = -1;
+  std::vector<std::uint32_t> slots_;  // of each word in touched_; 0 for the others
+  std::vector<std::int32_t> words_;   // those with a slot
   std::vector<Touched> touched_;
+  std::vector<Found> found_;
   std::vector<Link> links_;
-  std::vector<float> masses_;
+  std::vector<float> masses_, best_, excess_;
 };
 
 }  // namespace
@@ -106,16 +136,17 @@ class Query {
 void related_scan(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                   Watch& watch) {
   constexpr std::int64_t block_documents = 1024;
-  for (std::int64_t row = 0; row < job.x.rows; ++row) {
-    const Query query(job, graph, c_max, row);
-    const auto body = [&](std::int64_t block, int) {
-      std::vector<float> best(query.words()), excess(query.words());
-      const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
-      for (std::int64_t j = begin; j < end; ++j) job.out[row * job.stride + j] = query.value(j, best, excess);
-      done += end - begin;
-    };
-    for_blocks((job.y.rows + block_documents - 1) / block_documents, threads, body, watch);
-  }
+  const std::int64_t pieces = (job.y.rows + block_documents - 1) / block_documents, blocks = job.x.rows * pieces;
+  std::vector<Query> queries(static_cast<std::size_t>(worker_count(blocks, threads)), Query(job, graph, c_max));
+  const auto body = [&](std::int64_t block, int worker) {
+    Query& query = queries[static_cast<std::size_t>(worker)];
+    const std::int64_t row = block / pieces, begin = block % pieces * block_documents;
+    const std::int64_t end = std::min(begin + block_documents, job.y.rows);
+    query.begin(row);
+    for (std::int64_t j = begin; j < end; ++j) job.out[row * job.stride + j] = query.value(j);
+    done += end - begin;
+  };
+  for_blocks(blocks, threads, body, watch);
 }
 
 }  // namespace wordferry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +23,14 @@ MEMORY = 256 << 20
 """Default of ``memory=``: bytes to work in beside the inputs and the output."""
 DEVICES = ("cpu",)
 """What ``device=`` may name."""
+
+
+Multiply = Callable[[Any, Any, Any], None]
+"""``multiply(a, b, out)``: a matrix product, as :func:`products` makes it."""
+_PRODUCT_STEP = 256
+"""Matrices are cut at multiples of this, as the kernels of BLAS cut them."""
+_SMALL_PRODUCT = 1 << 22
+"""Multiplications that are not worth waking another thread for."""
 
 
 class Progress(Protocol):
@@ -60,6 +68,43 @@ def blas_threads(threads: int) -> Iterator[None]:
     """Limit NumPy's matrix products to ``threads`` threads inside the block, and restore the limit after it."""
     with _loaded_libraries().limit(limits=threads, user_api="blas"):
         yield
+
+
+@contextmanager
+def products(threads: int) -> Iterator[Multiply]:
+    """Matrix products on ``threads`` threads that sleep between them: ``multiply(a, b, out)``.
+
+    The threads of BLAS wait for the next product by spinning, and then take the cores from whatever runs in between;
+    so BLAS is held to one thread inside the block, and large products are cut up for threads of our own.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numpy as np
+
+    def one(a: Any, b: Any, out: Any) -> None:
+        np.matmul(a, b, out=out)
+
+    with blas_threads(1):
+        if threads == 1:
+            yield one
+            return
+        with ThreadPoolExecutor(threads - 1) as pool:
+
+            def multiply(a: Any, b: Any, out: Any) -> None:
+                tall = len(a) >= b.shape[1]
+                size = max(a.shape[0], b.shape[1])
+                step = -(-size // threads // _PRODUCT_STEP) * _PRODUCT_STEP
+                if a.size * b.shape[1] < _SMALL_PRODUCT:
+                    step = max(size, 1)
+                parts = [slice(low, low + step) for low in range(0, size, step)]
+                cut = [(a[p], b, out[p]) if tall else (a, b[:, p], out[:, p]) for p in parts]
+                others = [pool.submit(one, *some) for some in cut[1:]]
+                for some in cut[:1]:
+                    one(*some)
+                for other in others:
+                    other.result()
+
+            yield multiply
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Csr, Float32Array
-from wordferry.base.runtime import blas_threads
+from wordferry.base.runtime import Multiply, products
 from wordferry.compare.bags import Bags, renumbered
 from wordferry.compare.frame import Frame
 from wordferry.compare.problem import Problem
@@ -43,7 +43,7 @@ class Moving:
     def blocks(self) -> int:
         return -(-len(self.moving.words) // self.columns)
 
-    def run(self, out: Float32Array, tick: Any) -> None:
+    def run(self, out: Float32Array, tick: Any, multiply: Multiply) -> None:
         """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
         if not self.blocks:
             out[...] = 0
@@ -55,7 +55,7 @@ class Moving:
         for block in range(self.blocks):
             first = block * self.columns
             for start in range(first, min(first + self.columns, len(self.moving.words)), PRODUCT_COLUMNS):
-                costs = self._costs(start, buffer)
+                costs = self._costs(start, buffer, multiply)
                 passes.document_minima(target, costs, nearest, start - first, self.threads)
             passes.accumulate(
                 moving,
@@ -69,7 +69,7 @@ class Moving:
             )
             tick((block + 1) / self.blocks)
 
-    def _costs(self, start: int, buffer: Float32Array) -> Float32Array:
+    def _costs(self, start: int, buffer: Float32Array, multiply: Multiply) -> Float32Array:
         """Distances of all target words (rows) to a few moving words (columns)."""
         stop = min(start + PRODUCT_COLUMNS, len(self.moving.words))
         words = self.moving.words[start:stop]
@@ -77,7 +77,7 @@ class Moving:
         few = np.zeros((width, self.vectors.shape[1]), dtype=np.float32)
         few[: len(words)] = self.moving_vectors[start:stop]
         costs = buffer[: self.rows * width].reshape(self.rows, width)
-        products_to(costs[: len(self.vectors)], self.vectors, self.squares, few, self.threads)
+        products_to(costs[: len(self.vectors)], self.vectors, self.squares, few, self.threads, multiply)
         if self.rows > len(self.vectors):
             costs[-1] = self.frame.far
         same = self.target.number_of(words)
@@ -86,17 +86,22 @@ class Moving:
 
 
 def products_to(
-    costs: Float32Array, vectors: Float32Array, squares: Float32Array, few: Float32Array, threads: int
+    costs: Float32Array,
+    vectors: Float32Array,
+    squares: Float32Array,
+    few: Float32Array,
+    threads: int,
+    multiply: Multiply,
 ) -> None:
     """Distances of many vectors (rows) to a few (columns), from one product."""
-    np.matmul(vectors, few.T, out=costs)
+    multiply(vectors, few.T, costs)
     passes.products_to_distances(costs, vectors, squares, few, passes.squares(few), threads)
 
 
 def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:
     """The one-sided values ``out[x, y]`` of x's words moving to y's."""
-    with blas_threads(threads):
-        Moving(x, y, frame, omr, threads).run(out, tick)
+    with products(threads) as multiply:
+        Moving(x, y, frame, omr, threads).run(out, tick, multiply)
     if x.unknown_view is None:
         return
     # A word without a vector pays c_max for what exceeds the other document's mass of it.
@@ -118,14 +123,14 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
     other = problem.y.ranked
     y_vectors, y_squares = problem.y.ranked_vectors(frame)
     unknown = frame.unknown
-    with blas_threads(threads):
+    with products(threads) as multiply:
         for i in range(x.shape[0]):
             words, mass = x.row(i)
             width = max(16, -(-len(words) // 16) * 16)
             few = np.zeros((width, y_vectors.shape[1]), dtype=np.float32)
             few[: len(words)] = frame.vectors_of(words)
             costs = passes.aligned(len(other.words), width)
-            products_to(costs[: len(y_vectors)], y_vectors, y_squares, few, threads)
+            products_to(costs[: len(y_vectors)], y_vectors, y_squares, few, threads, multiply)
             if unknown is not None:
                 costs[len(y_vectors) :] = frame.far
                 costs[:, np.flatnonzero(unknown[words])] = frame.far

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
-from wordferry.base.runtime import Report, blas_threads
+from wordferry.base.runtime import Report, products
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken, bag_of, by_word
@@ -72,11 +72,13 @@ class Products(Method):
         b, b_squares = problem.y.centroids(problem.frame)
         apart = _Apart.of(problem)
         step = max(16, (8 << 20) // (8 * max(problem.shape[1], 1)))
-        with blas_threads(problem.threads):
+        with products(problem.threads) as multiply:
             for i in range(0, problem.shape[0], step):
                 rows = slice(i, min(i + step, problem.shape[0]))
                 both = a_squares[rows, None] + b_squares
-                squared = both - 2 * (a[rows] @ b.T)
+                squared = np.empty_like(both)
+                multiply(a[rows], b.T, squared)
+                squared = both - 2 * squared
                 if apart is not None:
                     both, squared = both + apart.lengths(rows), squared + apart.squared(rows)
                 near = np.nonzero(squared < _NEAR * both)
