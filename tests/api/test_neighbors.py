@@ -150,8 +150,10 @@ def test_raw_texts_and_token_lists(articles):
 def test_documents_without_known_words(articles):
     texts, topics = articles
     with pytest.raises(EmptyDocumentError, match="Document 1"):
-        WordMoverClassifier().fit(["cat", "qqqq zzzz"], ["a", "b"])
-    model = WordMoverClassifier(1, on_empty="keep").fit(["cat", "car", "bus"], ["rare", "common", "common"])
+        WordMoverClassifier(unknown="drop").fit(["cat", "qqqq zzzz"], ["a", "b"])
+    model = WordMoverClassifier(1, on_empty="keep", unknown="drop").fit(
+        ["cat", "car", "bus"], ["rare", "common", "common"]
+    )
     assert model.predict(["kitten", "zzqqzz"]).tolist() == ["rare", "common"]
     model.fit(["cat", "car", "bus", "qqzzqq"], ["rare", "common", "common", "odd"])
     assert model.predict(["kitten", "zzqqzz"]).tolist() == ["rare", "odd"]
@@ -190,7 +192,7 @@ def test_pickles_predict_the_same_and_clones_are_unfitted(articles):
         ({"r": "best"}, "or 'cv'"),
         ({"r": 0}, "at least 1"),
         ({"vocabulary": "test"}, "'train', 'all'"),
-        ({"weights": "bm25"}, "'counts', 'tfidf'"),
+        ({"weights": "tf"}, "'counts', 'idf'"),
         ({"distance": "wmdd"}, "Choose one of"),
         ({"n_neighbors": 0}, "at least 1"),
     ],
@@ -213,3 +215,18 @@ def test_without_scikit_learn_the_pip_line_is_named(monkeypatch):
         monkeypatch.delitem(sys.modules, module)
     with pytest.raises(MissingDependency, match=r"pip install 'wordferry\[sklearn\]'"):
         importlib.import_module("wordferry.neighbors")
+
+
+@pytest.mark.parametrize("weights", ["counts", "idf", "log-idf", "bm25", "norm"])
+def test_weights_and_unknown_words_reach_the_search(articles, weights):
+    texts, topics = articles
+    texts = [f"{text} {topic}zyx" for text, topic in zip(texts[:40], topics[:40], strict=True)]
+    near = WordMoverNeighbors(3, "rel-rwmd", weights=weights).fit(texts)
+    distances, indices = near.kneighbors(texts[:5])
+    expected = wordferry.top_k(texts[:5], texts, 3, "rel-rwmd", weights=weights, related=near.related_)
+    np.testing.assert_array_equal(indices, expected.indices)
+    np.testing.assert_allclose(distances, expected.distances, atol=1e-6)
+    again = pickle.loads(pickle.dumps(near))
+    np.testing.assert_array_equal(again.kneighbors(texts[:5], return_distance=False), indices)
+    chosen = WordMoverClassifier(3, weights=weights, r="cv", folds=2).fit(texts, topics[:40])
+    assert chosen.predict([f"{topics[0]}zyx"]).tolist() == [topics[0]]

@@ -16,7 +16,8 @@ from wordferry.words.embeddings import Embeddings
 
 # Words on a line: the distance of one-word documents is the difference of their places.
 LINE = Embeddings(list("abcdef"), [[0.0], [1.0], [2.0], [3.0], [5.0], [8.0]], normalize=False)
-WMD = DistanceSetting("wmd", LINE)
+TAILED = [["a", "x"], ["a", "x"], ["a", "y"]]
+WMD = DistanceSetting("wmd", LINE, unknown="drop")
 
 
 def words(*names):
@@ -66,7 +67,7 @@ def test_pairs_in_blocks_equal_pairs_one_by_one(distance):
     setting = DistanceSetting(distance, LINE, r=2)
     counts = setting.encode(documents)
     ready = setting.ready(counts)
-    idf = TfIdf.fit(counts) if distance == "tfidf-l1" else None
+    idf = TfIdf.fit(counts.matrix) if distance == "tfidf-l1" else None
     everything = pairwise(counts, None, distance, embeddings=LINE, related=ready.related, idf=idf)
     assert np.allclose(indexed_distances(counts, first, second, setting), everything[first, second], atol=1e-5)
 
@@ -84,3 +85,13 @@ def test_paired_distances_are_those_of_the_pairs():
     found = paired_distances(words("a", "b", "x"), words("c", "f", "a"), WMD)
     assert found[:2].tolist() == [2.0, 7.0]
     assert np.isinf(found[2])
+
+
+def test_words_without_a_vector_are_judged_too():
+    """Kept, they tell documents apart; a document of such words alone is not empty."""
+    kept = DistanceSetting("wmd", LINE)
+    assert triplets(TAILED, [(0, 1, 2)], kept).solved == 1
+    assert triplets(TAILED, [(0, 1, 2)], WMD).ties == 1
+    found = paired_distances(words("x", "x"), words("x", "y"), kept)
+    assert found[0] == 0
+    assert 0 < found[1] < np.inf

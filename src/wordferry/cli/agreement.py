@@ -10,6 +10,7 @@ import typer
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit
 from wordferry.cli.evaluating import DISTANCES_OPTION, R_OPTION, settings
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
+from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
 
 def register(app: Any) -> None:
@@ -25,6 +26,8 @@ def agreement(
     distance: list[str] = DISTANCES_OPTION,
     embeddings: Path | None = EMBEDDINGS_OPTION,
     r: int = R_OPTION,
+    weights: str = WEIGHTS_OPTION,
+    unknown: str = UNKNOWN_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
@@ -37,7 +40,7 @@ def agreement(
 
     pairs = read_pairs(file, documents)
     rows = []
-    for setting in settings(distance, embeddings, r, threads):
+    for setting in settings(distance, embeddings, r, threads, weights, unknown):
         result = correlate(pairs.first, pairs.second, pairs.ratings, setting)
         rows.append({"distance": setting.distance, **result.to_json()})
     emit(rows, as_json)

@@ -9,6 +9,7 @@ import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, note
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
+from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
 
 def register(app: Any) -> None:
@@ -32,9 +33,8 @@ def classify(
     r: str = typer.Option(
         "16", "--r", "-r", help="How many related words each word has, or cv to choose by cross-validation."
     ),
-    weights: str = typer.Option(
-        "counts", help="How much a word counts: counts, or tfidf with the idf of the training documents."
-    ),
+    weights: str = WEIGHTS_OPTION,
+    unknown: str = UNKNOWN_OPTION,
     vocabulary: str = typer.Option(
         "train", help="Look for related words among those of the training documents (train) or of all."
     ),
@@ -59,6 +59,7 @@ def classify(
         distance,
         r=r if r == "cv" else _number(r),
         weights=weights,
+        unknown=unknown,
         vocabulary=vocabulary,
         embeddings=load_vectors(embeddings),
         on_empty="keep",

@@ -10,6 +10,7 @@ import typer
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples
 from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
+from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
 
 def register(app: Any) -> None:
@@ -32,11 +33,13 @@ def distance(
     embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = RELATED,
     overlap: str | None = OVERLAP,
+    weights: str = WEIGHTS_OPTION,
+    unknown: str = UNKNOWN_OPTION,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """The distance of two texts."""
-    from wordferry.compare.calls import pair
     from wordferry.compare.distances import DISTANCES, find_distance
+    from wordferry.compare.measure import Measure
     from wordferry.errors import InputError
 
     if all and overlap is not None:
@@ -47,6 +50,7 @@ def distance(
     words = load_related(related)
     rows = []
     for record in records:
-        value = pair(texts[0], texts[1], record, embeddings=vectors, related=words, overlap=overlap)
+        measure = Measure(record, overlap, "both", weights, unknown, vectors, words)  # type: ignore[arg-type]
+        value = measure.pair(texts[0], texts[1])
         rows.append({"distance": record.label, "value": value, "title": record.title})
     emit(rows, as_json)

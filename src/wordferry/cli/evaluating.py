@@ -22,7 +22,14 @@ R_OPTION = typer.Option(
 )
 
 
-def settings(distances: list[str], embeddings: Path | None, r: int, threads: int | None) -> list[Any]:
+def settings(
+    distances: list[str],
+    embeddings: Path | None,
+    r: int,
+    threads: int | None,
+    weights: str = "counts",
+    unknown: Any = "match",
+) -> list[Any]:
     """One setting for each distance to judge."""
     from wordferry.compare.distances import find_distance
     from wordferry.judge.evaluation import DistanceSetting
@@ -30,4 +37,6 @@ def settings(distances: list[str], embeddings: Path | None, r: int, threads: int
     for name in distances:
         find_distance(name)
     vectors = load_vectors(embeddings)
-    return [DistanceSetting(name, vectors, r=r, threads=threads) for name in distances]
+    return [
+        DistanceSetting(name, vectors, r=r, weights=weights, unknown=unknown, threads=threads) for name in distances
+    ]

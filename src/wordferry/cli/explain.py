@@ -10,6 +10,7 @@ import typer
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit_json, examples, note, wants_json
 from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
+from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
 
 def register(app: Any) -> None:
@@ -31,20 +32,23 @@ def explain(
     embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = RELATED,
     overlap: str | None = OVERLAP,
+    weights: str = WEIGHTS_OPTION,
+    unknown: str = UNKNOWN_OPTION,
     limit: int | None = typer.Option(None, "--limit", "-n", min=1, help="Show only the NUMBER most expensive rows."),
     html: Path | None = typer.Option(None, "--html", help="Write a page with a flow diagram."),
     png: Path | None = typer.Option(None, "--png", help="Write a picture (any format that matplotlib knows)."),
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Take the distance of two texts apart, word by word."""
-    from wordferry.compare.calls import explain as take_apart
     from wordferry.compare.distances import find_distance
+    from wordferry.compare.measure import Measure
 
     record = find_distance(distance)
     texts = [read_text(a), read_text(b)]
     vectors = load_vectors(embeddings)
     words = load_related(related)
-    explanation = take_apart(texts[0], texts[1], record, embeddings=vectors, related=words, overlap=overlap)
+    measure = Measure(record, overlap, "both", weights, unknown, vectors, words)  # type: ignore[arg-type]
+    explanation = measure.explain(*texts)
     if html is not None:
         explanation.to_html(html)
         note(f"wrote {html}")

@@ -17,6 +17,7 @@ from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
 from wordferry.judge.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
 from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
+from wordferry.texts.bow import Encoded
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -52,6 +53,7 @@ def cross_validate_r(
     embeddings: Embeddings,
     distance: str = "rel-rwmd",
     overlap: str | None = None,
+    weights: Any = "counts",
     validation: Validation | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -60,7 +62,8 @@ def cross_validate_r(
 
     Parameters
     ----------
-    X : training documents as CSR over the embeddings' words; no row may be empty.
+    X : training documents as CSR over the embeddings' words, or encoded texts; no row may be empty.
+    weights : what a word counts for; see :func:`wordferry.pairwise`.
     labels : their classes.
     related : related words with the largest r to try or more; smaller ones are taken from it.
     validation : folds, seed, the values of r to try and the rule's tolerance; the paper's when None.
@@ -75,12 +78,12 @@ def cross_validate_r(
     numbers, names = class_numbers(labels)
     fold = folds(numbers, plan.folds, seed=plan.seed, stratified=plan.stratified)
     order = np.argsort(fold, kind="stable")
-    arranged = X[order]
+    arranged = X.take(order) if isinstance(X, Encoded) else X[order]
     tell = progress or no_progress
     errors: dict[int, float] = {}
     for done, r in enumerate(sorted(plan.values)):
         smaller = related if r == related.r else related.restrict(r)
-        measure = Measure(distance, overlap, embeddings=embeddings, related=smaller)
+        measure = Measure(distance, overlap, weights=weights, embeddings=embeddings, related=smaller)
         problem = measure.problem(arranged, None, Run(threads))
         nearest = fold_neighbours(_blocks(problem, order), fold, plan.k)
         neighbours = np.where(nearest.indices >= 0, numbers[nearest.indices], -1)

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from wordferry.base.arrays import Float64Array
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
-from wordferry.compare.prepare import words_of
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.fitting import WordMover
@@ -36,7 +35,9 @@ class WordMoverNeighbors(WordMover):
     distance : a name of ``wordferry.DISTANCES``.
     r : related words per word, for ``rel-rwmd`` and ``rel-wmd``.
     overlap : see :func:`wordferry.pairwise`; None means the distance's own default.
-    weights : ``"counts"``, ``"tfidf"`` (idf of the fitted documents), or one weight per word.
+    weights : what a word counts for, as in :func:`wordferry.pairwise`: ``"counts"``, ``"idf"`` (also ``"tfidf"``),
+        ``"log-idf"``, ``"bm25"``, ``"norm"``, or weights of your own; frequencies are those of the fitted documents.
+    unknown : words without a vector: ``"match"`` keeps them, ``"drop"`` leaves them out, ``"error"`` refuses them.
     embeddings : word vectors; None means the default ones for texts. A matrix needs the vectors of its columns, unless
         the distance needs none.
     related : related words made before; None builds them.
@@ -44,7 +45,7 @@ class WordMoverNeighbors(WordMover):
         an answer depends on nothing but them and the query; or ``"all"``, those of the fitted documents and of all
         queries asked at once, as in the paper (transductive: an answer may change with the company a query is in).
     tokenizer : from a text to its words; None means the default one.
-    on_empty : ``"error"`` refuses a document without known words, ``"keep"`` puts it at distance inf from all others.
+    on_empty : ``"error"`` refuses a document without a word, ``"keep"`` puts it at distance inf from all others.
     threads : see ``WORDFERRY_THREADS``.
 
     >>> near = WordMoverNeighbors(1, "wmd").fit(["the cat sleeps", "stocks fell sharply"])
@@ -74,6 +75,7 @@ class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
         r: int = 16,
         overlap: str | None = None,
         weights: Any = "counts",
+        unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
         vocabulary: str = "train",
@@ -87,6 +89,7 @@ class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
             r=r,
             overlap=overlap,
             weights=weights,
+            unknown=unknown,
             embeddings=embeddings,
             related=related,
             vocabulary=vocabulary,
@@ -131,6 +134,7 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
         r: int | str = 16,
         overlap: str | None = None,
         weights: Any = "counts",
+        unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
         vocabulary: str = "train",
@@ -147,6 +151,7 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
             r=r,
             overlap=overlap,
             weights=weights,
+            unknown=unknown,
             embeddings=embeddings,
             related=related,
             vocabulary=vocabulary,
@@ -165,7 +170,7 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
         labels = validation.column_or_1d(y, warn=True)
         multiclass.check_classification_targets(labels)
         self._fit_documents(X)
-        validation.check_consistent_length(self._documents, labels)
+        validation.check_consistent_length(np.arange(self.n_samples_fit_), labels)
         self.classes_, self._classes = np.unique(labels, return_inverse=True)
         self._shares = np.bincount(self._classes, minlength=len(self.classes_)) / len(labels)
         if self._chooses_r():
@@ -195,17 +200,18 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
     def _choose_r(self) -> None:
         """One graph with the largest r; the others are parts of it, and folds share distances."""
         plan = Validation(int(self.n_neighbors), folds=self.folds, seed=self.random_state, stratified=self.stratified)
-        filled = np.flatnonzero(self._lengths(self._documents))
-        largest = self.related or self._build_related(words_of(self._documents), max(plan.values))
+        filled = np.flatnonzero(self._lengths())
+        largest = self.related or self._build_related(self._words(self._documents), max(plan.values))
         embeddings = self._vectors()
         assert embeddings is not None
         choice = cross_validate_r(
-            self._documents[filled],
+            self._documents.take(filled) if self.reads_texts_ else self._documents[filled],
             self._classes[filled],  # type: ignore[arg-type]
             largest,
             embeddings=embeddings,
             distance=self.distance,
             overlap=self.overlap,
+            weights="counts" if self.weighting_ is None else self.weighting_,
             validation=plan,
             threads=self.threads,
         )

@@ -17,9 +17,9 @@ from wordferry.compare.search import Searcher, check_k
 from wordferry.errors import InputError
 from wordferry.judge.voting import PAPER_K
 from wordferry.texts import bow
-from wordferry.texts.bow import TfIdf
 from wordferry.texts.datasets import given_or_default
 from wordferry.texts.tables import as_documents, is_table, table_texts
+from wordferry.texts.weights import fit_weights
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -28,7 +28,6 @@ optional_import("sklearn", "sklearn")  # says which pip line brings it
 from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.utils import validation  # noqa: E402
 
-WEIGHTS = ("counts", "tfidf")
 VOCABULARIES = ("train", "all")
 
 
@@ -51,6 +50,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         r: int | str = 16,
         overlap: str | None = None,
         weights: Any = "counts",
+        unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
         vocabulary: str = "train",
@@ -63,6 +63,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.r = r
         self.overlap = overlap
         self.weights = weights
+        self.unknown = unknown
         self.embeddings = embeddings
         self.related = related
         self.vocabulary = vocabulary
@@ -84,7 +85,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         validation.check_is_fitted(self)
         k = check_k(self.n_neighbors if n_neighbors is None else n_neighbors)
-        found = self._documents if X is None else self._weighted(self._read(X, reset=False))
+        found = self._documents if X is None else self._read(X, reset=False)
         if X is None:
             k = min(k, self.n_samples_fit_ - 1)
         k = min(k, self.n_samples_fit_)
@@ -113,8 +114,8 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """The embeddings to use: those given, the default ones for texts, none for a matrix that needs none."""
         return None if self.embeddings is None and not self.reads_texts_ else given_or_default(self.embeddings)
 
-    def _read(self, X: Any, *, reset: bool) -> sp.csr_array:
-        """Counts (or given weights) as canonical CSR; the first call after ``reset`` decides texts or matrix."""
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Counts (or given weights) as CSR, or encoded texts; the first call after ``reset`` decides which."""
         X = _documents(X)
         texts = _holds_texts(X)
         if reset:
@@ -133,8 +134,9 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                     raise bow.empty_document_error(int(empty[0]), ())
             return counts
         assert embeddings is not None
-        found = bow.bags(X, embeddings.vocabulary, tokenizer=self.tokenizer, on_empty=_kept(self.on_empty))
-        return found.matrix
+        unknown: Any = self.unknown
+        words = embeddings.vocabulary
+        return bow.bags(X, words, tokenizer=self.tokenizer, on_empty=_kept(self.on_empty), unknown=unknown)
 
     def _fit_documents(self, X: Any) -> None:
         record = find_distance(self.distance)
@@ -143,32 +145,33 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 f"vocabulary must be one of {', '.join(map(repr, VOCABULARIES))}; got {self.vocabulary!r}."
             )
         check_k(self.n_neighbors)
-        counts = self._read(X, reset=True)
+        found = self._read(X, reset=True)
+        counts = _counts(found)
         if counts.shape[0] == 0:
             raise InputError("Found array with 0 sample(s): fit needs at least one document.")
         if record.needs_vectors and self._vectors() is None:
             raise InputError(f"{record.name} needs word vectors: with a matrix, pass embeddings= of its columns.")
-        self.idf_ = self._fit_weights(counts)
-        self._documents = self._weighted(counts)
+        spec = "idf" if isinstance(self.weights, str) and self.weights == "tfidf" else self.weights
+        words = found.vocabulary if isinstance(found, bow.Encoded) else None
+        self.weighting_ = fit_weights(spec, counts, self._vectors(), words)
+        self._documents = found
         self.n_samples_fit_ = int(counts.shape[0])
         self.related_: RelatedWords | None = self.related
         self._prepared = _Prepared()
 
-    def _fit_weights(self, counts: sp.csr_array) -> Float64Array | None:
-        if isinstance(self.weights, str):
-            if self.weights not in WEIGHTS:
-                raise InputError(
-                    f"weights must be {', '.join(map(repr, WEIGHTS))} or one weight per word; got {self.weights!r}."
-                )
-            return TfIdf.fit(counts).idf if self.weights == "tfidf" else None
-        return np.asarray(self.weights, dtype=np.float64)
+    @property
+    def idf_(self) -> Float64Array | None:
+        """The fitted weight of each word; None for plain counts."""
+        return None if self.weighting_ is None else self.weighting_.per_word
 
-    def _weighted(self, counts: sp.csr_array) -> sp.csr_array:
-        return counts if self.idf_ is None else bow.weighted(counts, self.idf_)
-
-    def _lengths(self, documents: sp.csr_array) -> Int64Array:
-        lengths: Int64Array = np.diff(documents.indptr)
+    def _lengths(self) -> Int64Array:
+        lengths: Int64Array = np.diff(_counts(self._documents).indptr)
         return lengths
+
+    def _words(self, *documents: Any) -> Int64Array:
+        """The words with a vector that stand in some document."""
+        words, embeddings = words_of(*map(_counts, documents)), self._vectors()
+        return words if embeddings is None else words[words < len(embeddings)]
 
     # Related words and search ----------------------------------------------------------------------------------------
 
@@ -179,19 +182,19 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _fit_related(self, r: int) -> None:
         self.r_ = self.related.r if self.related is not None else r
         if self.related is None and self.vocabulary == "train" and find_distance(self.distance).needs_related:
-            self.related_ = self._build_related(words_of(self._documents), r)
+            self.related_ = self._build_related(self._words(self._documents), r)
 
     def _build_related(self, words: Int64Array, r: int) -> RelatedWords:
         embeddings = self._vectors()
         assert embeddings is not None
         return RelatedWords.build(embeddings.restrict(words), r, threads=self.threads)
 
-    def _searcher(self, queries: sp.csr_array) -> Searcher:
+    def _searcher(self, queries: Any) -> Searcher:
         """The fitted documents made ready; with ``vocabulary="all"`` once for each set of words in play."""
         related, key = self.related_, b""
         ready = self._prepared
         transductive = related is None and find_distance(self.distance).needs_related
-        words = words_of(self._documents, queries) if transductive else None
+        words = self._words(self._documents, queries) if transductive else None
         if words is not None:
             key = words.tobytes()
         if ready.searcher is None or ready.words != key:
@@ -202,6 +205,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 embeddings=self._vectors(),
                 related=related if words is None else self._build_related(words, self.r_),
                 overlap=self.overlap,
+                weights="counts" if self.weighting_ is None else self.weighting_,
                 on_empty="keep",
                 threads=self.threads,
             )
@@ -221,6 +225,10 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         tags.input_tags.string = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _counts(documents: Any) -> sp.csr_array:
+    return documents.matrix if isinstance(documents, bow.Encoded) else documents
 
 
 def _documents(X: Any) -> Any:

@@ -70,7 +70,7 @@ def triplets(
     ab = indexed_distances(counts, a, b, chosen)
     ac = indexed_distances(counts, a, c, chosen)
     bc = indexed_distances(counts, b, c, chosen) if rule == "smallest" else None
-    filled = np.diff(counts.indptr) > 0
+    filled = np.diff(counts.matrix.indptr) > 0
     return judge(ab, ac, bc, empty=~filled[numbers].all(axis=1), rule=rule)
 
 

@@ -36,6 +36,7 @@ class TripletBench:
         words = np.unique(found.matrix.indices).astype(np.int64)
         self.counts = found.matrix[:, words]
         self.embeddings = embeddings.restrict(words)
+        self.documents = bow.Encoded.of(self.counts, self.embeddings.vocabulary)
         self.triples = np.array(read.triples, dtype=np.int64).reshape(-1, 3)
         self.facts = {
             "documents": len(read.documents),
@@ -55,9 +56,9 @@ class TripletBench:
         a, b, c = self.triples.T
         with clock.step("distances"):
             both = np.concatenate
-            near = indexed_distances(self.counts, both([a, a]), both([b, c]), setting)
+            near = indexed_distances(self.documents, both([a, a]), both([b, c]), setting)
         with clock.step("third side"):
-            third = indexed_distances(self.counts, b, c, setting)
+            third = indexed_distances(self.documents, b, c, setting)
         ab, ac = np.split(near, 2)
         empty = ~(np.diff(self.counts.indptr) > 0)[self.triples].all(axis=1)
         return {

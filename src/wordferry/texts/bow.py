@@ -43,6 +43,35 @@ class Encoded:
     vocabulary: Vocabulary | OpenVocabulary
     """The words of the columns; an open vocabulary when words without a vector were kept."""
 
+    @classmethod
+    def of(cls, matrix: sp.csr_array, vocabulary: Vocabulary | OpenVocabulary) -> Encoded:
+        """Documents that were counted before, e.g. stored ones; tokens are the counts themselves."""
+        closed = len(vocabulary if isinstance(vocabulary, Vocabulary) else vocabulary.closed)
+        if matrix.shape[1] != len(vocabulary):
+            raise InputError(f"The matrix has {matrix.shape[1]} columns, the vocabulary {len(vocabulary)} words.")
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        known = matrix.indices < closed
+        tokens, with_vector = (
+            np.bincount(rows[some], weights=matrix.data[some], minlength=matrix.shape[0]).astype(np.int64)
+            for some in (slice(None), known)
+        )
+        every = np.bincount(matrix.indices, weights=matrix.data, minlength=matrix.shape[1])
+        unknown = Counter({vocabulary[i]: int(every[i]) for i in range(closed, len(vocabulary)) if every[i]})
+        numbers = np.arange(matrix.shape[0], dtype=np.int64)
+        return cls(matrix, numbers, tokens, with_vector, unknown, matrix.shape[0], vocabulary)
+
+    def take(self, chosen: Int64Array) -> Encoded:
+        """Some rows, in the order given."""
+        return Encoded(
+            self.matrix[chosen],
+            np.arange(len(chosen), dtype=np.int64),
+            self.tokens[chosen],
+            self.known[chosen],
+            self.unknown,
+            len(chosen),
+            self.vocabulary,
+        )
+
     @property
     def vocabulary_below(self) -> Vocabulary:
         """The words that have vectors."""

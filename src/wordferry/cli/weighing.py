@@ -1,0 +1,14 @@
+"""Options that say which words count, and for how much."""
+
+from __future__ import annotations
+
+import typer
+
+WEIGHTS_OPTION = typer.Option(
+    "counts", "--weights", help="What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)."
+)
+UNKNOWN_OPTION = typer.Option(
+    "match",
+    "--unknown",
+    help="What happens to words without a vector: match (kept, related to nothing), drop (left out) or error.",
+)
