@@ -269,3 +269,15 @@ def _version() -> str:
     from wordferry import __version__
 
     return __version__
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept: ``WORDFERRY_CACHE``, else the user's usual cache folder."""
+    chosen = os.environ.get("WORDFERRY_CACHE", "").strip()
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "wordferry" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "wordferry"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordferry"

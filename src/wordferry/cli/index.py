@@ -30,6 +30,14 @@ KEEP_TEXT = typer.Option(False, "--keep-text", help="Keep numbers of CSV and TSV
 TEXT = typer.Option("text", "--text", help="The field that holds the text (or its tokens).")
 ID = typer.Option("id", "--id", help="The field that holds the id.")
 LABEL = typer.Option("label", "--label", help="The field that holds the label.")
+OVERLAP = typer.Option(
+    None, "--overlap", help="What happens to words in both texts: keep, omr or residual (default: the distance's own)."
+)
+ON_EMPTY = typer.Option("error", "--on-empty", help="What to do with documents without any word: error, drop or keep.")
+KEEP = typer.Option(
+    "copy", "--keep", help="Keep a copy of the word vectors in the index (copy), or only their path (path)."
+)
+TOKENIZER = typer.Option(None, "--tokenizer", help="A language: its stop words and word boundaries (default: English).")
 DOCUMENTS = "A file or folder of documents, or - for the standard input."
 
 
@@ -77,20 +85,10 @@ def create(
         autocompletion=complete_distance,
         help="The distance that 'similar' uses unless told otherwise.",
     ),
-    overlap: str | None = typer.Option(
-        None,
-        "--overlap",
-        help="What happens to words in both texts: keep, omr or residual (default: the distance's own).",
-    ),
-    on_empty: str = typer.Option(
-        "error", "--on-empty", help="What to do with documents without any word: error, drop or keep."
-    ),
-    keep: str = typer.Option(
-        "copy", "--keep", help="Keep a copy of the word vectors in the index (copy), or only their path (path)."
-    ),
-    tokenizer: str | None = typer.Option(
-        None, "--tokenizer", help="A language: its stop words and word boundaries (default: English)."
-    ),
+    overlap: str | None = OVERLAP,
+    on_empty: str = ON_EMPTY,
+    keep: str = KEEP,
+    tokenizer: str | None = TOKENIZER,
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
     language: str = typer.Option(
         "english", "--language", help="The language whose word stems 'search' knows, or none."

@@ -20,6 +20,7 @@ from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.loaders.arrays import read_array_file, read_words
 from wordferry.words.loaders.binary import read_binary
+from wordferry.words.loaders.named import NAMES, load_named
 from wordferry.words.loaders.objects import read_object
 from wordferry.words.loaders.pickles import is_pickle, open_pickle
 from wordferry.words.loaders.rows import Selection
@@ -52,7 +53,9 @@ def load_embeddings(
     ----------
     source : a path to word2vec binary or text, GloVe text, fastText ``.vec`` (each also gzipped), ``.npz``, ``.npy`` or
         ``.safetensors`` beside a vocabulary, or a folder written by :meth:`Embeddings.save`; or a gensim
-        ``KeyedVectors``, a spaCy pipeline or vocabulary, a model2vec ``StaticModel``, or a dict of vectors.
+        ``KeyedVectors``, a spaCy pipeline or vocabulary, a model2vec ``StaticModel``, or a dict of vectors; or a
+        name: ``"multilingual"`` (sixteen languages in one space) or ``"wordllama"`` (English), each an extra of the
+        same name. Those have a vector for any word, so pass ``words`` (without: 20,000 frequent ones, or ``limit``).
     limit : read only the first ``limit`` words (files are sorted by frequency as a rule).
     words : keep only these words, in the order of the file; those that it does not have are left out.
     normalize : scale every vector to length 1.
@@ -69,6 +72,8 @@ def load_embeddings(
     Memory is that of the result and a few megabytes.
     """
     selection = Selection.of(limit, words, on_duplicate, unpack)
+    if isinstance(source, str | os.PathLike) and str(source) in NAMES and not Path(source).exists():
+        return load_named(str(source), selection, normalize, progress or no_progress)
     if isinstance(source, str | os.PathLike) and is_pickle(Path(source)):
         source = open_pickle(Path(source), trusted)
     with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named

@@ -7,9 +7,7 @@ distances follow from the vectors), those of other vectors are found once and ke
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from collections import OrderedDict
 from importlib import resources
 from pathlib import Path
@@ -18,6 +16,7 @@ from threading import Lock
 import numpy as np
 
 from wordferry.base.runtime import Progress, logger, thread_count
+from wordferry.base.storage import cache_folder
 from wordferry.errors import WordferryError
 from wordferry.kernels import native
 from wordferry.texts import datasets
@@ -65,18 +64,6 @@ def forget() -> None:
     """Let go of the related words that this process holds in memory."""
     with _lock:
         _known.clear()
-
-
-def cache_folder() -> Path:
-    """Where related words are kept: ``WORDFERRY_CACHE``, else the user's usual cache folder."""
-    chosen = os.environ.get("WORDFERRY_CACHE", "").strip()
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "wordferry" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "wordferry"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wordferry"
 
 
 def _shipped(embeddings: Embeddings, r: int, threads: int | None) -> RelatedWords | None:
