@@ -24,7 +24,11 @@ def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., In
     made: list[Index] = []
 
     def build(name: str = "index", **options: Any) -> Index:
-        made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **options}))
+        made.append(
+            Index.create(
+                tmp_path / name, **{"embeddings": emb, "related": 4, "weights": "counts", "unknown": "drop", **options}
+            )
+        )
         return made[-1]
 
     build.made = made  # type: ignore[attr-defined]

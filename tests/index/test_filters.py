@@ -30,7 +30,9 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory, emb: Any) -> Any:
-    with Index.create(tmp_path_factory.mktemp("filters") / "index", embeddings=emb) as made:
+    with Index.create(
+        tmp_path_factory.mktemp("filters") / "index", embeddings=emb, weights="counts", unknown="drop"
+    ) as made:
         made.add([{"id": str(i), "text": f"w{i:02d}", "metadata": row, "label": "l"} for i, row in enumerate(ROWS)])
         yield made
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wordferry
 from tests.index.collection import documents, embeddings
 from tests.index.format_one import to_format_one
 from wordferry.errors import EmptyDocumentError, FormatError, InputError
@@ -151,3 +152,45 @@ def test_an_index_of_format_one_finds_by_words_after_its_upgrade(make: Make, tmp
     with Index.open(tmp_path / "index") as again:
         assert_like_in_memory(again)
         again.verify()
+
+
+@pytest.mark.parametrize("distance", ["rel-rwmd", "wmd", "cosine", "tfidf-cosine"])
+@pytest.mark.parametrize("weights", ["counts", "idf"])
+def test_similar_weighs_like_a_search_in_memory(make: Make, distance: str, weights: str) -> None:
+    index = make(weights="idf", unknown="match")
+    index.add(texts(25))
+    index.delete(["d3", "d7"])
+    index.add([{"id": "late", "text": "xylophone w01 w02"}])
+    there = list(index)
+    asked = "w01 w02 cobol cobol unheard"
+    with index.view() as (_, snapshot):
+        related = index.engine.graph(snapshot)
+    searcher = wordferry.Searcher(
+        [one.text for one in there],
+        distance,
+        embeddings=index.embeddings,
+        related=related,
+        weights="counts" if distance.startswith("tfidf") else weights,
+        tokenizer=index.tokenizer,
+    )
+    wanted = searcher.top_k([asked], 24)
+    hits = index.similar(asked, 24, distance=distance, weights=weights, explain=True)
+    assert [hit.id for hit in hits] == [there[row].id for row in wanted.indices[0]]
+    np.testing.assert_allclose([hit.distance for hit in hits], wanted.distances[0], rtol=1e-6)
+    for hit in hits[:3]:
+        assert sum(row["cost"] for row in hit.explanation.to_rows()) == pytest.approx(hit.distance, abs=1e-5)
+    other = index.similar(asked, 3, distance=distance, weights=weights, filter={"topic": "law"})
+    assert [hit.id for hit in other] == [hit.id for hit in hits if hit.metadata.get("topic") == "law"][:3]
+
+
+def test_similar_knows_words_without_vectors(make: Make) -> None:
+    index = make(weights="idf", unknown="match")
+    index.add([{"id": "a", "text": "cobol"}, {"id": "b", "text": "fortran zebra"}, {"id": "c", "text": "w01 w02"}])
+    assert index.similar("cobol", 1)[0].distance == 0
+    assert index.similar("a", 3)[0].distance > 0
+    assert [hit.id for hit in index.similar("zebra", 1)] == ["b"]
+    assert len(index.similar(["zebra", "w01"], 1, rerank="wmd")) == 2
+    with pytest.raises(EmptyDocumentError, match="Query 0 has no words"):
+        index.similar("?!")
+    with pytest.raises(InputError, match="weights must be one of"):
+        index.similar("cobol", weights="heavy")

@@ -93,6 +93,8 @@ def create(
     language: str = typer.Option(
         "english", "--language", help="The language whose word stems 'search' knows, or none."
     ),
+    weights: str = typer.Option("idf", "--weights", help="What words count for when texts are compared."),
+    unknown: str = typer.Option("match", "--unknown", help="Words without a vector in comparisons: match or drop."),
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,
@@ -112,6 +114,7 @@ def create(
     start = r if related is None else RelatedWords.load(related)
     options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
     options |= {"tokenizer": tokenizer, "language": language, "settings": parse_settings(settings)}
+    options |= {"weights": weights, "unknown": unknown}
     index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
     try:
         with index:

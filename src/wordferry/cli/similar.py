@@ -29,6 +29,12 @@ def similar(
     distance: str | None = typer.Option(
         None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."
     ),
+    weights: str | None = typer.Option(
+        None, "--weights", help="What words count for: counts, idf, log-idf, bm25 or norm (default: the index's own)."
+    ),
+    unknown: str | None = typer.Option(
+        None, "--unknown", help="Words without a vector: match or drop (default: the index's own choice)."
+    ),
     filter: list[str] = FILTER_OPTION,
     explain: bool = typer.Option(False, "--explain", help="Show which word moved where."),
     rerank: str | None = typer.Option(
@@ -49,6 +55,8 @@ def similar(
 
     options: dict[str, Any] = {
         "distance": distance,
+        "weights": weights,
+        "unknown": unknown,
         "filter": parse_filters(filter),
         "explain": explain,
         "rerank": rerank,

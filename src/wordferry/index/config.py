@@ -48,6 +48,9 @@ class Config:
     """Whose stems word search knows."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Constants of word search that differ from the defaults."""
+    weights: str = "counts"
+    unknown: str = "drop"
+    """What words count for in ``similar``, and whether those without a vector do."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

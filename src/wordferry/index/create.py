@@ -25,6 +25,7 @@ from wordferry.index.others import EMPTY
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
+from wordferry.index.weighing import Weighing
 from wordferry.texts import bow
 from wordferry.texts.tokenizers import tokenizer_config
 from wordferry.words.embeddings import Embeddings
@@ -44,6 +45,7 @@ def create_folder(
     overwrite: bool,
     language: str,
     settings: Mapping[str, Any] | None,
+    weighing: Weighing,
 ) -> None:
     """Check everything, then write the folder of an empty index."""
     record = find_distance(distance)
@@ -71,6 +73,8 @@ def create_folder(
         vocabulary=embeddings.vocabulary.fingerprint,
         language=language,
         settings=dict(settings or {}),
+        weights=weighing.weights,
+        unknown=weighing.unknown,
     )
     try:
         _write(path, config, embeddings, start)

@@ -40,6 +40,8 @@ from wordferry.index.segments import MissingFolder, remove_orphans, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
 from wordferry.index.verify import Checker, Verification
+from wordferry.index.weighing import WeighedEngine, Weighing
+from wordferry.index.weighing import run as weighing_run
 from wordferry.index.whole import WholeCollection
 from wordferry.index.writer import Writer
 from wordferry.texts import bow
@@ -90,6 +92,7 @@ class Index(WholeCollection):
         self.tokenizer = self.config.make_tokenizer()
         self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base)
         self._engine = Engine(self.embeddings, self._graphs, self.config.overlap)
+        self.weighed = WeighedEngine(self.embeddings, self._engine, self._catalogue.file)
         self.words = WordEngine(self.embeddings.vocabulary, self.config.language, self._catalogue.file)
         self._snapshots = Snapshots(self.path)
         self._lock = WriterLock(self.path)
@@ -111,6 +114,8 @@ class Index(WholeCollection):
         overwrite: bool = False,
         language: str = "english",
         settings: Mapping[str, Any] | None = None,
+        weights: str = "idf",
+        unknown: str = "match",
     ) -> Index:
         """Make an empty index in a new folder.
 
@@ -126,6 +131,8 @@ class Index(WholeCollection):
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
         language : whose stems :meth:`search` knows (:func:`wordferry.find.languages`); "none" for no stems.
+        weights, unknown : what words count for when :meth:`similar` compares ("counts", "idf", "log-idf", "bm25",
+            "norm"), and whether those without a vector do ("match": onto themselves, "drop": not at all).
         settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
         """
         create.create_folder(
@@ -140,6 +147,7 @@ class Index(WholeCollection):
             overwrite=overwrite,
             language=language,
             settings=settings,
+            weighing=Weighing(weights, unknown),
         )
         return cls(path)
 
@@ -266,6 +274,8 @@ class Index(WholeCollection):
         *,
         id: str | int | None = None,
         distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
         filter: Mapping[str, Any] | None = None,
         explain: bool = False,
         rerank: str | None = None,
@@ -281,6 +291,9 @@ class Index(WholeCollection):
             or token lists gives a list of :class:`Hits`.
         id : a document by its id, where a text might be meant as well.
         distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
+        weights, unknown : as in :meth:`create`; None is the index's own choice. Frequencies are those of the living
+            documents, so they follow the collection. ``weights="counts", unknown="drop"`` compares documents as their
+            files hold them, and is the fastest; everything else prepares all documents in memory at the first call.
         filter : as in :meth:`search`.
         explain : attach to every hit which word moved where; ``hit.explain()`` does so later.
         rerank : a second distance, e.g. "wmd", that orders the ``candidates`` (default 10 k, at least 100) nearest by
@@ -296,7 +309,14 @@ class Index(WholeCollection):
             found = self.get(id)
             query = found.text
             plan = replace(plan, without=found.id)
-        return self._compared(query, plan, threads, progress)
+        weighing = Weighing(weights or self.config.weights, unknown or self.config.unknown)
+        if weighing.plain:
+            return self._compared(query, plan, threads, progress)
+        queries, single = searching.queries(query)
+        tokens = [searching.query_tokens(self, one, number) for number, one in enumerate(queries)]
+        with self.view() as (connection, snapshot):
+            hits = weighing_run(self, connection, snapshot, plan, weighing, tokens, threads, progress)
+        return hits[0] if single else hits
 
     def _compared(
         self, query: Any, plan: searching.Plan, threads: int | None, progress: Progress | None

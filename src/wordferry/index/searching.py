@@ -102,7 +102,7 @@ def run(
     progress: Progress | None,
 ) -> list[Hits]:
     """The hits of every query."""
-    mask = _without(connection, snapshot, snapshot.allowed(plan.condition), plan.without)
+    mask = without(connection, snapshot, snapshot.allowed(plan.condition), plan.without)
     method = plan.record.name
     if plan.rerank is not None:
         method = f"{plan.candidates} candidates by {plan.record.name}, ordered by {plan.rerank.name}: not exact"
@@ -126,7 +126,7 @@ def run(
     return hits
 
 
-def _without(
+def without(
     connection: sqlite3.Connection, snapshot: Snapshot, mask: BoolArray | None, identifier: str | None
 ) -> BoolArray | None:
     """The mask, less the row of a document."""
