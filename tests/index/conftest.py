@@ -24,11 +24,7 @@ def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., In
     made: list[Index] = []
 
     def build(name: str = "index", **options: Any) -> Index:
-        made.append(
-            Index.create(
-                tmp_path / name, **{"embeddings": emb, "related": 4, "weights": "counts", "unknown": "drop", **options}
-            )
-        )
+        made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **options}))
         return made[-1]
 
     build.made = made  # type: ignore[attr-defined]

@@ -133,9 +133,7 @@ def main(arguments: list[str]) -> None:
         run_random(Path(arguments[1]), Path(arguments[2]), int(arguments[3]))
     else:
         folder = Path(arguments[1])
-        with Index.create(
-            folder / "index", embeddings=embeddings(), weights="counts", unknown="drop", related=4
-        ) as index:
+        with Index.create(folder / "index", embeddings=embeddings(), related=4) as index:
             index.add(documents(20, words=40))
         run_steps(folder)
 

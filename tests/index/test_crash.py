@@ -46,7 +46,7 @@ def allowed_states(journal: Path) -> tuple[list[dict[str, str]], int]:
 def kill_at_random(place: Path, kills: int) -> None:
     index_path, journal = place / "index", place / "journal"
     journal.touch()
-    with Index.create(index_path, embeddings=embeddings(), weights="counts", unknown="drop", related=4) as index:
+    with Index.create(index_path, embeddings=embeddings(), related=4) as index:
         index.add(documents(20))
     rng = random.Random(kills)
     for round_number in range(kills):

@@ -25,10 +25,7 @@ QUERY = "w01 w02 w03"
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed index with segments, a buffer, tombstones and a graph."""
     place = tmp_path_factory.mktemp("sound") / "index"
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        Index.create(place, embeddings=embeddings(), weights="counts", unknown="drop", related=4) as index,
-    ):
+    with pytest.MonkeyPatch.context() as patch, Index.create(place, embeddings=embeddings(), related=4) as index:
         patch.setattr("wordferry.index.publish.BUFFER", 10)
         index.add(documents(40))
         index.add([{**doc, "id": f"x{i}"} for i, doc in enumerate(documents(5, seed=1))])
@@ -99,9 +96,7 @@ def test_a_flipped_bit_in_any_file_is_found(place: Path, pattern: str) -> None:
 
 
 def test_a_flipped_bit_in_the_vectors_is_found_when_no_graph_is_needed(tmp_path: Path) -> None:
-    with Index.create(
-        tmp_path / "index", embeddings=embeddings(), weights="counts", unknown="drop", distance="wmd"
-    ) as index:
+    with Index.create(tmp_path / "index", embeddings=embeddings(), distance="wmd") as index:
         index.add(documents(5))
     flip(tmp_path / "index" / "embeddings" / "vectors.npy", -2)
     with pytest.raises(FormatError, match=r"vectors\.npy is damaged"):
@@ -272,7 +267,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_full_disk(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding until the disk is full: a clear error, nothing of the call stored, and all else as before."""
     monkeypatch.setattr("wordferry.index.publish.BUFFER", 40)
-    index = Index.create(small_disk / "index", embeddings=embeddings(), weights="counts", unknown="drop", related=4)
+    index = Index.create(small_disk / "index", embeddings=embeddings(), related=4)
     stored = 0
     with pytest.raises(StorageError, match="the disk is full") as caught:  # noqa: PT012
         for batch in range(10_000):
@@ -296,9 +291,7 @@ def test_documents_are_stored_when_only_the_graph_finds_no_room(
     def no_room(*_: object) -> None:
         raise StorageError("no room")
 
-    with Index.create(
-        tmp_path / "index", embeddings=embeddings(), weights="counts", unknown="drop", related=4
-    ) as index:
+    with Index.create(tmp_path / "index", embeddings=embeddings(), related=4) as index:
         monkeypatch.setattr("wordferry.index.graph.Graphs.save", no_room)
         assert len(index.add(documents(20))) == 20
         assert "in memory only: no room" in caplog.text
@@ -312,7 +305,7 @@ def test_documents_are_stored_when_only_the_graph_finds_no_room(
 def test_create_on_a_full_disk_leaves_nothing(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(bytes(1_500_000))
     with pytest.raises(StorageError, match="the disk is full"):
-        Index.create(small_disk / "index", embeddings=embeddings(dimensions=300), weights="counts", unknown="drop")
+        Index.create(small_disk / "index", embeddings=embeddings(dimensions=300))
     assert [path.name for path in small_disk.iterdir()] == ["filler"]
 
 

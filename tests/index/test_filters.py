@@ -30,9 +30,7 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory, emb: Any) -> Any:
-    with Index.create(
-        tmp_path_factory.mktemp("filters") / "index", embeddings=emb, weights="counts", unknown="drop"
-    ) as made:
+    with Index.create(tmp_path_factory.mktemp("filters") / "index", embeddings=emb) as made:
         made.add([{"id": str(i), "text": f"w{i:02d}", "metadata": row, "label": "l"} for i, row in enumerate(ROWS)])
         yield made
 

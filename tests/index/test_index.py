@@ -318,11 +318,11 @@ def test_iteration_is_one_state(make: Make, tmp_path: Path) -> None:
 def test_create_refuses_what_is_there(make: Make, tmp_path: Path, emb: wordferry.Embeddings) -> None:
     make().add(documents(2))
     with pytest.raises(InputError, match="is an index already"):
-        Index.create(tmp_path / "index", embeddings=emb, weights="counts", unknown="drop")
+        Index.create(tmp_path / "index", embeddings=emb)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
     with pytest.raises(InputError, match="not a wordferry index"):
-        Index.create(tmp_path / "other", embeddings=emb, weights="counts", unknown="drop", overwrite=True)
+        Index.create(tmp_path / "other", embeddings=emb, overwrite=True)
     assert (tmp_path / "other" / "file").read_text() == "mine"
 
 
@@ -336,9 +336,7 @@ def test_overwrite(make: Make, tmp_path: Path) -> None:
 
 def test_vectors_by_path(tmp_path: Path, emb: wordferry.Embeddings) -> None:
     emb.save(tmp_path / "vectors")
-    with Index.create(
-        tmp_path / "index", embeddings=tmp_path / "vectors", weights="counts", unknown="drop", keep="path", related=4
-    ) as index:
+    with Index.create(tmp_path / "index", embeddings=tmp_path / "vectors", keep="path", related=4) as index:
         index.add(documents(10))
         wanted = index.similar(QUERIES, k=3)
         assert index.stats().bytes_embeddings == 0

@@ -37,7 +37,7 @@ def test_a_reader_without_rights_sees_what_a_writer_does(
 ) -> None:
     monkeypatch.setattr(publish, "BUFFER", 8)
     wanted = [f"d{i}" for i in range(20)]
-    with Index.create(place, embeddings=embeddings(), weights="counts", unknown="drop", related=4) as index:
+    with Index.create(place, embeddings=embeddings(), related=4) as index:
         index.add(documents(20))
     assert ask("open", str(place)) is True
     assert ask("ids") == wanted
@@ -64,7 +64,7 @@ def test_a_reader_without_rights_sees_what_a_writer_does(
 
 
 def test_a_reader_without_rights_may_not_write(place: Path, ask: Ask) -> None:
-    with Index.create(place, embeddings=embeddings(), weights="counts", unknown="drop", related=4) as index:
+    with Index.create(place, embeddings=embeddings(), related=4) as index:
         index.add(documents(3))
     assert ask("open", str(place)) is True
     answer = ask("add", "w01")
@@ -75,7 +75,7 @@ def test_a_reader_without_rights_may_not_write(place: Path, ask: Ask) -> None:
 
 def test_a_reader_without_rights_opens_beside_a_writer(place: Path, ask: Ask) -> None:
     """The writer has the log open, and has not yet written to it."""
-    with Index.create(place, embeddings=embeddings(), weights="counts", unknown="drop", related=4) as index:
+    with Index.create(place, embeddings=embeddings(), related=4) as index:
         index.add(documents(3))
     with Index.open(place) as index:
         assert len(index) == 3

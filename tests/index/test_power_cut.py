@@ -53,7 +53,7 @@ def record(place: Path, trace: Path) -> None:
 @pytest.mark.timeout(600)
 def test_a_power_cut_at_every_point(tmp_path: Path) -> None:
     place, trace = tmp_path / "index", tmp_path / "trace"
-    with Index.create(place, embeddings=embeddings(), weights="counts", unknown="drop", related=4) as index:
+    with Index.create(place, embeddings=embeddings(), related=4) as index:
         index.add(documents(20, words=40))
     disk = Disk(place)
     record(place, trace)

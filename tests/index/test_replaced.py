@@ -19,7 +19,7 @@ NEW = [{"id": f"d{i}", "text": "w40 w41 w42"} for i in range(5)]
 
 
 def replace(path: Path, emb: wordferry.Embeddings, docs: list[dict[str, str]]) -> None:
-    with Index.create(path, embeddings=emb, weights="counts", unknown="drop", related=4, overwrite=True) as index:
+    with Index.create(path, embeddings=emb, related=4, overwrite=True) as index:
         index.add(docs)
 
 

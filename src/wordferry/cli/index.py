@@ -93,8 +93,8 @@ def create(
     language: str = typer.Option(
         "english", "--language", help="The language whose word stems 'search' knows, or none."
     ),
-    weights: str = typer.Option("idf", "--weights", help="What words count for when texts are compared."),
-    unknown: str = typer.Option("match", "--unknown", help="Words without a vector in comparisons: match or drop."),
+    weights: str = typer.Option("counts", "--weights", help="What words count for when texts are compared."),
+    unknown: str = typer.Option("drop", "--unknown", help="Words without a vector in comparisons: match or drop."),
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,

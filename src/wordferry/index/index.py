@@ -114,8 +114,8 @@ class Index(WholeCollection):
         overwrite: bool = False,
         language: str = "english",
         settings: Mapping[str, Any] | None = None,
-        weights: str = "idf",
-        unknown: str = "match",
+        weights: str = "counts",
+        unknown: str = "drop",
     ) -> Index:
         """Make an empty index in a new folder.
 

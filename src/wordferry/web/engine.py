@@ -92,7 +92,7 @@ class Engine:
             return self._by_words(queries, most, filter)
         prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
         asked = [text.words for text in prepared if text.words]
-        found = iter(self._index.similar(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
+        found = iter(self._index.search(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
         for query, text in zip(queries, prepared, strict=True):
             if not text.words:
