@@ -97,9 +97,9 @@ def test_search_open_switch_and_deep_link(browser: Any, address: str) -> None:
     assert "volunteers" in page.locator(".why").first.inner_text()
     page.locator("#hits .hit").first.click()
     page.wait_for_selector(".flow", state="attached")
-    assert float(page.inner_text("#score")) == pytest.approx(scores[0], abs=1e-4)
+    assert float(page.inner_text("#score")) == scores[0]
     parts = [float(text) for text in page.locator(".score td.number").all_inner_texts()]
-    assert sum(parts) == pytest.approx(scores[0], abs=1e-3)
+    assert sum(parts) == pytest.approx(scores[0], abs=0.05)
     first = check_picture(page)
 
     thick = page.eval_on_selector_all(".flow", "n => n.map(x => [+x.dataset.mass, +x.getAttribute('stroke-width')])")
@@ -379,6 +379,9 @@ def test_theme_can_be_switched_and_is_kept(browser: Any, address: str) -> None:
 
 
 SEEN = {
+    "page-hits": (1280, 900, "light", {"q": PLANET, "filter": '{"topic": "space"}'}),
+    "page-hits-phone": (390, 844, "dark", {"q": PLANET, "filter": '{"topic": "space"}'}),
+    "page-like": (1280, 900, "dark", {"like": "space-07", "id": "space-10"}),
     "page-desktop": (1280, 900, "light", {"q": PLANET, "id": "space-07", "distance": "wmd"}),
     "page-phone": (390, 844, "light", {"q": PLANET, "id": "space-07", "distance": "rel-rwmd"}),
     "page-compare": (1280, 900, "dark", {"view": "compare", "a": OBAMA, "b": PRESIDENT, "distance": "wmd"}),
@@ -392,7 +395,8 @@ def test_fits(browser: Any, address: str, tmp_path: Path, name: str) -> None:
     width, height, scheme, state = SEEN[name]
     visit = Visit(browser, address, width, height, color_scheme=scheme)
     page = visit.open(**state)
-    page.wait_for_selector(".flow", state="attached")
+    if "id" in state or "a" in state:
+        page.wait_for_selector(".flow", state="attached")
     page.wait_for_selector("#hits .hit, .values dd")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -36,7 +36,7 @@ def test_graceful_stop(built_index: Path) -> None:
 
 
 def test_running_requests_are_answered_before_the_end(built_index: Path) -> None:
-    texts = [article.text for article in wordferry.sample().articles[:16]]
+    texts = [article.text for article in wordferry.sample().articles[:3]]
     answers: list[int] = []
     with serving(built_index, "--quiet") as (address, process):
 

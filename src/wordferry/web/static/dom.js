@@ -27,5 +27,8 @@ function fill(node, attributes, children) {
 
 export const byId = (id) => document.getElementById(id);
 
+/** Scores; people compare them, nobody adds them up to the last digit. */
+export const scored = (value) => value.toFixed(2);
+
 /** Numbers the way the whole page shows them. */
 export const shown = (value) => (Number.isFinite(value) ? value.toFixed(4) : "∞");

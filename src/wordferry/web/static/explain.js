@@ -1,7 +1,7 @@
 // The detail: two texts side by side, the flows between their words, and the sum that is the distance.
 
 import { colour, farthest } from "./colour.js";
-import { byId, el, shown } from "./dom.js";
+import { byId, el, scored, shown } from "./dom.js";
 import { describe, drawFlows, NOBODY } from "./flows.js";
 import { showRelated } from "./related.js";
 
@@ -21,7 +21,7 @@ export function drawDetail(answer, view) {
   const holder = el("div", { class: "picture" });
   detail.replaceChildren(...[
     el("div", { class: "row spread" },
-      el("h2", {}, "How the words travel"),
+      el("h2", {}, view.score ? "Why it was found" : "How the words travel"),
       el("button", { type: "button", class: "icon", "aria-label": "Close", onClick: close }, "✕")),
     scoreLine(view.score), passageLine(answer, view),
     total(answer, sum),
@@ -41,19 +41,22 @@ export function drawDetail(answer, view) {
 /** What the score of a hit is made of: the words found, then the documents near it. */
 function scoreLine(score) {
   if (!score) return null;
-  const rows = score.words.map((one) => {
+  const rows = score.words.filter((one) => one.part > 0).map((one) => {
     const forms = Object.entries(one.forms).map(([form, count]) => `${form} × ${count}`).join(", ");
-    return el("tr", {}, el("th", { scope: "row" }, one.word), el("td", {}, forms || "not in this document"),
-      el("td", { class: "quiet" }, `in ${one.documents} documents`), el("td", { class: "number" }, shown(one.part)));
+    return el("tr", {}, el("th", { scope: "row" }, one.word), el("td", {}, forms),
+      el("td", { class: "quiet wide" }, `in ${one.documents} documents`), el("td", { class: "number" }, scored(one.part)));
   });
   if (score.neighbours.length) {
     const near = score.neighbours.map((one) => one.id ?? one.row).join(", ");
     const part = score.neighbours.reduce((sum, one) => sum + one.part, 0);
-    rows.push(el("tr", {}, el("th", { scope: "row" }, "near it"), el("td", { colspan: "2" }, near), el("td", { class: "number" }, shown(part))));
+    rows.push(el("tr", {}, el("th", { scope: "row" }, "near it"), el("td", {}, near), el("td", { class: "quiet wide" }, "found too"),
+      el("td", { class: "number" }, scored(part))));
   }
-  const missing = score.missing.length ? el("p", { class: "quiet small" }, `In no document: ${score.missing.join(", ")}.`) : null;
+  const absent = score.words.filter((one) => one.part <= 0).map((one) => one.word);
+  const notes = [absent.length ? `Not in this document: ${absent.join(", ")}.` : "", score.missing.length ? `In no document: ${score.missing.join(", ")}.` : ""];
+  const missing = notes.some(Boolean) ? el("p", { class: "quiet small" }, notes.filter(Boolean).join(" ")) : null;
   return el("section", { class: "score", "aria-label": "What the score is made of" },
-    el("p", { class: "total" }, "score ", el("output", { id: "score", "data-value": score.score }, shown(score.score)), " is the sum of"),
+    el("p", { class: "total" }, "score ", el("output", { id: "score", "data-value": score.score }, scored(score.score)), " is the sum of"),
     el("table", {}, el("tbody", {}, rows)), missing);
 }
 

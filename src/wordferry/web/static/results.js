@@ -1,7 +1,7 @@
 // The list of hits: what was found, how near or how good it is, and what can be done with it.
 
 import { colour, farthest } from "./colour.js";
-import { byId, el, shown } from "./dom.js";
+import { byId, el, scored, shown } from "./dom.js";
 import { spoken } from "./filters.js";
 
 const SNIPPET = 220;
@@ -30,7 +30,7 @@ function item(hit, { far, best, open }, actions) {
     el("button", { type: "button", class: "hit", "data-id": hit.id, "aria-current": open ? "true" : null, onClick: () => actions.open(hit.id) },
       el("span", { class: "hit-head" },
         el("strong", {}, titleOf(hit)),
-        el("span", { class: "number", title: hit.score === undefined ? "distance: the smaller, the nearer" : "score: the larger, the better" }, shown(value))),
+        el("span", { class: "number", title: hit.score === undefined ? "distance: the smaller, the nearer" : "score: the larger, the better" }, hit.score === undefined ? shown(value) : scored(value))),
       hit.score === undefined ? nearness(share) : goodness(share),
       text,
       why(hit)),
