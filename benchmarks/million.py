@@ -192,6 +192,10 @@ def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str
         show(results, size, "add 1,000 documents", milliseconds([lambda: index.add(adding)]))
         show(results, size, "next search", milliseconds([lambda: index.similar(asked["40 words"][1], threads=1)]))
         index.delete([doc["id"] for doc in adding])
+        prepared = milliseconds([lambda: index.search(asked["title"][0])])
+        show(results, size, "words, first query", prepared, note=f"peak {peak():.0f} MB")
+        for kind, some in asked.items():
+            show(results, size, f"words, {kind}", milliseconds([lambda q=q: index.search(q) for q in some]))
 
 
 def measure_bm25s(results: Results, texts: Any, asked: dict[str, list[str]], size: int) -> None:

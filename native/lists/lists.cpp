@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "lists/best.hpp"
+
 namespace wordferry {
 
 namespace {
@@ -11,36 +13,6 @@ constexpr std::int64_t largest_count = std::numeric_limits<std::uint16_t>::max()
 
 // Documents whose scores are summed at once: they stay in the cache while every query word passes over them.
 constexpr std::int64_t window = 1 << 14;
-
-bool better(const Scored& a, const Scored& b) { return a.score != b.score ? a.score > b.score : a.row < b.row; }
-
-// Keeps the best k of what it is offered in the order of rising rows.
-class Best {
- public:
-  explicit Best(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
-
-  // What a later row must exceed: one of equal score comes after all that are here.
-  double least() const { return kept_.size() < k_ ? 0.0 : kept_.front().score; }
-
-  void offer(double score, std::int64_t row) {
-    if (kept_.size() == k_) {
-      std::pop_heap(kept_.begin(), kept_.end(), better);
-      kept_.back() = {score, row};
-    } else {
-      kept_.push_back({score, row});
-    }
-    std::push_heap(kept_.begin(), kept_.end(), better);
-  }
-
-  std::vector<Scored> sorted() && {
-    std::sort(kept_.begin(), kept_.end(), better);
-    return std::move(kept_);
-  }
-
- private:
-  std::size_t k_;
-  std::vector<Scored> kept_;
-};
 
 // Adds one query word's part to the scores of the documents low .. high - 1; returns where its list goes on.
 std::int64_t add_word(const WordLists& lists, const QueryWord& word, const Saturation& saturation, std::int64_t at,
@@ -59,16 +31,6 @@ std::int64_t add_word(const WordLists& lists, const QueryWord& word, const Satur
     scores[document - low] += word.factor * (tf / (tf + rest));
   }
   return at;
-}
-
-void collect(const double* scores, std::int64_t low, std::int64_t high, const std::uint8_t* allowed, Best& best) {
-  double least = best.least();
-  for (std::int64_t row = low; row < high; ++row) {
-    const double score = scores[row - low];
-    if (score <= least || (allowed != nullptr && allowed[row] == 0)) continue;
-    best.offer(score, row);
-    least = best.least();
-  }
 }
 
 }  // namespace
@@ -124,7 +86,7 @@ std::vector<Scored> best_documents(const WordLists& lists, const std::vector<Que
       pace.spend(4 * (at[q] - from) + 1);
     }
     if (!touched) continue;
-    collect(scores.data(), low, high, allowed, best);
+    best.collect(scores.data(), low, high, allowed);
     std::fill(scores.begin(), scores.end(), 0.0);
     pace.spend(high - low);
   }

@@ -115,7 +115,7 @@ class Soak:
         condition = rng.choice([None, {"n": {"lte": 2}}])
         with index.view() as (_, before):
             pass
-        hits = index.search(query, k=5, distance=distance, filter=condition, threads=1)
+        hits = index.similar(query, k=5, distance=distance, filter=condition, threads=1)
         docs = list(index)
         with index.view() as (_, after):
             related = None
@@ -124,6 +124,9 @@ class Soak:
         if before.generation != after.generation:
             return
         allowed = [doc for doc in docs if condition is None or doc.metadata["n"] <= 2]
+        if not allowed:
+            assert hits == []
+            return
         texts = [str(doc.text) for doc in allowed]
         row = wordferry.pairwise([query], texts, distance, embeddings=self.emb, related=related, threads=1)[0]
         assert_hits(hits, [(allowed[i].id, float(row[i])) for i in np.argsort(row, kind="stable")[:5]])

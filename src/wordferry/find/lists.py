@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from wordferry.base.arrays import Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.find.forms import Forms
-from wordferry.kernels.native_lists import Postings, WordBags, WordLists, postings
+from wordferry.kernels.native_lists import Postings, QueryWords, Saturation, WordBags, WordLists, postings
 
 _CHECK_EVERY = 1024
 
@@ -39,6 +39,41 @@ class Source(Protocol):
 
     def select(self, rows: Int64Array) -> Counted:
         """Some rows, in the order given."""
+
+
+class Part(Protocol):
+    """Some documents of a collection, as a search asks them."""
+
+    @property
+    def lengths(self) -> Int32Array:
+        """Tokens of each document."""
+
+    @property
+    def source(self) -> Source:
+        """The documents themselves."""
+
+    @property
+    def groups(self) -> int:
+        """How many stems are known here; later ones stand in no document."""
+
+    @property
+    def df(self) -> Int64Array:
+        """In how many documents each stem stands."""
+
+    def __len__(self) -> int: ...
+
+    def best(
+        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None = None
+    ) -> tuple[Int64Array, Float64Array]:
+        """The best k documents with a score above 0, by (score falling, row rising)."""
+
+
+def stems_among(source: Source, rows: Int64Array, group_of: Int32Array, groups: int) -> Int64Array:
+    """In how many of some rows each stem stands."""
+    indptr, words, _ = source.select(rows)
+    row = np.repeat(np.arange(len(rows)), np.diff(indptr))
+    distinct = np.unique(row * np.int64(max(groups, 1)) + group_of[words])
+    return np.bincount(distinct % max(groups, 1), minlength=groups).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +126,13 @@ class Lists:
         """The lists as the kernels take them."""
         return WordLists(self.postings, self.lengths)
 
-    def document_frequencies(self, rows: Int64Array, group_of: Int32Array) -> Int64Array:
-        """In how many of some rows each stem stands."""
-        indptr, words, _ = self.source.select(rows)
-        row = np.repeat(np.arange(len(rows)), np.diff(indptr))
-        distinct = np.unique(row * np.int64(max(self.groups, 1)) + group_of[words])
-        return np.bincount(distinct % max(self.groups, 1), minlength=self.groups).astype(np.int64)
+    @property
+    def df(self) -> Int64Array:
+        """In how many documents each stem stands."""
+        return self.postings.df
+
+    def best(
+        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None = None
+    ) -> tuple[Int64Array, Float64Array]:
+        """The best k documents with a score above 0, by (score falling, row rising)."""
+        return self.view.best(query, saturation, k, allowed)

@@ -12,7 +12,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
 from wordferry.find.forms import Forms
-from wordferry.find.lists import Counted, Lists
+from wordferry.find.lists import Counted, Part, stems_among
 from wordferry.find.settings import Settings
 from wordferry.kernels.native_lists import QueryWords, Saturation, nearest_among
 
@@ -61,7 +61,7 @@ class Ranking:
 class Collection:
     """Documents in one or more parts, whose statistics are taken together; deleted ones count for nothing."""
 
-    def __init__(self, forms: Forms, parts: Sequence[Lists], alive: BoolArray | None = None) -> None:
+    def __init__(self, forms: Forms, parts: Sequence[Part], alive: BoolArray | None = None) -> None:
         self.forms = forms
         self.parts = tuple(parts)
         self.starts = np.concatenate(([0], np.cumsum([len(part) for part in self.parts]))).astype(np.int64)
@@ -81,10 +81,11 @@ class Collection:
         """In how many living documents each stem stands."""
         total = np.zeros(self.groups, dtype=np.int64)
         for number, part in enumerate(self.parts):
-            total[: part.groups] += part.postings.df
+            total[: part.groups] += part.df
             alive = self._part(self.alive, number)
             if alive is not None and not alive.all():
-                total[: part.groups] -= part.document_frequencies(np.flatnonzero(~alive), self.group_of)
+                dead = np.flatnonzero(~alive)
+                total[: part.groups] -= stems_among(part.source, dead, self.group_of, part.groups)
         return total
 
     @cached_property
@@ -154,7 +155,7 @@ class Collection:
                 np.array([word.form for word in words], dtype=np.int32),
                 np.array([word.times * word.idf * (settings.k1 + 1) for word in words], dtype=np.float64),
             )
-            found, values = part.view.best(asked, constants, k, self._part(mask, number))
+            found, values = part.best(asked, constants, k, self._part(mask, number))
             rows.append(found + self.starts[number])
             scores.append(values)
         joined, values = np.concatenate(rows), np.concatenate(scores)

@@ -191,6 +191,7 @@ class Catalogue:
             self._check_unchanged(link)
             sound = True
         except sqlite3.Error as error:
+            self.place.check()  # what looks like a failing disk may be a folder that is being removed
             if link is not None:
                 self._check_unchanged(link)
             raise self._explain(error) from error

@@ -12,15 +12,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from wordferry.base.arrays import Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError
 from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
 from wordferry.find.forms import Forms
-from wordferry.find.lists import Counted, Lists
+from wordferry.find.lists import Counted
 from wordferry.find.ranking import Collection, Ranking
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
@@ -28,8 +29,11 @@ from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Hit, Hits
 from wordferry.index.others import EMPTY, Counts, read_others
 from wordferry.index.searching import document, found_documents, found_ids
-from wordferry.index.segments import Bags, with_remedy
+from wordferry.index.segments import Bags, Rows, with_remedy
 from wordferry.index.snapshot import Snapshot
+from wordferry.kernels import related_lists
+from wordferry.kernels.native_lists import QueryWords, Saturation
+from wordferry.kernels.related_lists import QueryForms
 from wordferry.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -51,10 +55,6 @@ class _Documents:
         known = Counts(self.bags.indptr, self.bags.words, self.bags.counts)
         return self._numbered(known.select(rows), self.bags.others.select(rows))
 
-    def all(self) -> Counted:
-        """Every row."""
-        return self._numbered(Counts(self.bags.indptr, self.bags.words, self.bags.counts), self.bags.others)
-
     def _numbered(self, known: Counts, others: Counts) -> Counted:
         """Both kinds of words of each row, one after the other."""
         sizes = [np.diff(some.indptr) for some in (known, others)]
@@ -66,6 +66,73 @@ class _Documents:
             words[places], counts[places] = number[some.words], some.counts
             start = start + size
         return Counted(indptr, words, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stems:
+    """Which words belong to which stem, by the numbers that the index's lists have them under."""
+
+    known: Int32Array
+    """The stem of each word with a vector, or -1."""
+    others: Int32Array
+    """That of each word without."""
+    starts: Int64Array
+    """Where the words of each stem begin in the arrays below."""
+    words: Int32Array
+    is_other: npt.NDArray[np.uint8]
+    forms: Int32Array
+
+    @classmethod
+    def of(cls, forms: Forms, known: Int32Array, others: Int32Array) -> _Stems:
+        """From the number of each word among the forms (-1 for words that no document has)."""
+        group_of, form_of = forms.arrays
+        ids = [np.flatnonzero(numbers >= 0) for numbers in (known, others)]
+        numbers = np.concatenate([known[ids[0]], others[ids[1]]])
+        groups = group_of[numbers]
+        order = np.argsort(groups, kind="stable")
+        return cls(
+            np.where(known >= 0, group_of[known], -1).astype(np.int32),
+            np.where(others >= 0, group_of[others], -1).astype(np.int32),
+            np.searchsorted(groups[order], np.arange(forms.groups + 1)),
+            np.concatenate(ids)[order].astype(np.int32),
+            np.repeat(np.array([0, 1], np.uint8), [len(some) for some in ids])[order],
+            form_of[numbers][order].astype(np.int32),
+        )
+
+    def expand(self, query: QueryWords) -> QueryForms:
+        """The words behind the stems of a query."""
+        spans = [np.arange(self.starts[group], self.starts[group + 1]) for group in query.groups.tolist()]
+        places = np.concatenate([np.zeros(0, np.int64), *spans])
+        slots = np.repeat(np.arange(len(spans)), [len(span) for span in spans]).astype(np.int32)
+        exact = self.forms[places] == query.forms[slots]
+        words, other = self.words[places], self.is_other[places]
+        return QueryForms(slots, words, other, exact.astype(np.uint8), query.factors)
+
+
+class StoredLists:
+    """A part of an index as word search takes it: its lists are where they are stored, and nothing is made of them."""
+
+    def __init__(self, rows: Rows, stems: _Stems, groups: int, source: _Documents) -> None:
+        self.lengths = _lengths(rows)
+        self._lists = related_lists.WordLists(rows.lists, rows.other_lists, self.lengths)
+        self._stems, self.source, self.groups = stems, source, groups
+        self.df = self._lists.stem_frequencies(stems.known, stems.others, groups)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def best(
+        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None = None
+    ) -> tuple[Int64Array, Float64Array]:
+        """The best k rows with a score above 0, by (score falling, row rising)."""
+        return self._lists.best(self._stems.expand(query), saturation, k, allowed)
+
+
+def _lengths(rows: Rows) -> Int32Array:
+    """Tokens of each document, with a vector or without."""
+    others = rows.bags.others
+    sums = np.concatenate(([0], np.cumsum(others.counts, dtype=np.int64)))
+    return rows.totals.astype(np.int32) + np.diff(sums[others.indptr]).astype(np.int32)
 
 
 class WordEngine:
@@ -80,7 +147,8 @@ class WordEngine:
         self._others = np.zeros(0, dtype=np.int32)
         self._read: dict[str, Any] = EMPTY
         """The state whose words without vectors have a number."""
-        self._lists: dict[Any, Lists] = {}
+        self._lists: dict[Any, StoredLists] = {}
+        self._stems: _Stems | None = None
         self._recent: OrderedDict[int, Collection] = OrderedDict()
 
     def collection(self, connection: sqlite3.Connection, snapshot: Snapshot) -> Collection:
@@ -89,7 +157,7 @@ class WordEngine:
             found = self._recent.get(snapshot.generation)
             if found is None:
                 self._number(connection, snapshot)
-                self._lists = {part.key: self._lists.get(part.key) or self._made(part.bags) for part in snapshot.parts}
+                self._lists = {part.key: self._lists.get(part.key) or self._made(part.rows) for part in snapshot.parts}
                 found = Collection(self._forms, list(self._lists.values()), snapshot.alive)
                 self._recent[snapshot.generation] = found
                 while len(self._recent) > _KEPT:
@@ -102,19 +170,20 @@ class WordEngine:
         if len(new):
             known = self._known.copy()  # parts that are there keep the one they have
             known[new] = self._forms.numbers([self._vocabulary[i] for i in new.tolist()])
-            self._known = known
+            self._known, self._stems = known, None
         count = int(snapshot.state["others"])
         if count > len(self._others):
             rows = read_others(connection, snapshot.state, self._file, self._read)
             others = np.full(count, -1, dtype=np.int32)
             others[: len(self._others)] = self._others
             others[[row[0] for row in rows]] = self._forms.numbers([row[1] for row in rows])
-            self._others, self._read = others, snapshot.state
+            self._others, self._read, self._stems = others, snapshot.state, None
 
-    def _made(self, bags: Bags) -> Lists:
-        documents = _Documents(bags, self._known, self._others)
+    def _made(self, rows: Rows) -> StoredLists:
+        if self._stems is None:
+            self._stems = _Stems.of(self._forms, self._known, self._others)
         try:
-            return Lists.build(documents.all(), self._forms, documents)
+            return StoredLists(rows, self._stems, self._forms.groups, _Documents(rows.bags, self._known, self._others))
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
             raise with_remedy(FormatError(f"A segment of {self._file.parent} is damaged: {error}.")) from None
 

@@ -18,7 +18,7 @@ from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
-from wordferry.index.segments import MissingFolder, check_manifest, with_remedy, write_folder
+from wordferry.index.segments import MissingFolder, check_manifest, unless_gone, write_folder
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
@@ -83,7 +83,7 @@ class Graphs:
         except MissingFolder:
             raise
         except FormatError as error:
-            raise with_remedy(error) from None
+            raise unless_gone(place, error) from None
         if related.fingerprint != self._embeddings.restrict(words).fingerprint:
             raise FormatError(
                 f"{place} was built from other vectors than the embeddings of the index hold now: either the vectors "

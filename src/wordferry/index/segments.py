@@ -27,6 +27,7 @@ CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
 _FORWARD = ("indptr", "words", "counts", "numbers")
 _OTHERS = ("indptr", "words", "counts")
+_KINDS = ("list", "other_list")
 _LISTS = ("blocks", "words", "starts", "rows", "counts")
 
 
@@ -105,15 +106,15 @@ class Segment:
             bags = _bags(stored)
             if len(bags) != self.documents or bags.pairs != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
-            lists = Lists(*(stored.arrays[f"list_{name}"] for name in _LISTS))
+            lists, others = (Lists(*(stored.arrays[f"{kind}_{name}"] for name in _LISTS)) for kind in _KINDS)
             columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
         except MissingFolder:
             raise
         except FormatError as error:
-            raise with_remedy(error) from None
+            raise unless_gone(place, error) from None
         except (KeyError, ValueError, TypeError) as error:
             raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
-        return Rows(bags, stored.arrays["totals"], lists, columns)
+        return Rows(bags, stored.arrays["totals"], lists, others, columns)
 
     def read_bags(self, folder: Path) -> Bags:
         """The bags alone, every byte compared with its checksum."""
@@ -123,13 +124,13 @@ class Segment:
         except MissingFolder:
             raise
         except FormatError as error:
-            raise with_remedy(error) from None
+            raise unless_gone(place, error) from None
         return _bags(stored)
 
     def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
         check_manifest(place, self.manifest)
         if verify is None:
-            verify = sum(file.stat().st_size for file in place.iterdir()) <= CHECKED_BYTES
+            verify = folder_size(place) <= CHECKED_BYTES
         return storage.read_folder(place, "segment", verify=verify)
 
 
@@ -147,6 +148,8 @@ class Rows:
     totals: Float32Array
     """The sum of the counts of each document."""
     lists: Lists
+    other_lists: Lists
+    """The lists of the words without a vector."""
     columns: Columns
 
     def __len__(self) -> int:
@@ -158,7 +161,7 @@ class Rows:
         counts = _narrow(bags.counts)
         others = bags.others._replace(counts=_narrow(bags.others.counts))
         bags = replace(bags, counts=counts, others=others)
-        return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), columns)
+        return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), build(*others), columns)
 
     @cached_property
     def longest(self) -> int:
@@ -178,11 +181,29 @@ def _narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return counts.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
 
 
+def unless_gone(place: Path, error: FormatError) -> FormatError:
+    """What is wrong with a folder: damage, or that it was being removed while it was opened."""
+    try:
+        names = storage.read_manifest(place)["files"]
+    except FormatError:
+        names = {storage.MANIFEST: None}
+    missing = [name for name in names if not (place / name).is_file()]
+    return MissingFolder(f"{place / missing[0]} is missing.") if missing else with_remedy(error)
+
+
 def with_remedy(error: FormatError) -> FormatError:
     """The same error, with what to do about files that can be made again from the catalogue."""
     return FormatError(
         f"{error} The texts are safe in the catalogue: repair it with wordferry index compact --rebuild."
     )
+
+
+def folder_size(place: Path) -> int:
+    """Bytes of the files of a folder that may be removed in this moment."""
+    try:
+        return sum(file.stat().st_size for file in place.iterdir())
+    except FileNotFoundError:
+        raise MissingFolder(f"{place} is missing.") from None
 
 
 def check_manifest(place: Path, digest: str) -> None:
@@ -210,7 +231,8 @@ def write(folder: Path, rows: Rows, config: dict[str, Any]) -> Segment:
     fields, arrays = rows.columns.store()
     arrays |= {name: getattr(bags, name) for name in _FORWARD}
     arrays |= {f"other_{name}": getattr(bags.others, name) for name in _OTHERS}
-    arrays |= {f"list_{name}": getattr(rows.lists, name) for name in _LISTS}
+    for kind, lists in zip(_KINDS, (rows.lists, rows.other_lists), strict=True):
+        arrays |= {f"{kind}_{name}": getattr(lists, name) for name in _LISTS}
     arrays["totals"] = rows.totals
     write_folder(place, lambda: storage.write_folder(place, "segment", {**config, "fields": fields}, arrays))
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])

@@ -123,8 +123,10 @@ class Checker:
             if bags.numbers[0] != segment.first or bags.numbers[-1] != segment.last:
                 self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
             again = Rows.of(bags, rows.columns)
-            derived = zip(vars(rows.lists).values(), vars(again.lists).values(), strict=True)
-            if not all(np.array_equal(a, b) for a, b in [(rows.totals, again.totals), *derived]):
+            stored, made = (
+                [one.totals, *vars(one.lists).values(), *vars(one.other_lists).values()] for one in (rows, again)
+            )
+            if not all(np.array_equal(a, b) for a, b in zip(stored, made, strict=True)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
             self._use(bags, used)
             self._others.append(np.unique(bags.others.words))

@@ -1,4 +1,4 @@
-"""The typed door to the kernels over inverted lists."""
+"""The typed door to the kernels over inverted lists by word, as an index stores them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Int32Array, Int64Array
 
 BLOCK = 1 << 16
 """Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
@@ -29,6 +29,11 @@ class Lists:
     """Rows within the block, rising within a list."""
     counts: npt.NDArray[Any]
     """uint8, uint16 or int32: the narrowest that holds the largest count."""
+
+    @property
+    def view(self) -> _native.StoredWordLists:
+        """The lists as the kernels of word search take them."""
+        return _native.StoredWordLists(self.blocks, self.words, self.starts, self.rows, self.counts)
 
 
 @dataclass(frozen=True)
@@ -91,3 +96,53 @@ def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, th
         threads,
     )
     return out, visited
+
+
+@dataclass(frozen=True)
+class QueryForms:
+    """The forms of the words of a query, those of one word after the other."""
+
+    slots: Int32Array
+    """Which word of the query."""
+    words: Int32Array
+    is_other: npt.NDArray[np.uint8]
+    """1 for words without a vector."""
+    is_exact: npt.NDArray[np.uint8]
+    """1 for the very form that was asked for."""
+    factors: npt.NDArray[np.float64]
+    """One for each word of the query: its part that no document changes."""
+
+
+class WordLists:
+    """Lists of words with and without a vector, searched by stems that are put together while a query runs."""
+
+    def __init__(self, known: Lists, others: Lists, lengths: Int32Array) -> None:
+        self._known, self._others, self._lengths = known.view, others.view, lengths
+
+    def best(
+        self, forms: QueryForms, saturation: tuple[float, float, float], k: int, allowed: BoolArray | None
+    ) -> tuple[Int64Array, npt.NDArray[np.float64]]:
+        """The best k rows with a score above 0, by (score falling, row rising)."""
+        rows, scores = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float64)
+        mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+        count = _native.best_by_words(
+            self._known,
+            self._others,
+            forms.slots,
+            forms.words,
+            forms.is_other,
+            forms.is_exact,
+            forms.factors,
+            *saturation,
+            self._lengths,
+            mask,
+            rows,
+            scores,
+        )
+        return rows[:count], scores[:count]
+
+    def stem_frequencies(self, known: Int32Array, others: Int32Array, groups: int) -> Int64Array:
+        """In how many rows each stem stands; ``known`` and ``others`` give the stem of each word, or -1."""
+        df = np.zeros(groups, dtype=np.int64)
+        _native.stem_frequencies(self._known, self._others, known, others, df)
+        return df

@@ -1,0 +1,123 @@
+#include "lists/stored_words.hpp"
+
+#include <variant>
+
+#include "support/bind.hpp"
+#include "support/view.hpp"
+
+namespace wordferry {
+
+namespace {
+
+// Lists that are mapped from files: lengths are checked here, every offset when it is used. Holds on to its arrays.
+class StoredWordLists {
+ public:
+  template <class Count>
+  StoredWordLists(In<std::int64_t> blocks, In<std::int32_t> words, In<std::int64_t> starts, In<std::uint16_t> rows,
+                  In<Count> counts)
+      : blocks_(std::move(blocks)), words_(std::move(words)), starts_(std::move(starts)), rows_(std::move(rows)),
+        counts_(std::move(counts)) {
+    require(blocks_.shape(0) >= 1 && starts_.shape(0) == words_.shape(0) + 1, "blocks, words and starts must agree");
+    require(rows_.shape(0) == std::get<In<Count>>(counts_).shape(0), "one count for each row of a list");
+  }
+
+  std::int64_t blocks() const { return static_cast<std::int64_t>(blocks_.shape(0)) - 1; }
+
+  StoredLists get() const {
+    const void* const counts = std::visit([](const auto& some) -> const void* { return some.data(); }, counts_);
+    constexpr int widths[] = {1, 2, 4};
+    return {{blocks_.data(), words_.data(), starts_.data(), rows_.data(), counts, blocks(),
+             static_cast<std::int64_t>(words_.shape(0)), static_cast<std::int64_t>(rows_.shape(0))},
+            widths[counts_.index()]};
+  }
+
+ private:
+  In<std::int64_t> blocks_;
+  In<std::int32_t> words_;
+  In<std::int64_t> starts_;
+  In<std::uint16_t> rows_;
+  std::variant<In<std::uint8_t>, In<std::uint16_t>, In<std::int32_t>> counts_;
+};
+
+std::int64_t blocks_for(std::int64_t rows) { return (rows + list_block_rows - 1) / list_block_rows; }
+
+std::int64_t best(const StoredWordLists& known, const StoredWordLists& others, const In<std::int32_t>& slots,
+                  const In<std::int32_t>& words, const In<std::uint8_t>& is_other, const In<std::uint8_t>& is_exact,
+                  const In<double>& factors, double stem, double floor, double slope, const In<std::int32_t>& lengths,
+                  const nb::object& allowed, const Out<std::int64_t>& rows, const Out<double>& scores) {
+  const auto count = static_cast<std::int64_t>(lengths.shape(0));
+  require(known.blocks() == blocks_for(count) && others.blocks() == blocks_for(count), "one block for each 65,536 rows");
+  require(words.shape(0) == slots.shape(0) && is_other.shape(0) == slots.shape(0) &&
+              is_exact.shape(0) == slots.shape(0),
+          "one word, kind and form for each slot");
+  require(rows.shape(0) == scores.shape(0), "rows and scores must have the same length");
+  std::vector<StoredForm> forms;
+  for (std::size_t i = 0; i < slots.shape(0); ++i) {
+    const std::int32_t slot = slots.data()[i];
+    require(slot >= 0 && static_cast<std::size_t>(slot) < factors.shape(0), "slots must lie in 0 .. factors - 1");
+    require(i == 0 || slots.data()[i - 1] <= slot, "slots must not fall");
+    forms.push_back({slot, words.data()[i], is_other.data()[i] != 0, is_exact.data()[i] != 0});
+  }
+  const std::uint8_t* mask = nullptr;
+  In<std::uint8_t> held;
+  if (!allowed.is_none()) {
+    held = nb::cast<In<std::uint8_t>>(allowed);
+    require(held.shape(0) == lengths.shape(0), "allowed has one value for each row");
+    mask = held.data();
+  }
+  const std::vector<double> parts(factors.data(), factors.data() + factors.shape(0));
+  const StoredLists sets[2] = {known.get(), others.get()};
+  std::vector<Scored> found;
+  bool sound = true;
+  const auto k = static_cast<std::int64_t>(rows.shape(0));
+  if (k > 0) {
+    run_native([&](Watch& watch) {
+      sound = best_by_words(sets, forms, parts, {stem, floor, slope}, lengths.data(), count, mask, k, found, watch);
+    });
+  }
+  require(sound, "the lists lead outside of themselves");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    rows.data()[i] = found[i].row;
+    scores.data()[i] = found[i].score;
+  }
+  return static_cast<std::int64_t>(found.size());
+}
+
+void frequencies(const StoredWordLists& known, const StoredWordLists& others, const In<std::int32_t>& known_groups,
+                 const In<std::int32_t>& other_groups, const Out<std::int64_t>& df) {
+  require(known.blocks() == others.blocks(), "both sets of lists must have the same blocks");
+  const StoredLists sets[2] = {known.get(), others.get()};
+  const std::int32_t* const groups[2] = {known_groups.data(), other_groups.data()};
+  const std::int64_t sizes[2] = {static_cast<std::int64_t>(known_groups.shape(0)),
+                                 static_cast<std::int64_t>(other_groups.shape(0))};
+  bool sound = true;
+  run_native([&](Watch& watch) {
+    sound = stem_frequencies(sets, groups, sizes, static_cast<std::int64_t>(df.shape(0)), df.data(), watch);
+  });
+  require(sound, "the lists lead outside of themselves");
+}
+
+template <class Count>
+void bind_init(nb::class_<StoredWordLists>& made) {
+  made.def(nb::init<In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::uint16_t>, In<Count>>(),
+           nb::arg("blocks").noconvert(), nb::arg("words").noconvert(), nb::arg("starts").noconvert(),
+           nb::arg("rows").noconvert(), nb::arg("counts").noconvert());
+}
+
+}  // namespace
+
+void bind_stored_words(nb::module_& m) {
+  nb::class_<StoredWordLists> made(m, "StoredWordLists");
+  bind_init<std::uint8_t>(made);
+  bind_init<std::uint16_t>(made);
+  bind_init<std::int32_t>(made);
+  m.def("best_by_words", &best, nb::arg("known"), nb::arg("others"), nb::arg("slots").noconvert(),
+        nb::arg("words").noconvert(), nb::arg("is_other").noconvert(), nb::arg("is_exact").noconvert(),
+        nb::arg("factors").noconvert(), nb::arg("stem"), nb::arg("floor"), nb::arg("slope"),
+        nb::arg("lengths").noconvert(), nb::arg("allowed").none(), nb::arg("rows").noconvert(),
+        nb::arg("scores").noconvert());
+  m.def("stem_frequencies", &frequencies, nb::arg("known"), nb::arg("others"), nb::arg("known_groups").noconvert(),
+        nb::arg("other_groups").noconvert(), nb::arg("df").noconvert());
+}
+
+}  // namespace wordferry
