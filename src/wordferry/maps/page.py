@@ -14,7 +14,7 @@ import numpy as np
 from wordferry.maps.atlas import Map, identifier, text_of
 
 _SCRIPTS = ("data.js", "flows.js", "canvas.js", "panel.js", "main.js")
-_MOST_VALUES = 12
+_MOST_VALUES = 20  # the page has as many colours
 """A metadata field with more different values than this is not offered for colouring, unless it holds numbers."""
 
 
