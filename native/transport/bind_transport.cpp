@@ -42,13 +42,15 @@ class Documents {
     require_multiplies(x_.largest_sum(), x_.smallest_sum(), y_.largest_sum(), y_.smallest_sum());
   }
 
-  void distances(In<float, 2> costs, Words row_of, Words column_of, Kind kind, int transfers) {
+  void distances(In<float, 2> costs, Words row_of, Words column_of, Kind kind, int transfers, bool shared) {
+    require(!shared || (kind == Kind::wmd && costs.length() > 0 && costs.length(1) > 0), "only wmd can share costs");
     require(kind == Kind::wmd || kind == Kind::act_omr || kind == Kind::act_residual, "costs of another kind");
     require(transfers >= 0, "transfers must not be negative");
     require(row_of.length() > x_.largest() && column_of.length() > y_.largest(), "a place for each word");
     require_places(x_, row_of, costs.length(), "a word of x has no row of costs");
     require_places(y_, column_of, costs.length(1), "a word of y has no column of costs");
     kind_ = kind;
+    shared_ = shared;
     transfers_ = transfers;
     costs_ = std::move(costs);
     row_of_ = std::move(row_of);
@@ -68,7 +70,11 @@ class Documents {
     if (kind_ == Kind::rel_wmd || kind_ == Kind::rel_wmd_keep) {
       return [=, hub = hub_, keep = kind_ == Kind::rel_wmd_keep](Watch& watch) { return hub_pairs(x, y, hub, keep, watch); };
     }
-    const DenseCosts dense{costs_.data(), row_of_.data(), column_of_.data(), costs_.length(1)};
+    DenseCosts dense{costs_.data(), row_of_.data(), column_of_.data(), costs_.length(1)};
+    if (shared_) {
+      dense.shared_row = static_cast<std::int32_t>(costs_.length() - 1);
+      dense.shared_column = static_cast<std::int32_t>(costs_.length(1) - 1);
+    }
     if (kind_ == Kind::wmd) return [=](Watch& watch) { return wmd_pairs(x, y, dense, watch); };
     return [=, transfers = transfers_, residual = kind_ == Kind::act_residual](Watch& watch) {
       return act_pairs(x, y, dense, transfers, residual, watch);
@@ -92,6 +98,7 @@ class Documents {
   const WholeView& y_;
   In<float, 2> costs_;
   Words row_of_, column_of_;
+  bool shared_ = false;
   HubCosts hub_{};
   Kind kind_ = Kind::none;
   int transfers_ = 0;
@@ -311,7 +318,7 @@ void bind_transport(nb::module_& m) {
       .def(nb::init<const WholeView&, const WholeView&>(), nb::arg("x"), nb::arg("y"), nb::keep_alive<1, 2>(),
            nb::keep_alive<1, 3>())
       .def("distances", &Documents::distances, nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"),
+           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"), nb::arg("shared") = false,
            "Costs of a word of x to a word of y at costs[row_of[word of x], column_of[word of y]].")
       .def("related", &Documents::related, nb::arg("graph"), nb::arg("c_max"), nb::arg("keep"), nb::keep_alive<1, 2>(),
            "Costs of related words, c_max for all others.")

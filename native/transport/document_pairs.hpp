@@ -17,11 +17,14 @@ namespace wordferry {
 using Bags = Csr<std::int64_t>;  // whole weights
 
 // Word-to-word costs of one block of queries: row row_of[word of x] and column column_of[word of y] of `costs`.
+// A shared row (or column), if it is not -1, is that of several words whose costs are all the same: what is left of
+// them without common mass is one source (or sink).
 struct DenseCosts {
   const float* costs;
   const std::int32_t* row_of;
   const std::int32_t* column_of;
   std::int64_t columns;
+  std::int32_t shared_row = -1, shared_column = -1;
 
   const float* row(std::int32_t word) const { return costs + columns * row_of[word]; }
 };

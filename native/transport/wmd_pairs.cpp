@@ -66,9 +66,45 @@ class WmdPairs : public Pairs {
   }
 
  private:
+  // What is left, the words of a shared row or column as one.
+  const Left& merged() {
+    const Left& left = rest_.left();
+    if (costs_.shared_row < 0 && costs_.shared_column < 0) return left;
+    merged_.x_words.clear();
+    merged_.x_places.clear();
+    merged_.x_mass.clear();
+    merged_.y_words.clear();
+    merged_.y_mass.clear();
+    std::ptrdiff_t slot = -1;
+    for (std::size_t i = 0; i < left.x_words.size(); ++i) {
+      const bool shared = costs_.row_of[left.x_words[i]] == costs_.shared_row;
+      if (shared && slot >= 0) {
+        merged_.x_mass[static_cast<std::size_t>(slot)] += left.x_mass[i];
+        continue;
+      }
+      if (shared) slot = static_cast<std::ptrdiff_t>(merged_.x_words.size());
+      merged_.x_words.push_back(left.x_words[i]);
+      merged_.x_places.push_back(left.x_places[i]);
+      merged_.x_mass.push_back(left.x_mass[i]);
+    }
+    slot = -1;
+    for (std::size_t j = 0; j < left.y_words.size(); ++j) {
+      const bool shared = costs_.column_of[left.y_words[j]] == costs_.shared_column;
+      if (shared && slot >= 0) {
+        merged_.y_mass[static_cast<std::size_t>(slot)] += left.y_mass[j];
+        continue;
+      }
+      if (shared) slot = static_cast<std::ptrdiff_t>(merged_.y_words.size());
+      merged_.y_words.push_back(left.y_words[j]);
+      merged_.y_mass.push_back(left.y_mass[j]);
+    }
+    merged_.swap = second_first(merged_.x_words, merged_.y_words);
+    return merged_;
+  }
+
   bool gather(std::int64_t other, double& value) {
     if (!rest_.find(query_, other, value)) return false;
-    const Left& left = rest_.left();
+    const Left& left = merged();
     const auto xs = static_cast<int>(left.x_words.size()), ys = static_cast<int>(left.y_words.size());
     solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
     std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
@@ -127,6 +163,7 @@ class WmdPairs : public Pairs {
 
   Bags x_;
   Rest rest_;
+  Left merged_;
   DenseCosts costs_;
   Pace pace_;
   Solver solver_;

@@ -504,6 +504,7 @@ class TransportDocuments:
         column_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         kind: TransportKind,
         transfers: int,
+        shared: bool = False,
     ) -> None:
         """
         Costs of a word of x to a word of y at costs[row_of[word of x], column_of[word of y]].

@@ -172,6 +172,15 @@ class Bags:
         return _places(self.words, self.masses.shape[1])
 
     @cached_property
+    def known_places(self) -> Int32Array:
+        """The place of each word among those of :attr:`words` that have a vector, the next place for all others."""
+        assert self.unknown is not None
+        known = self.words[~self.unknown[self.words]]
+        places = np.full(self.masses.shape[1], len(known), np.int32)
+        places[known] = np.arange(len(known), dtype=np.int32)
+        return places
+
+    @cached_property
     def ranked(self) -> Numbered:
         """The documents over the words that stand in them: words with a vector first, each kind by frequency."""
         words = np.argsort(-self.frequencies, kind="stable")[: len(self.words)]
@@ -284,6 +293,12 @@ class Bags:
         """The vectors of :attr:`words`; made for the first frame that asks, and kept."""
         return self._once("vectors", lambda: frame.vectors_of(self.words))
 
+    def known_vectors(self, frame: Frame) -> Float32Array:
+        """The vectors of those of :attr:`words` that have one."""
+        assert self.unknown is not None
+        known = self.words[~self.unknown[self.words]]
+        return self._once("known", lambda: frame.vectors_of(known))
+
     def ranked_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
         """The vectors of those of :attr:`ranked`'s words that have one, and their squared lengths."""
 
@@ -301,10 +316,10 @@ class Bags:
             return means[start:stop], squares[start:stop]
 
         def make() -> tuple[Float64Array, Float64Array]:
-            bags, size = self.masses, len(frame.words)
-            values = bags.data.astype(np.float64)
-            matrix = sp.csr_array((values, bags.indices, bags.indptr), shape=(bags.shape[0], size))
-            means = np.ascontiguousarray(matrix @ frame.vectors)
+            bags, vectors = self.masses, self.vectors(frame)
+            values, places = bags.data.astype(np.float64), self.places[bags.indices]
+            matrix = sp.csr_array((values, places, bags.indptr), shape=(bags.shape[0], len(vectors)))
+            means = np.ascontiguousarray(matrix @ vectors)
             return means, np.einsum("ij,ij->i", means, means)
 
         return self._once("centroids", make)

@@ -370,6 +370,8 @@ def _gathered(graph: Csr, places: Int64Array) -> Csr:
     """The graph of the words at ``places`` (rising) alone; the others must have no edge."""
     if len(places) == graph.shape[0]:
         return graph
+    if len(places) == 0 or places[-1] == len(places) - 1:  # the first words: nothing moves
+        return Csr(graph.indptr[: len(places) + 1], graph.indices, graph.data, (len(places), len(places)))
     number = np.zeros(graph.shape[0], dtype=np.int32)
     number[places] = np.arange(len(places), dtype=np.int32)
     indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[places])]).astype(np.int64)

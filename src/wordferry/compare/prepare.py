@@ -90,11 +90,14 @@ def _renumbered(X: bow.Encoded, words: OpenVocabulary) -> sp.csr_array:
     matrix = canonical_csr(X.matrix)
     if isinstance(X.vocabulary, Vocabulary):
         return matrix
-    closed, extra = len(words.closed), X.vocabulary.extra
-    ids = np.array([words.add(word) for word in extra], dtype=np.int64)
-    if np.array_equal(ids, np.arange(closed, closed + len(ids))):
+    closed = len(words.closed)
+    behind = matrix.indices >= closed
+    used, where = np.unique(matrix.indices[behind], return_inverse=True)
+    ids = np.array([words.add(X.vocabulary[number]) for number in used.tolist()], dtype=np.int64)
+    if np.array_equal(ids, used):
         return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], len(words)))
-    indices = np.where(matrix.indices < closed, matrix.indices, ids[np.maximum(matrix.indices - closed, 0)])
+    indices = matrix.indices.astype(np.int64)
+    indices[behind] = ids[where]
     moved = sp.csr_array((matrix.data, indices, matrix.indptr), shape=(matrix.shape[0], len(words)))
     moved.sort_indices()
     return moved

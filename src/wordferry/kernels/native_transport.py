@@ -91,10 +91,21 @@ class Documents:
         self._native = _native.TransportDocuments(x, y)
 
     def distances(
-        self, costs: Float32Array, row_of: Int32Array, column_of: Int32Array, kind: Kind, transfers: int = 0
+        self,
+        costs: Float32Array,
+        row_of: Int32Array,
+        column_of: Int32Array,
+        kind: Kind,
+        transfers: int = 0,
+        *,
+        shared: bool = False,
     ) -> None:
-        """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``."""
-        self._native.distances(costs, row_of, column_of, kind, transfers)
+        """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``.
+
+        With ``shared``, the last row and the last column stand for several words each, that cost the same onto
+        all words of the other side.
+        """
+        self._native.distances(costs, row_of, column_of, kind, transfers, shared)
 
     def related(self, graph: View, c_max: float, keep: bool) -> None:
         """Costs of related words, c_max for all others; ``keep`` moves common mass like any other."""

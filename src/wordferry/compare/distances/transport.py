@@ -91,9 +91,14 @@ class ByPairs(Method):
             words = np.unique(part.indices)
             row_of = np.full(len(frame.words), -1, np.int32)
             row_of[words] = np.arange(len(words), dtype=np.int32)
-            costs = _costs(problem, words, targets)
+            kind = self.kind_of(problem)
             documents = kernels.Documents(kernels.whole_view(part), others)
-            documents.distances(costs, row_of, problem.y.places, self.kind_of(problem), self.transfers(problem))
+            if frame.unknown is not None and kind == Kind.wmd:
+                costs, row_of, places = _shared_costs(problem, words)
+                documents.distances(costs, row_of, places, kind, shared=True)
+            else:
+                costs = _costs(problem, words, targets)
+                documents.distances(costs, row_of, problem.y.places, kind, self.transfers(problem))
             yield Block(start + low, start + high, documents)
 
 
@@ -110,6 +115,22 @@ def _costs(problem: Problem, words: Any, targets: Float32Array) -> Float32Array:
     same = np.where(inside, places[np.where(inside, words, 0)], -1)
     costs[np.flatnonzero(same >= 0), same[same >= 0]] = 0
     return costs
+
+
+def _shared_costs(problem: Problem, words: Any) -> tuple[Float32Array, Any, Any]:
+    """The same with one row and one column for all words without a vector: what moves of them costs c_max.
+
+    The mass that two documents have in common stays, so no such word meets itself; they can then move as one.
+    """
+    frame = problem.frame
+    assert frame.unknown is not None
+    known = words[~frame.unknown[words]]
+    row_of = np.full(len(frame.words), len(known), np.int32)
+    row_of[known] = np.arange(len(known), dtype=np.int32)
+    vectors, places = problem.y.known_vectors(frame), problem.y.known_places
+    costs = np.full((len(known) + 1, len(vectors) + 1), frame.far, dtype=np.float32)
+    costs[:-1, :-1] = kernels.word_distances(frame.vectors_of(known), vectors, problem.threads)
+    return costs, row_of, places
 
 
 def whole_bags(x: Bags, y: Bags) -> tuple[Csr, Csr]:
