@@ -194,3 +194,21 @@ def test_similar_knows_words_without_vectors(make: Make) -> None:
         index.similar("?!")
     with pytest.raises(InputError, match="weights must be one of"):
         index.similar("cobol", weights="heavy")
+
+
+def test_passages_show_where_the_words_of_the_query_go(make: Make) -> None:
+    index = make()
+    text = "w30 w31 w32 w33 w34. Here are w01 w02 w03 and cobol! w40 w41 w42 w43 w44"
+    index.add([{"id": "a", "text": text}, {"id": "b", "text": ["w50", "w51"]}])
+    (hit,) = index.search("cobol w01", 1)
+    passages = hit.passages(2)
+    assert [one.text for one in passages][0] == "Here are w01 w02 w03 and cobol!"
+    assert text[passages[0].start : passages[0].stop].strip() == passages[0].text
+    assert passages[0].distance == 0
+    for one in passages:
+        assert sum(row["cost"] for row in one.explanation.to_rows()) == pytest.approx(one.distance, abs=1e-5)
+    assert hit.passages(1, "wmd")[0].explanation.name == "wmd"
+    assert index.search(("w50",), 1)[0].passages()[0].text == "w50 w51"
+    assert index.similar("w50", 1)[0].passages()[0].text == "w50 w51"
+    with pytest.raises(InputError, match="count must be"):
+        hit.passages(0)

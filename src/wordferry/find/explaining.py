@@ -103,11 +103,11 @@ def _near(ranking: Ranking, place: int, n: int) -> bool:
 def _forms(collection: Collection, row: int) -> dict[int, dict[str, int]]:
     """The words of a document by stem, with their counts."""
     bag = collection.bags(np.array([row]))
-    group_of, form_of = collection.forms.arrays
+    group_of, _ = collection.forms.arrays
     found: dict[int, dict[str, int]] = {}
     for word, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
         group = int(group_of[word])
-        found.setdefault(group, {})[collection.forms.form(group, int(form_of[word]))] = count
+        found.setdefault(group, {})[collection.forms.word(word)] = count
     return found
 
 

@@ -37,7 +37,9 @@ class Forms:
         self._mutex = Lock()
         self._numbers: dict[str, int] = {}
         self._groups: dict[str, int] = {}
-        self._members: list[list[str]] = []
+        self._sizes: list[int] = []
+        """How many forms each stem has."""
+        self._words: list[str] = []
         self._group_of: list[int] = []
         self._form_of: list[int] = []
         self._arrays: tuple[Int32Array, UInt16Array] | None = None
@@ -49,26 +51,25 @@ class Forms:
     @property
     def groups(self) -> int:
         """How many stems there are."""
-        return len(self._members)
+        return len(self._sizes)
 
     def grow(self, words: Iterable[str]) -> None:
         """Number words that are new, in the order in which they come."""
         with self._mutex:
             new = [word for word in dict.fromkeys(words) if word not in self._numbers]
+            groups, sizes = self._groups, self._sizes
             for word, stem in zip(new, self._stems(new), strict=True):
-                self._take(word, stem)
-
-    def _take(self, word: str, stem: str) -> None:
-        group = self._groups.setdefault(stem, len(self._members))
-        if group == len(self._members):
-            self._members.append([])
-        members = self._members[group]
-        if len(members) == _MOST_FORMS:
-            raise InputError(f"The stem {stem!r} has more than {_MOST_FORMS} forms; use language='none'.")
-        self._group_of.append(group)
-        self._form_of.append(len(members))
-        members.append(word)
-        self._numbers[word] = len(self._group_of) - 1  # last, so that whoever finds the word finds all of it
+                group = groups.get(stem, -1)
+                if group < 0:
+                    group = groups[stem] = len(sizes)
+                    sizes.append(0)
+                if sizes[group] == _MOST_FORMS:
+                    raise InputError(f"The stem {stem!r} has more than {_MOST_FORMS} forms; use language='none'.")
+                self._group_of.append(group)
+                self._form_of.append(sizes[group])
+                sizes[group] += 1
+                self._words.append(word)
+                self._numbers[word] = len(self._words) - 1  # last: whoever finds the word finds all of it
 
     def numbers(self, words: Sequence[str]) -> list[int]:
         """The numbers of words, new ones being numbered."""
@@ -88,9 +89,9 @@ class Forms:
             group = self._groups.get(self._stems([word])[0])
         return None if group is None else Place(group, -1)
 
-    def form(self, group: int, number: int) -> str:
-        """A word by its stem and its place among the forms of that stem."""
-        return self._members[group][number]
+    def word(self, number: int) -> str:
+        """A word by its number."""
+        return self._words[number]
 
     @property
     def arrays(self) -> tuple[Int32Array, UInt16Array]:

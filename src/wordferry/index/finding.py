@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Hit, Hits
 from wordferry.index.others import EMPTY, Counts, read_others
+from wordferry.index.passages import Passage, best_passages
 from wordferry.index.searching import document, found_documents, found_ids
 from wordferry.index.segments import Bags, Rows, with_remedy
 from wordferry.index.snapshot import Snapshot
@@ -226,7 +227,10 @@ def run(
     rows = found_documents(index, connection, snapshot, _all(one.rows for one in rankings))
     near = _all(one.neighbours.ravel() for one in rankings)
     ids = found_ids(index, connection, snapshot, near[near >= 0])
-    return [_hits(collection, ranking, rows, ids, question.explain) for ranking in rankings]
+    return [
+        _hits(collection, ranking, rows, ids, question.explain, partial(best_passages, index, snapshot, tokens))
+        for ranking, tokens in zip(rankings, asked, strict=True)
+    ]
 
 
 def _all(arrays: Any) -> Int64Array:
@@ -234,7 +238,12 @@ def _all(arrays: Any) -> Int64Array:
 
 
 def _hits(
-    collection: Collection, ranking: Ranking, rows: dict[int, tuple[Any, ...]], ids: dict[int, str], explain: bool
+    collection: Collection,
+    ranking: Ranking,
+    rows: dict[int, tuple[Any, ...]],
+    ids: dict[int, str],
+    explain: bool,
+    passages: Callable[..., list[Passage]],
 ) -> Hits:
     hits = []
     for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
@@ -242,5 +251,7 @@ def _hits(
         names = [ids[one] for one in neighbour_rows(ranking, place)]
         why = partial(explain_score, collection, ranking, place, names)
         reason: ScoreExplanation | None = why() if explain else None
-        hits.append(Hit(found.id, found.text, found.metadata, found.label, score=score, explanation=reason, why=why))
+        where = partial(passages, found.text)
+        own = (found.id, found.text, found.metadata, found.label)
+        hits.append(Hit(*own, score=score, explanation=reason, why=why, where=where))
     return Hits(hits, method="words")

@@ -50,6 +50,7 @@ class Hit(Document):
     explanation: Any = None
     """With ``explain=True``: what :meth:`explain` gives."""
     why: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+    where: Callable[[int, str], list[Any]] | None = field(default=None, repr=False, compare=False)
 
     def explain(self) -> Any:
         """What the score or the distance is made of: parts that sum to it.
@@ -58,6 +59,13 @@ class Hit(Document):
         words. None for a document without a word that has a vector, which no distance reaches.
         """
         return self.why() if self.explanation is None and self.why is not None else self.explanation
+
+    def passages(self, count: int = 1, distance: str = "rel-rwmd") -> list[Any]:
+        """The passages of the document nearest to the query: their text, and which word of the query moved where.
+
+        They are chosen by what it costs to move the query's words onto theirs; ``distance`` is the one explained.
+        """
+        return [] if self.where is None else self.where(count, distance)
 
 
 class Hits(list[Hit], Tabular):

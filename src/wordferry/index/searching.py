@@ -25,6 +25,7 @@ from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, checked_documen
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits, shown
+from wordferry.index.passages import best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.texts.tables import as_documents
 
@@ -180,8 +181,10 @@ def document(row: tuple[Any, ...]) -> Document:
 def _hit(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, row: tuple[Any, ...], distance: float) -> Hit:
     found = document(row)
     why = partial(_explained, index, snapshot, plan, asked, found.text, distance)
+    where = partial(best_passages, index, snapshot, tokens_of(index, asked), found.text)
     reason = why() if plan.explain else None
-    return Hit(found.id, found.text, found.metadata, found.label, distance, explanation=reason, why=why)
+    own = (found.id, found.text, found.metadata, found.label)
+    return Hit(*own, distance, explanation=reason, why=why, where=where)
 
 
 def _reranked(

@@ -1,0 +1,79 @@
+"""The passages of a hit that are nearest to the query, and how the query's words move onto theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wordferry.compare.calls import explain, pairwise
+from wordferry.compare.distances import find_distance
+from wordferry.errors import InputError
+
+if TYPE_CHECKING:
+    from wordferry.index.index import Index
+    from wordferry.index.snapshot import Snapshot
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
+_LEAST_WORDS = 4
+"""Words of a passage; a shorter sentence is joined with the next."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A part of a document, where it stands in the text, and why it is near to the query."""
+
+    text: str
+    start: int
+    stop: int
+    distance: float
+    explanation: Any
+    """Which word of the query moved to which of the passage."""
+
+
+def best_passages(
+    index: Index,
+    snapshot: Snapshot,
+    tokens: Sequence[str],
+    text: str | Sequence[str],
+    count: int,
+    distance: str,
+) -> list[Passage]:
+    """The passages onto which the query's words move at the least cost, nearest first."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError(f"count must be a whole number of at least 1, got {count!r}.")
+    record = find_distance(distance)
+    whole = text if isinstance(text, str) else " ".join(text)
+    split = index.tokenizer if isinstance(text, str) else str.split
+    spans = [(span, words) for span in _spans(whole, split) if (words := split(whole[slice(*span)]))]
+    if not spans or not tokens:
+        return []
+    options: dict[str, Any] = {"embeddings": index.embeddings, "related": index.engine.graph(snapshot)}
+    if options["related"] is None:  # no document has a word with a vector
+        return []
+    near = pairwise([list(tokens)], [words for _, words in spans], "rel-rwmd", side="left", **options)[0]
+    best = np.argsort(near, kind="stable")[:count].tolist()
+    if not record.needs_related:
+        del options["related"]
+    if "left" in record.sides:  # the query's words onto the passage's; not what else the passage says
+        options["side"] = "left"
+    found = []
+    for place in best:
+        (start, stop), words = spans[place]
+        reason = explain(list(tokens), words, record, **options)
+        found.append(Passage(whole[start:stop].strip(), start, stop, float(reason.distance), reason))
+    return found
+
+
+def _spans(text: str, split: Any) -> Iterator[tuple[int, int]]:
+    """Sentences, short ones joined with what follows."""
+    start = 0
+    for match in _SENTENCE.finditer(text):
+        if len(split(text[start : match.end()])) >= _LEAST_WORDS:
+            yield start, match.end()
+            start = match.end()
+    if start < len(text):
+        yield start, len(text)
