@@ -54,12 +54,16 @@ def best_passages(
     options: dict[str, Any] = {"embeddings": index.embeddings, "related": index.engine.graph(snapshot)}
     if options["related"] is None:  # no document has a word with a vector
         return []
-    near = pairwise([list(tokens)], [words for _, words in spans], "rel-rwmd", side="left", **options)[0]
+    near = pairwise([list(tokens)], [words for _, words in spans], "rel-rwmd", side="left", overlap="keep", **options)[
+        0
+    ]
     best = np.argsort(near, kind="stable")[:count].tolist()
     if not record.needs_related:
         del options["related"]
     if "left" in record.sides:  # the query's words onto the passage's; not what else the passage says
         options["side"] = "left"
+    if "keep" in record.overlaps:  # a word that is there costs nothing, however rarely it comes
+        options["overlap"] = "keep"
     found = []
     for place in best:
         (start, stop), words = spans[place]
