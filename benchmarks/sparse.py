@@ -1,6 +1,6 @@
 """How many of the true ten nearest documents an engine for sparse vectors finds, before they are ranked again.
 
-    python benchmarks/sparse.py --data ../shared/data --documents 5000
+    python benchmarks/sparse.py --data FOLDER --documents 5000
 
 The engine ranks by one inner product (the sum of both sides of rel-rwmd); the true answer is rel-rwmd, the larger of
 the two sides. The table says which share of the true first ten is among the first N of the engine, how many entries a
@@ -9,11 +9,12 @@ document has, and what leaving out small entries costs. Exact inner products are
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
+import harness
+from harness import Results
 from wordferry.compare.measure import Measure
 from wordferry.engines.sparse import Sparse
 from wordferry.texts.published import read_collection
@@ -27,7 +28,7 @@ def recall(found: np.ndarray, true: np.ndarray, depth: int) -> float:
     return float(np.mean([np.isin(true[row], found[row, :depth]).mean() for row in range(len(true))]))
 
 
-def main(data: Path, documents: int) -> None:
+def main(results: Results, data: Path, documents: int) -> None:
     texts = [one.text for one in read_collection(data / "20news").records if len(str(one.text).split()) >= 10]
     queries, texts = texts[:QUERIES], texts[QUERIES : QUERIES + documents]
     print(f"{len(texts):,} documents of 20news, {len(queries)} queries of the same kind")
@@ -43,12 +44,19 @@ def main(data: Path, documents: int) -> None:
         scores = np.concatenate([(asked @ block.T).toarray() for block in blocks], axis=1)
         found = np.argsort(-scores, axis=1, kind="stable")[:, : max(DEPTHS)]
         entries = sum(block.nnz for block in blocks) / len(texts)
+        results.values[f"left out below {error}: entries per document"] = entries
+        for depth in DEPTHS:
+            results.values[f"left out below {error}: recall among the first {depth}"] = recall(found, true, depth)
         print(f"{error:>14.1f} {entries:>8.0f} " + " ".join(f"{recall(found, true, depth):>11.3f}" for depth in DEPTHS))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
     parser.add_argument("--documents", type=int, default=5000)
     chosen = parser.parse_args()
-    main(chosen.data, chosen.documents)
+    if chosen.data is None:
+        parser.error("name the folder that holds 20news with --data or WORDFERRY_DATA")
+    figures = Results("sparse", chosen)
+    main(figures, chosen.data, chosen.documents)
+    figures.finish()

@@ -38,6 +38,10 @@ def articles():
     return [r.text for r in chosen], np.array([r.label for r in chosen])
 
 
+PAPER = {"distance": "rel-rwmd", "weights": "counts"}
+"""The settings of the paper."""
+
+
 def small_world(documents=40, words=30, seed=0):
     rng = np.random.default_rng(seed)
     emb = Embeddings([f"w{i}" for i in range(words)], rng.standard_normal((words, 6)))
@@ -51,7 +55,7 @@ def small_world(documents=40, words=30, seed=0):
 def test_predictions_follow_the_paper_s_rule(distance):
     emb, X, y = small_world()
     related = RelatedWords.build(emb, 3)
-    model = WordMoverClassifier(7, distance, embeddings=emb, related=related).fit(X[:30], y[:30])
+    model = WordMoverClassifier(7, distance, weights="counts", embeddings=emb, related=related).fit(X[:30], y[:30])
     D = wordferry.pairwise(X[30:], X[:30], distance, embeddings=emb, related=related)
     order = np.argsort(D, axis=1, kind="stable")
     assert model.predict(X[30:]).tolist() == vote(y[:30][order], 3, 7).winner.tolist()
@@ -59,7 +63,7 @@ def test_predictions_follow_the_paper_s_rule(distance):
 
 def test_kneighbors_are_those_of_top_k_distances_first():
     emb, X, _ = small_world()
-    model = WordMoverNeighbors(4, "rwmd", embeddings=emb).fit(X[:30])
+    model = WordMoverNeighbors(4, "rwmd", weights="counts", embeddings=emb).fit(X[:30])
     distances, indices = model.kneighbors(X[30:])
     expected = wordferry.top_k(X[30:], X[:30], 4, "rwmd", embeddings=emb)
     assert np.array_equal(indices, expected.indices)
@@ -69,7 +73,7 @@ def test_kneighbors_are_those_of_top_k_distances_first():
 def test_fitted_documents_are_not_their_own_neighbours():
     emb, X, _ = small_world(12)
     X[5] = X[2]  # a duplicate, so that a document may not come first in its own list
-    model = WordMoverNeighbors(3, "rwmd", embeddings=emb).fit(X)
+    model = WordMoverNeighbors(3, "rwmd", weights="counts", embeddings=emb).fit(X)
     indices = model.kneighbors(return_distance=False)
     assert all(i not in row for i, row in enumerate(indices.tolist()))
     assert indices[2, 0] == 5
@@ -78,7 +82,7 @@ def test_fitted_documents_are_not_their_own_neighbours():
 
 def test_graphs_have_ones_or_distances():
     emb, X, _ = small_world(10)
-    model = WordMoverNeighbors(3, "rwmd", embeddings=emb).fit(X)
+    model = WordMoverNeighbors(3, "rwmd", weights="counts", embeddings=emb).fit(X)
     assert model.kneighbors_graph(X).sum() == 30
     assert model.kneighbors_graph(X, 2, "distance").nnz == 20
     with pytest.raises(InputError, match="'connectivity' or 'distance'"):
@@ -95,7 +99,7 @@ def test_cross_validation_equals_training_on_the_other_folds():
         predicted = np.empty_like(y)
         for number in range(4):
             held = fold == number
-            model = WordMoverClassifier(5, embeddings=emb, related=related.restrict(r)).fit(X[~held], y[~held])
+            model = WordMoverClassifier(5, **PAPER, embeddings=emb, related=related.restrict(r)).fit(X[~held], y[~held])
             predicted[held] = model.predict(X[held])
         assert choice.errors[r] == pytest.approx(error_rate(y, predicted))
     assert choice.r == choose_r(choice.errors)
@@ -103,22 +107,22 @@ def test_cross_validation_equals_training_on_the_other_folds():
 
 def test_r_by_cross_validation_in_the_classifier():
     emb, X, y = small_world(50)
-    model = WordMoverClassifier(5, embeddings=emb, r="cv", random_state=3).fit(X, y)
+    model = WordMoverClassifier(5, **PAPER, embeddings=emb, r="cv", random_state=3).fit(X, y)
     assert set(model.cv_errors_) == {1, 2, 4, 8, 16, 32, 64, 128}
     assert model.r_ == choose_r(model.cv_errors_) == model.related_.r
-    fixed = WordMoverClassifier(5, embeddings=emb, r=model.r_).fit(X, y)
+    fixed = WordMoverClassifier(5, **PAPER, embeddings=emb, r=model.r_).fit(X, y)
     assert np.array_equal(model.predict(X), fixed.predict(X))
 
 
 def test_train_and_all_words_differ_and_train_ignores_the_company():
     emb, X, y = small_world(40, 30)
     X[:20, 15:] = 0  # half of the words stand in later documents only
-    train = WordMoverClassifier(3, embeddings=emb, r=2).fit(X[:20], y[:20])
+    train = WordMoverClassifier(3, **PAPER, embeddings=emb, r=2).fit(X[:20], y[:20])
     assert len(train.related_) < 30
     distances, _ = train.kneighbors(X[20:])
     alone = np.vstack([train.kneighbors(X[i : i + 1])[0] for i in range(20, 40)])
     assert np.allclose(distances, alone)
-    both = WordMoverClassifier(3, embeddings=emb, r=2, vocabulary="all").fit(X[:20], y[:20])
+    both = WordMoverClassifier(3, **PAPER, embeddings=emb, r=2, vocabulary="all").fit(X[:20], y[:20])
     used = np.flatnonzero(X.any(axis=0))
     expected = wordferry.top_k(
         X[20:], X[:20], 3, embeddings=emb, related=RelatedWords.build(emb.restrict(used.astype(np.int64)), 2)
@@ -230,3 +234,20 @@ def test_weights_and_unknown_words_reach_the_search(articles, weights):
     np.testing.assert_array_equal(again.kneighbors(texts[:5], return_distance=False), indices)
     chosen = WordMoverClassifier(3, weights=weights, r="cv", folds=2).fit(texts, topics[:40])
     assert chosen.predict([f"{topics[0]}zyx"]).tolist() == [topics[0]]
+
+
+def test_the_defaults_are_the_recommended_settings():
+    """The sum of two distances with idf weights, as if it were asked for."""
+    texts = wordferry.sample().texts
+    topics = [article.label for article in wordferry.sample().articles]
+    plain = WordMoverClassifier(5).fit(texts[::4], topics[::4])
+    asked = WordMoverClassifier(5, "rel-rwmd + 2*cosine", weights="log-idf", unknown="match").fit(
+        texts[::4], topics[::4]
+    )
+    found, expected = plain.kneighbors(texts[1:40:4]), asked.kneighbors(texts[1:40:4])
+    assert np.array_equal(found[0], expected[0])
+    assert np.array_equal(found[1], expected[1])
+    distances = wordferry.pairwise(
+        texts[1:40:4], texts[::4], "rel-rwmd + 2*cosine", weights="log-idf", related=plain.related_
+    )
+    assert np.allclose(found[0], np.sort(distances, axis=1)[:, :5], atol=1e-5)

@@ -9,7 +9,7 @@ import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, note
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
-from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
+from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_HELP
 
 
 def register(app: Any) -> None:
@@ -23,17 +23,17 @@ def classify(
         None, help="Documents to classify. Without it, TRAIN must have a field 'split' with 'train' and 'test'."
     ),
     distance: str = typer.Option(
-        "rel-rwmd",
+        "rel-rwmd + 2*cosine",
         "--distance",
         "-d",
         autocompletion=complete_distance,
-        help="A distance, e.g. rel-rwmd, rwmd, wmd, wcd.",
+        help="The distance: rel-rwmd, rwmd, wmd, wcd ..., or a sum of several.",
     ),
     neighbors: int = typer.Option(19, "--neighbors", "-k", min=1, help="How many neighbours vote."),
     r: str = typer.Option(
         "16", "--r", "-r", help="How many related words each word has, or cv to choose by cross-validation."
     ),
-    weights: str = WEIGHTS_OPTION,
+    weights: str = typer.Option("log-idf", "--weights", help=WEIGHTS_HELP),
     unknown: str = UNKNOWN_OPTION,
     vocabulary: str = typer.Option(
         "train", help="Look for related words among those of the training documents (train) or of all."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typer
 
-WEIGHTS_OPTION = typer.Option(
-    "counts", "--weights", help="What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)."
-)
+WEIGHTS_HELP = "What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)."
+WEIGHTS_OPTION = typer.Option("counts", "--weights", help=WEIGHTS_HELP)
 UNKNOWN_OPTION = typer.Option(
     "match",
     "--unknown",

@@ -28,6 +28,9 @@ optional_import("sklearn", "sklearn")  # says which pip line brings it
 from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.utils import validation  # noqa: E402
 
+RECOMMENDED_DISTANCE = "rel-rwmd + 2*cosine"
+"""Chosen by cross-validation on five collections: python benchmarks/quality.py --choose."""
+RECOMMENDED_WEIGHTS = "log-idf"
 VOCABULARIES = ("train", "all")
 
 
@@ -45,11 +48,11 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def __init__(
         self,
         n_neighbors: int = PAPER_K,
-        distance: str = "rel-rwmd",
+        distance: str = RECOMMENDED_DISTANCE,
         *,
         r: int | str = 16,
         overlap: str | None = None,
-        weights: Any = "counts",
+        weights: Any = RECOMMENDED_WEIGHTS,
         unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,

@@ -1,0 +1,153 @@
+"""How well the k-NN classifier does with its defaults, beside the settings of the paper and two tf-idf classifiers.
+
+    python benchmarks/quality.py --data FOLDER                 # all sets, their first split
+    python benchmarks/quality.py --data FOLDER --sets r8 --splits 5
+    python benchmarks/quality.py --data FOLDER --choose        # the candidates for defaults, by cross-validation
+
+Test error in percent on twitter, r8, amazon, classic and 20news, with the vectors and the tokenizer of the package.
+The defaults were chosen with ``--choose``, which looks at training documents only: two folds of at most 3,000 of them.
+tf-idf k-NN and tf-idf with logistic regression are scikit-learn's, with its own tokenizer and settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import harness
+from harness import Results
+from wordferry.judge.selection import folds
+from wordferry.neighbors import WordMoverClassifier
+from wordferry.texts.published import read_collection
+
+SETS = ("twitter", "r8", "amazon", "classic", "20news")
+PAPER: dict[str, Any] = {"distance": "rel-rwmd", "weights": "counts", "unknown": "drop"}
+CHOSEN_ON = 3000
+"""Training documents of a set that the choice of defaults looks at, at most."""
+CANDIDATES: dict[str, dict[str, Any]] = {
+    "as the paper": PAPER,
+    **{
+        f"rel-rwmd, {weights}, {unknown}": {"distance": "rel-rwmd", "weights": weights, "unknown": unknown}
+        for weights in ("counts", "idf", "log-idf", "bm25")
+        for unknown in ("drop", "match")
+    },
+    **{
+        f"{distance}, {weights}, match": {"distance": distance, "weights": weights, "unknown": "match"}
+        for distance in ("rel-rwmd + cosine", "rel-rwmd + 2*cosine")
+        for weights in ("idf", "log-idf")
+    },
+}
+
+Predict = Callable[[list[str], list[str], list[str]], Any]
+"""From training texts, their classes and test texts to the predicted classes."""
+
+
+def ours(**options: Any) -> Predict:
+    """Our classifier with some options."""
+
+    def predict(train: list[str], labels: list[str], test: list[str]) -> Any:
+        model = WordMoverClassifier(on_empty="keep", **options).fit(train, labels)
+        return model.predict(test)
+
+    return predict
+
+
+def tfidf_neighbours(train: list[str], labels: list[str], test: list[str]) -> Any:
+    """19 nearest documents by the cosine of tf-idf vectors."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+
+    model = make_pipeline(TfidfVectorizer(), KNeighborsClassifier(19, metric="cosine"))
+    return model.fit(train, labels).predict(test)
+
+
+def tfidf_regression(train: list[str], labels: list[str], test: list[str]) -> Any:
+    """Logistic regression on tf-idf vectors."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
+    return model.fit(train, labels).predict(test)
+
+
+METHODS: dict[str, Predict] = {
+    "wordferry, as the paper": ours(**PAPER),
+    "wordferry, defaults": ours(),
+    "scikit-learn tf-idf k-NN": tfidf_neighbours,
+    "scikit-learn tf-idf + logistic regression": tfidf_regression,
+}
+
+
+def error(predict: Predict, train: tuple[list[str], list[str]], test: tuple[list[str], list[str]]) -> float:
+    """Percent of test documents whose class is not the predicted one."""
+    return 100 * float(np.mean(np.asarray(predict(*train, test[0])) != np.asarray(test[1])))
+
+
+def show(results: Results, errors: dict[str, dict[str, float]], about: str) -> None:
+    """A line per method, a column per set, and the mean of the sets."""
+    sets = list(next(iter(errors.values())))
+    print(f"\n{about:44}" + "".join(f"{name:>10}" for name in [*sets, "mean"]))
+    for method, found in errors.items():
+        mean = float(np.mean(list(found.values())))
+        print(f"{method:44}" + "".join(f"{value:10.2f}" for value in [*found.values(), mean]), flush=True)
+        results.values.update({f"{method}, {name}: error %": value for name, value in found.items()})
+        results.values[f"{method}, mean: error %"] = mean
+
+
+def compare(results: Results, options: Any) -> None:
+    """Every method on the test documents of every set."""
+    errors: dict[str, dict[str, float]] = {method: {} for method in METHODS}
+    for name in options.sets:
+        collection = read_collection(options.data / name)
+        texts, labels = [str(r.text) for r in collection.records], [str(r.label) for r in collection.records]
+
+        def part(rows: Any, texts: list[str] = texts, labels: list[str] = labels) -> tuple[list[str], list[str]]:
+            return [texts[i] for i in rows], [labels[i] for i in rows]
+
+        splits = collection.splits[: options.splits]
+        for method, predict in METHODS.items():
+            values = [error(predict, part(split.train), part(split.test)) for split in splits]
+            errors[method][name] = float(np.mean(values))
+            print(f"{name:10} {method:44} {errors[method][name]:6.2f} %", flush=True)
+    show(results, errors, "test error, percent")
+
+
+def choose(results: Results, options: Any) -> None:
+    """Every candidate on folds of the training documents alone."""
+    errors: dict[str, dict[str, float]] = {candidate: {} for candidate in CANDIDATES}
+    for name in options.sets:
+        collection = read_collection(options.data / name)
+        train = np.random.default_rng(0).permutation(collection.splits[0].train)[:CHOSEN_ON]
+        texts = [str(collection.records[i].text) for i in train]
+        labels = [str(collection.records[i].label) for i in train]
+        fold = folds(labels, 2, stratified=True)
+        halves = [
+            ([texts[i] for i in rows], [labels[i] for i in rows])
+            for rows in map(np.flatnonzero, (fold == 0, fold == 1))
+        ]
+        for candidate, settings in CANDIDATES.items():
+            found = [error(ours(**settings), halves[1 - held], halves[held]) for held in (0, 1)]
+            errors[candidate][name] = float(np.mean(found))
+    show(results, errors, "cross-validation error, percent")
+
+
+def main() -> None:
+    parser = harness.parser(__doc__)
+    harness.data_option(parser)
+    parser.add_argument("--sets", nargs="*", default=SETS, choices=SETS)
+    parser.add_argument("--splits", type=int, default=1, help="splits of each set, where it has several")
+    parser.add_argument("--choose", action="store_true", help="compare candidates for defaults on training documents")
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("name the folder of the data sets with --data or WORDFERRY_DATA; nothing is downloaded")
+    results = Results("quality", options)
+    (choose if options.choose else compare)(results, options)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()
