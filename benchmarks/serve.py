@@ -1,6 +1,6 @@
 """The service under load: 32 clients on loopback search 10,000 documents; latency, memory, and what batching gains.
 
-    python benchmarks/serve.py [--documents 10000] [--clients 32] [--seconds 60] [--heavy 0]
+    python benchmarks/serve.py [--documents 10000] [--clients 32] [--seconds 60] [--distance words] [--heavy 0]
 
 The load comes from a second process with one connection per client. Each client asks again as soon as it is answered.
 First the service runs as it is, then with batching off, for the same time; the machine's noise hits both. With --heavy
@@ -47,13 +47,14 @@ def make_documents(count: int, seed: int = 0) -> list[dict[str, Any]]:
     return [{"id": f"d{i}", "text": ". ".join(generator.sample(sentences, 5))} for i in range(count)]
 
 
-def make_queries(count: int = 500, seed: int = 1) -> list[bytes]:
-    """Bodies of searches: a sentence each."""
+def make_queries(distance: str, count: int = 500, seed: int = 1) -> list[bytes]:
+    """Bodies of searches, a sentence each: by its words, or by a distance."""
     import wordferry
 
     generator = random.Random(seed)
     sentences = [s for text in wordferry.sample().texts for s in text.split(". ") if len(s) > 30]
-    return [json.dumps({"texts": [generator.choice(sentences)], "k": 10}).encode() for _ in range(count)]
+    by = {} if distance == "words" else {"distance": distance}
+    return [json.dumps({"texts": [generator.choice(sentences)], "k": 10, **by}).encode() for _ in range(count)]
 
 
 async def client(port: int, bodies: list[bytes], until: float, number: int, times: list[float], bad: list[str]) -> None:
@@ -73,7 +74,7 @@ async def client(port: int, bodies: list[bytes], until: float, number: int, time
         length = next(int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length"))
         answer = await reader.readexactly(length)
         times.append(time.perf_counter() - start)
-        if not head.startswith(b"HTTP/1.1 200") or answer.count(b'"distance"') != 11:
+        if not head.startswith(b"HTTP/1.1 200") or answer.count(b'"id"') != 10:
             bad.append(answer[:200].decode(errors="replace"))
     writer.close()
 
@@ -123,7 +124,9 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(path: Path, batching: str, clients: int, seconds: float, heavy: list[bytes]) -> dict[str, Any]:
+def measure(
+    path: Path, batching: str, clients: int, seconds: float, distance: str, heavy: list[bytes]
+) -> dict[str, Any]:
     """Run one service under load, with a client for each heavy request beside the light ones."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -138,7 +141,7 @@ def measure(path: Path, batching: str, clients: int, seconds: float, heavy: list
                 if process.poll() is not None:
                     raise SystemExit("the service did not start") from None
                 time.sleep(0.1)
-        bodies = make_queries()
+        bodies = make_queries(distance)
         times: list[float] = []
         bad: list[str] = []
         memory: list[float] = []
@@ -184,6 +187,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--distance", default="words", help="what the searches ask for: words, or a distance")
     parser.add_argument("--heavy", type=int, default=0, help="clients that send the heaviest search all the time")
     options = parser.parse_args()
     import wordferry
@@ -195,9 +199,10 @@ def main() -> None:
             index.add(make_documents(options.documents))
         heavy = [make_heavy(options.documents, number) for number in range(options.heavy)]
         if heavy:
-            found = [measure(path, "on", options.clients, options.seconds, heavy)]
+            found = [measure(path, "on", options.clients, options.seconds, options.distance, heavy)]
         else:
-            found = [measure(path, batching, options.clients, options.seconds, []) for batching in ("on", "off")]
+            sizes = options.clients, options.seconds, options.distance
+            found = [measure(path, batching, *sizes, []) for batching in ("on", "off")]
     for run in found:
         print(json.dumps(run))
         about = f"batching {run['batching']}" + (f", {options.heavy} heavy requests" if heavy else "")
