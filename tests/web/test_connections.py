@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import statistics
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -45,8 +47,12 @@ def closed_within(connection: socket.socket, seconds: float) -> bool:
     return True
 
 
-def _crowded(address: str, count: int, seconds: float) -> None:
-    """With so many connections open, half of them silent and half with part of a head, everything is answered."""
+def _crowded(address: str, count: int, seconds: float) -> list[float]:
+    """With so many connections open, half of them silent and half with part of a head, everything is answered.
+
+    Returns how long each answer about health took.
+    """
+    times = []
     with (
         connected(address, count // 2),
         connected(address, count // 2, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Part"),
@@ -54,11 +60,14 @@ def _crowded(address: str, count: int, seconds: float) -> None:
         until = time.monotonic() + seconds
         rounds = 0
         while time.monotonic() < until or rounds < 3:
+            start = time.monotonic()
             assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+            times.append(time.monotonic() - start)
             answer = httpx.post(f"{address}/api/search", json=QUERY, timeout=10)
             assert answer.status_code == 200, answer.text
             rounds += 1
             time.sleep(0.05)
+    return times
 
 
 def test_600_idle_connections(built_index: Path) -> None:
@@ -69,7 +78,8 @@ def test_600_idle_connections(built_index: Path) -> None:
 @pytest.mark.slow
 def test_600_idle_connections_for_long(built_index: Path) -> None:
     with serving(built_index, "--quiet") as (address, _):
-        _crowded(address, 600, 30)
+        times = _crowded(address, 600, 30)
+    assert statistics.median(times) < 0.05 * (1 + os.getloadavg()[0])  # a busy machine is not the service's fault
 
 
 def test_more_connections_than_allowed(built_index: Path) -> None:

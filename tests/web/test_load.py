@@ -101,7 +101,8 @@ def _light_beside_heavy(path: Path, seconds: float) -> list[float]:
     """The times of light searches while two of the heaviest run all the time; every one is answered."""
     times: list[float] = []
     bad: list[Any] = []
-    queries = [sentence for text in wordferry.sample().texts[:40] for sentence in text.split(". ")]
+    texts = wordferry.sample().texts[:40]
+    queries = [sentence for text in texts for sentence in text.split(". ") if len(sentence) > 30]
     with serving(path, "--quiet") as (address, _), asking(address, "/api/search", [heaviest(i) for i in (0, 9)]):
         time.sleep(1)  # until they run
         until = time.monotonic() + seconds
@@ -113,7 +114,7 @@ def _light_beside_heavy(path: Path, seconds: float) -> list[float]:
                     start = time.monotonic()
                     answer = client.post("/api/search", json={"texts": [queries[i % len(queries)]], "k": 10})
                     times.append(time.monotonic() - start)
-                    if answer.status_code != 200 or len(answer.json()["results"][0]["hits"]) != 10:
+                    if answer.status_code != 200 or not answer.json()["results"][0]["hits"]:
                         bad.append(answer.text)
                     i += 8
 
