@@ -112,9 +112,8 @@ def create(
     check_target(path, overwrite)
     beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all
     start = r if related is None else RelatedWords.load(related)
-    options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
-    options |= {"tokenizer": tokenizer, "language": language, "settings": parse_settings(settings)}
-    options |= {"weights": weights, "unknown": unknown}
+    options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True, "tokenizer": tokenizer}
+    options |= {"language": language, "settings": parse_settings(settings), "weights": weights, "unknown": unknown}
     index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
     try:
         with index:

@@ -54,8 +54,7 @@ def create_folder(
     bow.check_on_empty(on_empty)
     words = tokenizer_config(tokenizer)
     place = choices.check_keep(keep, given)
-    stemmer(language)
-    Settings().changed(**(settings or {}))
+    constants = _check_words(language, settings)
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
     embeddings = choices.read_embeddings(given)
@@ -72,7 +71,7 @@ def create_folder(
         normalized=embeddings.normalized,
         vocabulary=embeddings.vocabulary.fingerprint,
         language=language,
-        settings=dict(settings or {}),
+        settings=constants,
         weights=weighing.weights,
         unknown=weighing.unknown,
     )
@@ -84,6 +83,13 @@ def create_folder(
         if is_full(error, path.absolute()):
             raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
         raise read_only_error(path, error) from error
+
+
+def _check_words(language: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The constants of word search to store, after a look at the language."""
+    stemmer(language)
+    Settings().changed(**(settings or {}))
+    return dict(settings or {})
 
 
 def check_target(path: Path, overwrite: bool) -> None:
