@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "support/cpu.hpp"
@@ -11,7 +12,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t lanes = static_cast<std::int64_t>(lane_count);
+constexpr std::int64_t lanes = lane_count;
 constexpr std::int64_t block_rows = 64;
 // Below this share of the squared lengths, a squared distance from a product has lost too many digits.
 constexpr float lost_share = 0.01f;
@@ -46,13 +47,16 @@ float squared_difference(const float* a, const float* b, std::int64_t dimensions
 
 // Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
 template <int Wide>
-WF_INLINE void minima_of(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
+WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
                          std::int64_t column, Lanes* result) {
-  Lanes best[Wide];
+  Lanes best[Wide], row;
   for (int v = 0; v < Wide; ++v) fill_lanes(best[v], far_away);
   for (std::int64_t k = 0; k < count; ++k) {
-    const Lanes* row = reinterpret_cast<const Lanes*>(costs + words[k] * width + column);
-    for (int v = 0; v < Wide; ++v) keep_lower(best[v], row[v]);
+    const float* from = costs + words[k] * width + column;
+    for (int v = 0; v < Wide; ++v) {
+      load_aligned(row, from + v * lanes);
+      keep_lower(best[v], row);
+    }
   }
   for (int v = 0; v < Wide; ++v) result[v] = best[v];
 }
@@ -100,14 +104,18 @@ void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table,
 }
 
 void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t panel, std::int64_t count, std::vector<Slot>& table) {
-  const Lanes* nearest = reinterpret_cast<const Lanes*>(job.nearest) + panel * job.columns;
-  for (std::int64_t c = 0; c < job.columns; ++c) table[static_cast<std::size_t>(c)] = {nearest[c], Lanes{}};
+  const float* nearest = job.nearest + panel * job.columns * lanes;
+  for (std::int64_t c = 0; c < job.columns; ++c) {
+    Slot& slot = table[static_cast<std::size_t>(c)];
+    load_aligned(slot.near, nearest + c * lanes);
+    slot.mass = Lanes{};
+  }
   if (!job.omr) return;
-  for (std::int64_t lane = 0; lane < count; ++lane) {
-    const auto document = static_cast<std::size_t>(panel * lanes + lane);
+  for (std::int64_t place = 0; place < count; ++place) {
+    const auto document = static_cast<std::size_t>(panel * lanes + place);
     for (std::int64_t k = spans.from[document]; k < spans.to[document]; ++k) {
-      table[static_cast<std::size_t>(job.panel.indices[k] - job.first_word)].mass[static_cast<std::size_t>(lane)] =
-          job.panel.data[k];
+      Slot& slot = table[static_cast<std::size_t>(job.panel.indices[k] - job.first_word)];
+      lane(slot.mass, static_cast<int>(place)) = job.panel.data[k];
     }
   }
 }
@@ -140,17 +148,19 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
   const std::int64_t panels = (documents.rows + lanes - 1) / lanes;
   const auto body = [&](std::int64_t panel, int) {
     LaneArray minima(static_cast<std::size_t>(width));  // 16 documents x width
-    const float* values = minima.values();
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    for (std::int64_t place = 0; place < lanes; ++place) {
       watch.check();
-      const std::int64_t document = std::min(panel * lanes + lane, documents.rows - 1);
+      const std::int64_t document = std::min(panel * lanes + place, documents.rows - 1);
       const std::int64_t first = documents.indptr[document];
-      const std::int64_t count = panel * lanes + lane < documents.rows ? documents.indptr[document + 1] - first : 0;
-      minima_row(documents.indices + first, count, costs, width, minima.data() + lane * width / lanes);
+      const std::int64_t count = panel * lanes + place < documents.rows ? documents.indptr[document + 1] - first : 0;
+      minima_row(documents.indices + first, count, costs, width, minima.data() + place * width / lanes);
     }
     float* target = nearest + (panel * columns + column0) * lanes;
     for (std::int64_t c = 0; c < width; ++c) {
-      for (std::int64_t lane = 0; lane < lanes; ++lane) target[c * lanes + lane] = values[lane * width + c];
+      const Lanes* column = minima.data() + c / lanes;
+      for (std::int64_t place = 0; place < lanes; ++place) {
+        target[c * lanes + place] = lane(column[place * width / lanes], static_cast<int>(c % lanes));
+      }
     }
   };
   for_blocks(panels, threads, body, watch);
@@ -171,10 +181,11 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
       pass_block(job, moving, table.data(), begin, end, sums.data());
       for (std::int64_t row = begin; row < end; ++row) {
         if (job.add && moving.from[static_cast<std::size_t>(row)] == moving.to[static_cast<std::size_t>(row)]) continue;
-        const float* source = sums.values() + (row - begin) * lanes;
+        float source[lane_count];
+        std::memcpy(source, sums.data() + (row - begin), sizeof source);
         float* target = job.out + row * job.stride + first;
-        for (std::int64_t lane = 0; lane < count; ++lane) {
-          target[lane] = job.add ? target[lane] + source[lane] : source[lane];
+        for (std::int64_t place = 0; place < count; ++place) {
+          target[place] = job.add ? target[place] + source[place] : source[place];
         }
       }
     }

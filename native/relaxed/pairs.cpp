@@ -13,7 +13,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t lanes = static_cast<std::int64_t>(lane_count);
+constexpr std::int64_t lanes = lane_count;
 constexpr std::int64_t block_documents = 16;
 constexpr std::int64_t units_a_word = 32;  // of work, for a word and the words related to it
 
@@ -101,19 +101,30 @@ class RelatedWalk {
 
 // best[v] = min over the rows of costs, and the minimum of one row plus its penalty.
 WF_CLONES
-float fold_row(const Lanes* row, const Lanes* penalty, Lanes* best, std::int64_t vectors, bool serves) {
-  Lanes least;
+float fold_row(const float* costs, const Lanes* penalty, Lanes* best, std::int64_t vectors, bool serves) {
+  Lanes least, row;
   fill_lanes(least, far_away);
   if (serves) {
-    for (std::int64_t v = 0; v < vectors; ++v) keep_lower(best[v], row[v]);
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      load_aligned(row, costs + v * lanes);
+      keep_lower(best[v], row);
+    }
   }
-  for (std::int64_t v = 0; v < vectors; ++v) keep_lower(least, row[v] + penalty[v]);
+  for (std::int64_t v = 0; v < vectors; ++v) {
+    load_aligned(row, costs + v * lanes);
+    keep_lower(least, row + penalty[v]);
+  }
   float values[lane_count];
   std::memcpy(values, &least, sizeof values);
-  for (std::size_t half = lane_count / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) values[i] = values[i + half] < values[i] ? values[i + half] : values[i];
+  for (int half = lane_count / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) values[i] = values[i + half] < values[i] ? values[i + half] : values[i];
   }
   return values[0];
+}
+
+// The float at a place of an array of lanes.
+float& lane_at(LaneArray& array, std::size_t i) {
+  return lane(array.data()[i / lane_count], static_cast<int>(i % lane_count));
 }
 
 class DenseRow {
@@ -130,17 +141,17 @@ class DenseRow {
     for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], far_away});
     if (!take_common(job_, begin, end, place_, x_, y_)) return 0.0f;
     const bool residual = job_.overlap == Overlap::residual;
-    float* penalty = penalty_.values();
-    for (std::size_t i = 0; i < x_.size(); ++i) penalty[i] = residual && x_[i].excess <= 0.0f ? far_away : 0.0f;
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      lane_at(penalty_, i) = residual && x_[i].excess <= 0.0f ? far_away : 0.0f;
+    }
     for (std::int64_t v = 0; v < vectors_; ++v) fill_lanes(best_.data()[v], far_away);
     for (std::int64_t k = begin; k < end; ++k) {
       pace_.spend(vectors_);
       Word& b = y_[static_cast<std::size_t>(k - begin)];
-      const Lanes* row = reinterpret_cast<const Lanes*>(costs_) + job_.y.indices[k] * vectors_;
+      const float* row = costs_ + job_.y.indices[k] * vectors_ * lanes;
       b.best = fold_row(row, penalty_.data(), best_.data(), vectors_, !residual || b.excess > 0.0f);
     }
-    const float* best = best_.values();
-    for (std::size_t i = 0; i < x_.size(); ++i) x_[i].best = best[i];
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i].best = lane_at(best_, i);
     return chosen(job_.side, moved(x_, x_.size()), moved(y_, y_.size()));
   }
 

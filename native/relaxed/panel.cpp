@@ -1,6 +1,7 @@
 #include "relaxed/panel.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "support/at.hpp"
@@ -12,7 +13,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t lanes = static_cast<std::int64_t>(lane_count);
+constexpr std::int64_t lanes = lane_count;
 constexpr std::int64_t chunk_rows = 256;     // documents passed over before their sums are stored
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
@@ -92,7 +93,7 @@ class PanelTable {
     for (std::int64_t lane = 0; lane < count; ++lane) {
       const std::int64_t document = first + lane;
       for (std::int64_t k = job_.panel.indptr[document]; k < job_.panel.indptr[document + 1]; ++k) {
-        add_word(job_.panel.indices[k], job_.panel.data[k], static_cast<std::size_t>(lane));
+        add_word(job_.panel.indices[k], job_.panel.data[k], static_cast<int>(lane));
       }
     }
     table_[0] = empty;  // words that are not passed over left their mark here
@@ -127,18 +128,18 @@ class PanelTable {
     }
   }
 
-  void add_word(std::int32_t word, float mass, std::size_t lane) {
+  void add_word(std::int32_t word, float mass, int document) {
     const std::size_t own = slots_[static_cast<std::size_t>(ranks_.rank[static_cast<std::size_t>(word)])];
     if (job_.kind == PanelKind::omr) {
-      reinterpret_cast<float*>(&table_[own].mass)[lane] = mass;
+      lane(table_[own].mass, document) = mass;
     } else {
-      reinterpret_cast<float*>(&table_[own].near)[lane] = job_.kind == PanelKind::product ? mass : 0.0f;
+      lane(table_[own].near, document) = job_.kind == PanelKind::product ? mass : 0.0f;
     }
     const auto end = static_cast<std::size_t>(ranks_.indptr[static_cast<std::size_t>(word) + 1]);
     for (auto l = static_cast<std::size_t>(ranks_.indptr[static_cast<std::size_t>(word)]); l < end; ++l) {
-      float* near = reinterpret_cast<float*>(&table_[slots_[static_cast<std::size_t>(ranks_.related[l])]].near) + lane;
-      const float before = *near, cost = ranks_.costs[l];
-      *near = cost < before ? cost : before;
+      float& near = lane(table_[slots_[static_cast<std::size_t>(ranks_.related[l])]].near, document);
+      const float before = near, cost = ranks_.costs[l];
+      near = cost < before ? cost : before;
     }
   }
 
@@ -179,23 +180,24 @@ void expect_store(const PanelJob& job, std::int64_t begin, std::int64_t end, std
   }
 }
 
+void put(float* target, float value, bool combine) { *target = combine ? std::max(*target, value) : value; }
+
 // Stores the sums of some rows, as columns `first` .. `first + count` or, transposed, as rows of these numbers.
 void store(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int64_t end, std::int64_t first,
            std::int64_t count) {
-  const float* values = reinterpret_cast<const float*>(sums);
-  const std::int64_t rows = job.transposed ? count : end - begin;
-  const std::int64_t columns = job.transposed ? end - begin : count;
-  const std::int64_t row_step = job.transposed ? 1 : lanes;
-  const std::int64_t column_step = job.transposed ? lanes : 1;
-  float* out = job.out + (job.transposed ? first * job.stride + begin : begin * job.stride + first);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const float* source = values + i * row_step;
-    float* target = out + i * job.stride;
-    if (job.combine) {
-      for (std::int64_t j = 0; j < columns; ++j) target[j] = std::max(target[j], source[j * column_step]);
-    } else {
-      for (std::int64_t j = 0; j < columns; ++j) target[j] = source[j * column_step];
+  const std::int64_t rows = end - begin;
+  if (job.transposed) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      float* target = job.out + (first + i) * job.stride + begin;
+      for (std::int64_t j = 0; j < rows; ++j) put(target + j, lane(sums[j], static_cast<int>(i)), job.combine);
     }
+    return;
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* target = job.out + (begin + i) * job.stride + first;
+    float source[lane_count];
+    std::memcpy(source, &sums[i], sizeof source);
+    for (std::int64_t j = 0; j < count; ++j) put(target + j, source[j], job.combine);
   }
 }
 

@@ -11,7 +11,7 @@ struct Slot {
 };
 
 // sum += max(mass - slot.mass, 0) * slot.near
-WF_INLINE void add_excess(Lanes& sum, float mass, const Slot& slot) {
+WF_ALWAYS_INLINE void add_excess(Lanes& sum, float mass, const Slot& slot) {
   Lanes excess = mass - slot.mass;
   keep_positive(excess);
   sum += excess * slot.near;

@@ -50,8 +50,8 @@ Nearest::Nearest(std::int64_t rows, std::int64_t k) : rows_(rows), k_(k) {
     throw std::invalid_argument("rows must not be negative, k must be at least 1, and both of a size that fits in memory");
   }
   const auto places = static_cast<std::size_t>(rows * k);
-  distances_ = std::make_unique_for_overwrite<float[]>(places);
-  indices_ = std::make_unique_for_overwrite<std::int64_t[]>(places);
+  distances_ = std::unique_ptr<float[]>(new float[places]);
+  indices_ = std::unique_ptr<std::int64_t[]>(new std::int64_t[places]);
   std::fill_n(distances_.get(), places, std::numeric_limits<float>::infinity());
   std::fill_n(indices_.get(), places, no_index);
 }

@@ -14,7 +14,7 @@ class Buffer {
     if (size <= size_) return;
     items_.reset();
     size_ = 0;
-    items_ = std::make_unique_for_overwrite<T[]>(size);
+    items_ = std::unique_ptr<T[]>(new T[size]);
     size_ = size;
   }
   T* data() { return items_.get(); }

@@ -1,83 +1,158 @@
-// Sixteen floats that the compiler keeps in registers: one 512-bit register, two of 256, or four of 128.
+// Sixteen floats that the compiler keeps in registers (one of 512 bits, two of 256, or four of 128), and the steps that
+// kernels take with them. Everything that depends on the compiler's vector types is here; without them the same is said
+// in plain loops, with the same results.
+//
+// No function takes or returns a vector by value: that would fix its calling convention before the variant of the CPU
+// is chosen.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <vector>
+
+#include "support/compiler.hpp"
+
+#if defined(__GNUC__) && defined(__has_builtin) && !defined(WORDFERRY_PLAIN_LANES)
+#if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_convertvector)
+#define WF_VECTORS 1
+#endif
+#endif
 
 namespace wordferry {
 
-constexpr std::size_t lane_count = 16;
+constexpr int lane_count = 16;
+constexpr int double_lane_count = lane_count / 2;
 
-#if defined(__GNUC__) && !defined(WORDFERRY_PLAIN_LANES)
+// Rows of floats are padded to a multiple of lane_count.
+constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_count; }
 
-#define WF_INLINE __attribute__((always_inline)) inline
+#if defined(WF_VECTORS)
 
-// A vector type of GCC and Clang; every operation is lane by lane.
+// Vector types of GCC and Clang; every operation is lane by lane.
 typedef float Lanes __attribute__((vector_size(lane_count * sizeof(float)), aligned(64), may_alias));
+typedef std::int32_t NumberLanes __attribute__((vector_size(lane_count * sizeof(std::int32_t))));
+typedef double DoubleLanes __attribute__((vector_size(double_lane_count * sizeof(double))));
+typedef float HalfLanes __attribute__((vector_size(double_lane_count * sizeof(float))));
+typedef std::int32_t HalfNumbers __attribute__((vector_size(double_lane_count * sizeof(std::int32_t))));
+
+// Of memory that lies at a multiple of 64 bytes.
+WF_ALWAYS_INLINE void load_aligned(Lanes& lanes, const float* from) { lanes = *reinterpret_cast<const Lanes*>(from); }
+
+// One lane, to be read or written.
+WF_ALWAYS_INLINE float& lane(Lanes& lanes, int i) { return reinterpret_cast<float*>(&lanes)[i]; }
+WF_ALWAYS_INLINE float lane(const Lanes& lanes, int i) { return reinterpret_cast<const float*>(&lanes)[i]; }
 
 // max(a, 0), lane by lane.
-WF_INLINE void keep_positive(Lanes& a) {
+WF_ALWAYS_INLINE void keep_positive(Lanes& a) {
   const Lanes zero{};
   a = a > zero ? a : zero;
 }
 
 // a = min(a, b), lane by lane.
-WF_INLINE void keep_lower(Lanes& a, const Lanes& b) { a = b < a ? b : a; }
+WF_ALWAYS_INLINE void keep_lower(Lanes& a, const Lanes& b) { a = b < a ? b : a; }
 
 // All lanes the same.
-WF_INLINE void fill_lanes(Lanes& a, float value) { a = Lanes{} + value; }
+WF_ALWAYS_INLINE void fill_lanes(Lanes& a, float value) { a = Lanes{} + value; }
+
+WF_ALWAYS_INLINE void load(Lanes& block, const float* from) { std::memcpy(&block, from, sizeof block); }
+WF_ALWAYS_INLINE void load(DoubleLanes& block, const double* from) { std::memcpy(&block, from, sizeof block); }
+WF_ALWAYS_INLINE void load(DoubleLanes& block, const float* from) {
+  HalfLanes half;
+  std::memcpy(&half, from, sizeof half);
+  block = __builtin_convertvector(half, DoubleLanes);
+}
+WF_ALWAYS_INLINE void store(float* to, const Lanes& block) { std::memcpy(to, &block, sizeof block); }
+
+// The least of eight lanes, by halves.
+template <class Eight>
+WF_ALWAYS_INLINE auto least_of_8(const Eight& lanes) {
+  Eight other = __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3);
+  Eight least = other < lanes ? other : lanes;
+  other = __builtin_shufflevector(least, least, 2, 3, 0, 1, 6, 7, 4, 5);
+  least = other < least ? other : least;
+  other = __builtin_shufflevector(least, least, 1, 0, 3, 2, 5, 4, 7, 6);
+  least = other < least ? other : least;
+  return least[0];
+}
+
+template <class Half, class Sixteen>
+WF_ALWAYS_INLINE auto least_of_16(const Sixteen& lanes) {
+  const Half low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
+  const Half high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+  return least_of_8(high < low ? high : low);
+}
+
+WF_ALWAYS_INLINE float least_lane(const Lanes& lanes) { return least_of_16<HalfLanes>(lanes); }
+WF_ALWAYS_INLINE std::int32_t least_lane(const NumberLanes& lanes) { return least_of_16<HalfNumbers>(lanes); }
+WF_ALWAYS_INLINE double least_lane(const DoubleLanes& lanes) { return least_of_8(lanes); }
+
+WF_ALWAYS_INLINE float sum_of_lanes(const Lanes& lanes) {
+  const HalfLanes low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
+  const HalfLanes high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+  HalfLanes sum = low + high;
+  sum += __builtin_shufflevector(sum, sum, 4, 5, 6, 7, 0, 1, 2, 3);
+  sum += __builtin_shufflevector(sum, sum, 2, 3, 0, 1, 6, 7, 4, 5);
+  return sum[0] + sum[1];
+}
 
 #else
 
-#define WF_INLINE inline
-
 struct alignas(64) Lanes {
   float value[lane_count];
-  float& operator[](std::size_t i) { return value[i]; }
-  float operator[](std::size_t i) const { return value[i]; }
 };
+
+inline void load_aligned(Lanes& lanes, const float* from) { std::memcpy(&lanes, from, sizeof lanes); }
+inline float& lane(Lanes& lanes, int i) { return lanes.value[i]; }
+inline float lane(const Lanes& lanes, int i) { return lanes.value[i]; }
 
 inline Lanes operator+(const Lanes& a, const Lanes& b) {
   Lanes c;
-  for (std::size_t i = 0; i < lane_count; ++i) c.value[i] = a.value[i] + b.value[i];
+  for (int i = 0; i < lane_count; ++i) c.value[i] = a.value[i] + b.value[i];
   return c;
 }
 inline Lanes operator-(float a, const Lanes& b) {
   Lanes c;
-  for (std::size_t i = 0; i < lane_count; ++i) c.value[i] = a - b.value[i];
+  for (int i = 0; i < lane_count; ++i) c.value[i] = a - b.value[i];
   return c;
 }
 inline Lanes operator*(const Lanes& a, const Lanes& b) {
   Lanes c;
-  for (std::size_t i = 0; i < lane_count; ++i) c.value[i] = a.value[i] * b.value[i];
+  for (int i = 0; i < lane_count; ++i) c.value[i] = a.value[i] * b.value[i];
   return c;
 }
 inline void operator+=(Lanes& a, const Lanes& b) { a = a + b; }
 
 inline void keep_positive(Lanes& a) {
-  for (std::size_t i = 0; i < lane_count; ++i) a.value[i] = a.value[i] > 0.0f ? a.value[i] : 0.0f;
+  for (int i = 0; i < lane_count; ++i) a.value[i] = a.value[i] > 0.0f ? a.value[i] : 0.0f;
 }
 inline void keep_lower(Lanes& a, const Lanes& b) {
-  for (std::size_t i = 0; i < lane_count; ++i) a.value[i] = b.value[i] < a.value[i] ? b.value[i] : a.value[i];
+  for (int i = 0; i < lane_count; ++i) a.value[i] = b.value[i] < a.value[i] ? b.value[i] : a.value[i];
 }
-
 inline void fill_lanes(Lanes& a, float value) {
-  for (std::size_t i = 0; i < lane_count; ++i) a.value[i] = value;
+  for (int i = 0; i < lane_count; ++i) a.value[i] = value;
 }
 
 #endif
 
-// A number of Lanes in memory (a template takes no vector type as it is).
+// A number of Lanes in memory.
 class LaneArray {
  public:
   explicit LaneArray(std::size_t size) : items_(size) {}
-  Lanes* data() { return &items_.data()->lanes; }
-  float* values() { return reinterpret_cast<float*>(items_.data()); }
+#if defined(WF_VECTORS)
+  Lanes* data() { return reinterpret_cast<Lanes*>(items_.data()); }
 
  private:
-  struct Item {
+  struct Item {  // a template takes no vector type as it is
     Lanes lanes;
   };
+#else
+  Lanes* data() { return items_.data(); }
+
+ private:
+  using Item = Lanes;
+#endif
   std::vector<Item> items_;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,18 +16,27 @@ namespace {
 
 constexpr int dimensions_at_once = 64;
 
+#if defined(WF_VECTORS)
+struct HoldsLanes {  // a template takes no vector type as it is
+  using Type = Lanes;
+};
+struct HoldsDoubles {
+  using Type = DoubleLanes;
+};
+#endif
+
 template <class Cost>
 WF_ALWAYS_INLINE Range range_of(const Cost* costs, int m, int n, int width) {
   Cost low = costs[0], high = costs[0], odd = 0;  // odd becomes NaN once a value is not finite
 #if defined(WF_VECTORS)
+  using Block = std::conditional_t<sizeof(Cost) == sizeof(float), HoldsLanes, HoldsDoubles>;
   constexpr int lanes = 64 / sizeof(Cost);
-  typedef Cost Lanes __attribute__((vector_size(sizeof(Cost) * lanes)));
   const int whole = n / lanes * lanes;
-  Lanes cost, lows = Lanes{} + costs[0], highs = lows, odds = {};
+  typename Block::Type cost, lows = typename Block::Type{} + costs[0], highs = lows, odds = {};
   for (int i = 0; i < m; ++i) {
     const Cost* row = costs + static_cast<std::ptrdiff_t>(i) * width;
     for (int j = 0; j < whole; j += lanes) {
-      WF_LOAD(cost, row + j);
+      load(cost, row + j);
       lows = cost < lows ? cost : lows;
       highs = cost > highs ? cost : highs;
       odds += cost * Cost{0};
@@ -70,12 +80,12 @@ WF_CLONES Least row_least(const float* row, const float* shift, int width) {
 WF_CLONES TwoLeast row_two_least(const float* row, const float* shift, int width) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
 #if defined(WF_VECTORS)
-  FloatLanes cost, price, first = FloatLanes{} + infinity, second = first;
-  for (int j = 0; j < width; j += kLanes) {
-    WF_LOAD(cost, row + j);
-    WF_LOAD(price, shift + j);
+  Lanes cost, price, first = Lanes{} + infinity, second = first;
+  for (int j = 0; j < width; j += lane_count) {
+    load(cost, row + j);
+    load(price, shift + j);
     cost -= price;
-    const FloatLanes larger = cost < first ? first : cost;
+    const Lanes larger = cost < first ? first : cost;
     second = larger < second ? larger : second;
     first = cost < first ? cost : first;
   }
@@ -83,8 +93,8 @@ WF_CLONES TwoLeast row_two_least(const float* row, const float* shift, int width
   if (!(value < infinity)) return {value, -1, infinity};
   const int index = place_in_row(row, shift, width, value);
   NumberLanes lane;
-  for (int k = 0; k < kLanes; ++k) lane[k] = k;
-  const FloatLanes others = lane == index % kLanes ? second : first;  // in the winner's lane the runner-up counts
+  for (int k = 0; k < lane_count; ++k) lane[k] = k;
+  const Lanes others = lane == index % lane_count ? second : first;  // in the winner's lane the runner-up counts
   return {value, index, least_lane(others)};
 #else
   TwoLeast least{infinity, -1, infinity};
@@ -114,14 +124,14 @@ namespace {
 template <int Queries, int Blocks>
 WF_ALWAYS_INLINE void panel_distances(const float* query, const float* panel, int dimensions, float* out,
                                       std::ptrdiff_t stride, int words) {
-  constexpr int width = Blocks * kLanes;
+  constexpr int width = Blocks * lane_count;
   float total[Queries][width] = {};
   for (int low = 0; low < dimensions; low += dimensions_at_once) {
     const int high = dimensions - low < dimensions_at_once ? dimensions : low + dimensions_at_once;
 #if defined(WF_VECTORS)
-    FloatLanes sum[Queries][Blocks] = {}, word[Blocks], all;
+    Lanes sum[Queries][Blocks] = {}, word[Blocks], all;
     for (int d = low; d < high; ++d) {
-      for (int b = 0; b < Blocks; ++b) WF_LOAD(word[b], panel + static_cast<std::ptrdiff_t>(d) * width + b * kLanes);
+      for (int b = 0; b < Blocks; ++b) load(word[b], panel + static_cast<std::ptrdiff_t>(d) * width + b * lane_count);
       for (int q = 0; q < Queries; ++q) {
         const float x = query[static_cast<std::ptrdiff_t>(q) * dimensions + d];
         for (int b = 0; b < Blocks; ++b) sum[q][b] += (word[b] - x) * (word[b] - x);
@@ -129,9 +139,9 @@ WF_ALWAYS_INLINE void panel_distances(const float* query, const float* panel, in
     }
     for (int q = 0; q < Queries; ++q) {
       for (int b = 0; b < Blocks; ++b) {
-        WF_LOAD(all, total[q] + b * kLanes);
+        load(all, total[q] + b * lane_count);
         all += sum[q][b];
-        std::memcpy(total[q] + b * kLanes, &all, sizeof all);
+        store(total[q] + b * lane_count, all);
       }
     }
 #else
@@ -166,45 +176,45 @@ WF_ALWAYS_INLINE void panel_rows(const float* query, int queries, const float* p
 #if defined(WF_VECTORS)
 // Blocks of Step lanes change places between two rows.
 template <int Step, int... k>
-WF_ALWAYS_INLINE void exchange(FloatLanes& a, FloatLanes& b, std::integer_sequence<int, k...>) {
-  const FloatLanes low = __builtin_shufflevector(a, b, ((k & Step) != 0 ? kLanes + k - Step : k)...);
-  b = __builtin_shufflevector(a, b, ((k & Step) != 0 ? kLanes + k : k + Step)...);
+WF_ALWAYS_INLINE void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, k...>) {
+  const Lanes low = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k - Step : k)...);
+  b = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k : k + Step)...);
   a = low;
 }
 
 template <int Step>
-WF_ALWAYS_INLINE void exchange_all(FloatLanes* row) {
-  for (int k = 0; k < kLanes; ++k) {
-    if ((k & Step) == 0) exchange<Step>(row[k], row[k + Step], std::make_integer_sequence<int, kLanes>{});
+WF_ALWAYS_INLINE void exchange_all(Lanes* row) {
+  for (int k = 0; k < lane_count; ++k) {
+    if ((k & Step) == 0) exchange<Step>(row[k], row[k + Step], std::make_integer_sequence<int, lane_count>{});
   }
 }
 
-// kLanes rows of kLanes floats, turned into columns.
+// lane_count rows of lane_count floats, turned into columns.
 WF_ALWAYS_INLINE void transpose(const float* from, std::ptrdiff_t from_stride, float* to, std::ptrdiff_t to_stride) {
-  FloatLanes row[kLanes];
-  for (int k = 0; k < kLanes; ++k) WF_LOAD(row[k], from + k * from_stride);
+  Lanes row[lane_count];
+  for (int k = 0; k < lane_count; ++k) load(row[k], from + k * from_stride);
   exchange_all<1>(row);
   exchange_all<2>(row);
   exchange_all<4>(row);
   exchange_all<8>(row);
-  for (int k = 0; k < kLanes; ++k) std::memcpy(to + k * to_stride, &row[k], sizeof row[k]);
+  for (int k = 0; k < lane_count; ++k) store(to + k * to_stride, row[k]);
 }
 #endif
 
 // The words' vectors as a panel of `width` words, filled up with zeros.
 WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions, int width, float* panel) {
-  for (int first = 0; first < width; first += kLanes) {
+  for (int first = 0; first < width; first += lane_count) {
     const float* from = vectors + static_cast<std::ptrdiff_t>(first) * dimensions;
-    const int here = words - first < kLanes ? words - first : kLanes;
+    const int here = words - first < lane_count ? words - first : lane_count;
     int done = 0;  // dimensions
 #if defined(WF_VECTORS)
-    for (; here == kLanes && done + kLanes <= dimensions; done += kLanes) {
+    for (; here == lane_count && done + lane_count <= dimensions; done += lane_count) {
       transpose(from + done, dimensions, panel + static_cast<std::ptrdiff_t>(done) * width + first, width);
     }
 #endif
     for (; done < dimensions; ++done) {
       float* to = panel + static_cast<std::ptrdiff_t>(done) * width + first;
-      for (int w = 0; w < kLanes; ++w) to[w] = w < here ? from[static_cast<std::ptrdiff_t>(w) * dimensions + done] : 0;
+      for (int w = 0; w < lane_count; ++w) to[w] = w < here ? from[static_cast<std::ptrdiff_t>(w) * dimensions + done] : 0;
     }
   }
 }
@@ -213,11 +223,11 @@ WF_ALWAYS_INLINE void fill_panel(const float* vectors, int words, int dimensions
 
 WF_CLONES void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words,
                               int dimensions, float* out, std::ptrdiff_t stride, Pace& pace) {
-  constexpr int most = 2 * kLanes;
+  constexpr int most = 2 * lane_count;
   std::vector<float> panel(static_cast<std::size_t>(dimensions) * most);
   for (std::ptrdiff_t low = 0; low < words; low += most) {
     const int count = static_cast<int>(words - low < most ? words - low : most), width = padded(count);
-    pace.spend(std::int64_t{queries} * dimensions * (most / kLanes));
+    pace.spend(std::int64_t{queries} * dimensions * (most / lane_count));
     fill_panel(vectors + low * dimensions, count, dimensions, width, panel.data());
     if (width == most) {
       panel_rows<2>(query, queries, panel.data(), dimensions, out + low, stride, count);

@@ -4,16 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/lanes.hpp"
 #include "support/watch.hpp"
 
 namespace wordferry {
 
-// Rows of costs are padded to a multiple of it with infinity.
-constexpr int kLanes = 16;
-
-inline int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
-
-// In all of these `width` is a multiple of kLanes.
+// Rows of costs are padded with infinity: in all of these `width` is a multiple of lane_count.
 
 // min over j of row[j] - shift[j]
 float row_minimum(const float* row, const float* shift, int width);

@@ -6,6 +6,7 @@
 
 #include "support/at.hpp"
 #include "support/cpu.hpp"
+#include "transport/cost_rows.hpp"
 #include "transport/cost_rows_inline.hpp"
 
 namespace wordferry {
@@ -51,22 +52,22 @@ WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* su
                                  float* sums) {
   float factor[Rows];
 #if defined(WF_VECTORS)
-  FloatLanes cell, other, sum[Rows] = {};
-  for (int j = 0; j < width; j += kLanes) {
-    WF_LOAD(other, scaling + j);
+  Lanes cell, other, sum[Rows] = {};
+  for (int j = 0; j < width; j += lane_count) {
+    load(other, scaling + j);
     for (int r = 0; r < Rows; ++r) {
-      WF_LOAD(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
+      load(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
       sum[r] += cell * other;
     }
   }
-  for (int r = 0; r < Rows; ++r) factor[r] = supply[r] / (sum_of_16(sum[r]) + tiny);
-  for (int j = 0; j < width; j += kLanes) {
-    WF_LOAD(other, sums + j);
+  for (int r = 0; r < Rows; ++r) factor[r] = supply[r] / (sum_of_lanes(sum[r]) + tiny);
+  for (int j = 0; j < width; j += lane_count) {
+    load(other, sums + j);
     for (int r = 0; r < Rows; ++r) {
-      WF_LOAD(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
+      load(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
       other += cell * factor[r];
     }
-    std::memcpy(sums + j, &other, sizeof other);
+    store(sums + j, other);
   }
 #else
   for (int r = 0; r < Rows; ++r) {

@@ -140,13 +140,13 @@ class WmdPairs : public Pairs {
     const std::int32_t* places = left.x_places.data();
     const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(columns_[at(j)]) * stride_; };
     int j = 0;
-    for (; !left.swap && j + kLanes <= ys; j += kLanes) {
-      pace_.spend(std::int64_t{xs} * kLanes);
-      const float* from[kLanes];
-      for (int k = 0; k < kLanes; ++k) from[k] = column(j + k);
+    for (; !left.swap && j + lane_count <= ys; j += lane_count) {
+      pace_.spend(std::int64_t{xs} * lane_count);
+      const float* from[lane_count];
+      for (int k = 0; k < lane_count; ++k) from[k] = column(j + k);
       for (int i = 0; i < xs; ++i) {
         float* to = solver_.rough_row(i) + j;
-        for (int k = 0; k < kLanes; ++k) to[k] = from[k][places[i]];
+        for (int k = 0; k < lane_count; ++k) to[k] = from[k][places[i]];
       }
     }
     for (; j < ys; ++j) {

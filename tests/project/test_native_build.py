@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import wordferry
 from wordferry.base.runtime import thread_count
@@ -26,3 +30,12 @@ def test_version_line() -> None:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
         expected = f"wordferry {wordferry.__version__} (kernels: {native.cpu_variant()}, threads: {thread_count()})"
         assert done.stdout.strip() == expected
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_the_loop_that_gcc_12_gets_wrong_is_right_with_the_flag_we_use(tmp_path: Path) -> None:
+    source, program = Path(__file__).with_name("unroll_and_jam.cpp"), tmp_path / "minima"
+    flag = "-fno-loop-unroll-and-jam"
+    assert flag in (Path(__file__).parents[2] / "CMakeLists.txt").read_text(encoding="utf-8")
+    subprocess.run(["g++", "-O3", flag, str(source), "-o", str(program)], check=True)
+    assert subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout == "0\n"
