@@ -38,6 +38,17 @@ SOURCES = ("20news/train", "amazon/all", "classic/all", "r8/train", "ir/cisi/doc
 OTHERS = ("ohsumed-single23/test",)
 TWEETS = ("twitter/all",)
 BATCH = 256
+SHOWN = (
+    *("rel-rwmd, title", "rel-rwmd, 40 words", "rel-rwmd, 110 words"),
+    *("wmd, 40 words", "words, title", "bm25s, title"),
+)
+    "rel-rwmd, title",
+    "rel-rwmd, 40 words",
+    "rel-rwmd, 110 words",
+    "wmd, 40 words",
+    "words, title",
+    "bm25s, title",
+)
 CREATE = "import million, sys; million.create(*sys.argv[1:])"
 FIRST = "import million, sys; million.first(*sys.argv[1:])"
 
@@ -181,8 +192,9 @@ def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str
         batch = (asked["40 words"] * (BATCH // len(asked["40 words"]) + 1))[:BATCH]
         took = milliseconds([lambda: index.similar(batch, threads=1)])
         show(results, size, f"rel-rwmd, batch of {BATCH}, a query", [took[0] / BATCH])
-        for distance in ("wcd", "wmd"):
-            calls = [lambda q=q, d=distance: index.similar(q, distance=d, threads=1) for q in asked["40 words"][:3]]
+        for distance, count in (("wcd", 3), ("wmd", 11)):
+            some = asked["40 words"][:count]
+            calls = [lambda q=q, d=distance: index.similar(q, distance=d, threads=1) for q in some]
             prepared, *others = milliseconds(calls)
             show(results, size, f"{distance}, 40 words", others, note=f"the first {prepared:.0f} ms")
         for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
@@ -214,6 +226,29 @@ def measure_bm25s(results: Results, texts: Any, asked: dict[str, list[str]], siz
         show(results, size, f"bm25s, {kind}", milliseconds(calls))
 
 
+def plot() -> None:
+    """The growth that the saved runs show, as a picture for the documentation."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    found: dict[str, dict[int, float]] = {}
+    for line in (harness.RESULTS / "million.jsonl").read_text(encoding="utf-8").splitlines():
+        for key, value in json.loads(line)["values"].items():
+            size, _, name = key.partition(" ")
+            found.setdefault(name, {})[int(size)] = value
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    for name in SHOWN:
+        points = sorted(found.get(f"{name}: ms", {}).items())
+        axes.loglog([size for size, _ in points], [value for _, value in points], "o-", label=name)
+    axes.set(xlabel="documents", ylabel="processor time of a query, ms (median)")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(harness.ROOT / "docs" / "_static" / "growth.svg", metadata={"Date": None})
+
+
 def main() -> None:
     parser = harness.parser(__doc__)
     harness.data_option(parser)
@@ -222,7 +257,11 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100, help="queries of each kind")
     parser.add_argument("--keep", type=Path, default=None, help="a folder to keep the indexes in")
     parser.add_argument("--without-bm25s", action="store_true")
+    parser.add_argument("--plot", action="store_true", help="draw docs/_static/growth.svg from the saved runs")
     arguments = parser.parse_args()
+    if arguments.plot:
+        plot()
+        return
     os.environ["WORDFERRY_THREADS"] = "1"
     texts, others, tweets = texts_of(arguments)
     asked = queries(texts, others, tweets, arguments.queries)

@@ -165,7 +165,8 @@ class Engine:
                 return self._new_searcher(bags, snapshot, record).top_k(one, k, threads=threads).renumbered(rows)
 
             def distances(rows: Int64Array) -> Float32Array:
-                return near_among(rows).distances[0, : len(rows)]
+                near: Float32Array = near_among(rows).distances[0]
+                return near
 
             ids = np.sort(one.indices).astype(np.int64)
             masses = (one.data / one.data.sum())[np.argsort(one.indices)].astype(np.float32)
@@ -175,9 +176,9 @@ class Engine:
             if short is None:
                 found.append(self._top_k_parts(snapshot, one, k, record, mask, threads, None))
             else:
-                near = near_among(short.rows)
+                among = near_among(short.rows)
                 touched = {"postings": short.postings, "evaluated": len(short.rows), "pairs": len(snapshot.numbers)}
-                found.append(replace(near, counts={**near.counts, **touched}))
+                found.append(replace(among, counts={**among.counts, **touched}))
             if progress is not None:
                 progress(number + 1, queries.shape[0])
         return stacked(found)

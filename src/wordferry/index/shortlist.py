@@ -24,8 +24,10 @@ TRUE = ("rwmd", "act", "wmd")
 RELATED = ("rel-wmd",)
 _LEAST = 2000
 """With fewer documents than this, the lists are not worth the trouble."""
-_SHARE = 20
+_SHARE = 4
 """A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
+_FIRST = 64
+"""At least so many documents with the lowest bounds are compared to learn how near the k-th is."""
 _SLACK = 5e-5
 """How far kernels in float32 may be off, relative to the largest cost: more than twice what their tests allow."""
 
@@ -69,10 +71,12 @@ def shortlist(
         bounds, visited = _summed(snapshot.parts, words.query(*query, kind).touched, words.c_max)
         scale = words.c_max
     allowed = len(bounds) if mask is None else int(np.count_nonzero(mask))
-    heap = passes.Heaps(1, min(k, allowed))
+    heap = passes.Heaps(1, min(max(4 * k, _FIRST), allowed))
     heap.offer(slice(0, 1), bounds[None, :], 0, mask, 1)
     first = np.sort(heap.finish(1).indices[0])
-    limit = float(compare(first).max()) + _SLACK * scale * (1 + max(p.rows.longest for p in snapshot.parts) / 400)
+    limit = float(compare(first)[: min(k, allowed)].max()) + _SLACK * scale * (
+        1 + max(p.rows.longest for p in snapshot.parts) / 400
+    )
     near = bounds <= limit
     if mask is not None:
         near &= mask
