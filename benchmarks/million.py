@@ -42,13 +42,6 @@ SHOWN = (
     *("rel-rwmd, title", "rel-rwmd, 40 words", "rel-rwmd, 110 words"),
     *("wmd, 40 words", "words, title", "bm25s, title"),
 )
-    "rel-rwmd, title",
-    "rel-rwmd, 40 words",
-    "rel-rwmd, 110 words",
-    "wmd, 40 words",
-    "words, title",
-    "bm25s, title",
-)
 CREATE = "import million, sys; million.create(*sys.argv[1:])"
 FIRST = "import million, sys; million.first(*sys.argv[1:])"
 
