@@ -6,6 +6,8 @@ byte or word for each document. Nothing is parsed and no row of the catalogue is
 
 from __future__ import annotations
 
+import json
+import operator
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +24,9 @@ MISSING, NULL, FALSE, TRUE, FIRST = range(5)
 ID, LABEL = "id", "label"
 OWN_ID = "\0id"
 """The ids themselves, also where metadata has a key of that name (no key can have this one)."""
+LIST = "\0list\0"
+"""Before a list of values, which is kept among the texts as JSON; no text of a document begins so."""
+_AFTER_LISTS = "\0list\1"
 _PARTS = ("ints", "floats", "ends")
 
 
@@ -78,8 +83,20 @@ class Column:
         ints, floats, texts = self.kinds()
         return [texts] if isinstance(value, str) else [ints, floats]
 
+    def lists(self) -> Iterator[tuple[int, list[Any]]]:
+        """The lists among the values, each with its code."""
+        _, _, (texts, start) = self.kinds()
+        if not len(texts) or texts[0] >= _AFTER_LISTS:  # the usual case; lists come before other texts
+            return
+        for place in range(bisect_left(texts, LIST), bisect_left(texts, _AFTER_LISTS)):
+            yield start + place, json.loads(texts[place][len(LIST) :])
+
     def equal(self, passed: BoolArray, values: Iterable[Any]) -> None:
-        """Let the codes of these values pass."""
+        """Let the codes of these values pass, and of lists that have one of them."""
+        values = list(values)
+        wanted = {(_kind(value), value) for value in values}
+        for code, some in self.lists():
+            passed[code] = any((_kind(one), one) in wanted for one in some)
         for value in values:
             if value is None or isinstance(value, bool):
                 passed[NULL if value is None else TRUE if value else FALSE] = True
@@ -89,15 +106,36 @@ class Column:
                 if place < len(known) and known[place] == value:
                     passed[start + place] = True
 
-    def between(self, passed: BoolArray, operator: str, value: Any) -> None:
+    def between(self, passed: BoolArray, side: str, value: Any) -> None:
         """Let the codes of the values on one side of a value pass."""
         for known, start in self.like(value):
-            if operator in ("gt", "gte"):
-                low = (bisect_right if operator == "gt" else bisect_left)(known, value)
+            if side in ("gt", "gte"):
+                low = (bisect_right if side == "gt" else bisect_left)(known, value)
                 passed[start + low : start + len(known)] = True
             else:
-                high = (bisect_left if operator == "lt" else bisect_right)(known, value)
+                high = (bisect_left if side == "lt" else bisect_right)(known, value)
                 passed[start : start + high] = True
+        holds = _COMPARE[side]
+        for code, some in self.lists():
+            passed[code] = any(_kind(one) == _kind(value) and holds(one, value) for one in some)
+
+
+def _kind(value: Any) -> str:
+    """What is compared with each other: texts, numbers, truths, and nothing."""
+    if isinstance(value, str):
+        return "text"
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+
+
+_COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
+
+
+def values_in(value: Any) -> list[Any]:
+    """The values of a list as it is kept; of anything else, itself."""
+    if isinstance(value, str) and value.startswith(LIST):
+        found: list[Any] = json.loads(value[len(LIST) :])
+        return list(dict.fromkeys(found))
+    return [value]
 
 
 class _Gathered:
@@ -111,6 +149,8 @@ class _Gathered:
 
     def put(self, row: int, value: Any) -> None:
         """Note the value of a document."""
+        if isinstance(value, list):
+            value = LIST + json.dumps(value, ensure_ascii=False)
         known = self.known[type(value)]
         number = known.get(value)
         if number is None:

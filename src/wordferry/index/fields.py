@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray
-from wordferry.index.columns import FALSE, FIRST, MISSING, NULL, TRUE, Column, Columns
+from wordferry.index.columns import FALSE, FIRST, MISSING, NULL, TRUE, Column, Columns, values_in
 
 _PLAIN = {NULL: None, FALSE: False, TRUE: True}
 _MOST_COUNTED = 10_000
@@ -53,8 +53,8 @@ class _Tally:
         if not self.many:
             for code in [*range(NULL, FIRST), *present.tolist()]:
                 if found[code]:  # 1, 1.0 and True are equal in Python, hence the kind
-                    value = _value(column, code)
-                    self.counts[type(value).__name__, value] += int(found[code])
+                    for value in values_in(_value(column, code)):
+                        self.counts[type(value).__name__, value] += int(found[code])
 
     def field(self, name: str, most: int) -> Field:
         """The tally as it is shown; ties in the order of the values."""

@@ -16,6 +16,7 @@ from wordferry.texts.records import Fields, Record
 from wordferry.texts.tables import as_documents, is_table, table_records
 
 Scalar = str | int | float | bool | None
+_LIST_MARK = "\0list\0"
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
 LONGEST_KEY = 256
@@ -35,7 +36,7 @@ class Document:
     id: str
     text: str | tuple[str, ...]
     """The text, or its tokens when it was given as tokens."""
-    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    metadata: Mapping[str, Scalar | list[Scalar]] = field(default_factory=dict)
     label: str | None = None
 
 
@@ -205,7 +206,7 @@ def check_encodable(text: str, where: str) -> None:
 
 
 def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
-    """Metadata as JSON text: a flat object of str, finite numbers of 64 bits, bool and None.
+    """Metadata as JSON text: a flat object of str, finite numbers of 64 bits, bool and None, and lists of those.
 
     Values of other libraries are made plain first: NumPy's numbers, NaN (None), dates (ISO 8601 text).
     """
@@ -214,22 +215,32 @@ def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
     metadata = {key: plain_value(value) for key, value in metadata.items()}
     for key, value in metadata.items():
         check_key(key, where)
-        if isinstance(value, bool | str) or value is None:
-            continue
-        if isinstance(value, int):
-            if -_INT64 <= value < _INT64:
-                continue
-            raise InputError(f"{where}: metadata {key!r} is {shown(value)}, which does not fit into 64 bits.")
-        if isinstance(value, float):
-            if math.isfinite(value):
-                continue
-            raise InputError(f"{where}: metadata {key!r} is {value}; numbers must be finite.")
-        raise InputError(
-            f"{where}: metadata {key!r} is a {type(value).__name__}; a value must be a str, number, bool or None."
-        )
+        for one in value if isinstance(value, list) else (value,):
+            _check_value(key, one, where)
     text = json.dumps(dict(metadata), ensure_ascii=False)
     check_encodable(text, where)
     return text
+
+
+def _check_value(key: str, value: Any, where: str) -> None:
+    if isinstance(value, str):
+        if value.startswith(_LIST_MARK):
+            raise InputError(f"{where}: metadata {key!r} begins with a mark that is kept for lists.")
+        return
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int):
+        if -_INT64 <= value < _INT64:
+            return
+        raise InputError(f"{where}: metadata {key!r} is {shown(value)}, which does not fit into 64 bits.")
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return
+        raise InputError(f"{where}: metadata {key!r} is {value}; numbers must be finite.")
+    raise InputError(
+        f"{where}: metadata {key!r} is a {type(value).__name__}; a value must be a str, number, bool, None, or a flat "
+        "list of those. Leave the field out with skip=, or write it as text."
+    )
 
 
 def check_key(key: Any, where: str) -> None:
