@@ -338,6 +338,7 @@ def test_long_texts_are_folded(browser: Any, own_index: Path) -> None:
     text = "\n\n".join(wordferry.sample().texts[:20]) + "\n\nA ferry carries sailors over the wide river."
     with wordferry.Index.open(own_index) as index:
         index.add([{"id": "long", "text": text, "title": "Long"}])
+        index.add([{"id": "name", "text": "The xyzzyq and its sails"}])
     with serving(own_index, "--quiet") as (where, _):
         visit = Visit(browser, where)
         page = visit.open(q="sailors on a river boat", id="long", filter='{"title": "Long"}')
@@ -359,6 +360,10 @@ def test_long_texts_are_folded(browser: Any, own_index: Path) -> None:
         marked = page.locator('.mark[data-side="target"]').all_inner_texts()
         assert "sailors" in marked
         assert len(marked) < 40
+        page.goto(f"{where}/#{urlencode({'q': 'xyzzyq', 'id': 'name'})}")
+        playwright.expect(page.locator("#detail")).to_contain_text("xyzzyq × 1")
+        playwright.expect(page.locator("#detail")).to_contain_text("No flows can be shown: the first text has no known")
+        visit.errors = [text for text in visit.errors if "422" not in text]  # the browser's own note of the refusal
         visit.end()
 
 

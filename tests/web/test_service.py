@@ -458,6 +458,32 @@ def test_bad_documents(own_index: Path, document: Any, status: int) -> None:
         assert client.get("/api/stats").json()["documents"] == DOCUMENTS
 
 
+@pytest.mark.parametrize(
+    ("documents", "text"),
+    [
+        ([{"text": QUERY}, {"text": "?!"}], "documents.1.text: The text has no words. Nothing was added."),
+        ([{"text": "of the"}], "documents.0.text: The text has only words that are left out"),
+        ([{"text": QUERY, "id": "computing-01"}], "documents.0.id: 'computing-01' is stored already."),
+        ([{"text": QUERY, "id": "x"}] * 2, "documents.1.id: 'x' comes twice in this request."),
+    ],
+)
+def test_refusals_speak_of_the_request(own_index: Path, documents: Any, text: str) -> None:
+    """No name of a Python option, and no folder of the service's machine."""
+    with open_client(own_index, writer_token="writer") as client:
+        error = post(client, "/api/documents", {"documents": documents}, 422, headers=WRITER)["error"]
+        assert error.startswith(text)
+        answers = [
+            error,
+            client.get("/api/documents/nobody").text,
+            client.delete("/api/documents/nobody", headers=WRITER).text,
+            client.get("/api/documents", params={"after": "nobody"}).text,
+            client.post("/api/similar", json={"like": {"id": "nobody"}}).text,
+            client.post("/api/explain", json={"a": {"id": "nobody"}, "b": {"text": QUERY}}).text,
+        ]
+        assert not any(str(own_index) in answer or "on_empty" in answer for answer in answers)
+        assert all("There is no document 'nobody'." in answer for answer in answers[1:])
+
+
 def test_another_writer_is_named(own_index: Path) -> None:
     """While another process has the writer's lock, writing is a 503 that says who; reading goes on."""
     with wordferry.Index.open(own_index) as other, open_client(own_index, writer_token="writer") as client:

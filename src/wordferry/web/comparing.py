@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from wordferry.base.cancel import check_cancelled
 from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
+from wordferry.errors import NotFound
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.texts import WORD, Prepared, Reader, no_word
@@ -71,7 +73,8 @@ class Comparing:
         return first, second if passages is None else self._best(first, second, passages, name)
 
     def _side(self, name: str, given: dict[str, str], alone: bool) -> Side:
-        text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
+        with said_of(given.get("id")):
+            text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
         prepared = self._reader.prepare(text)
         if not (prepared.tokens if alone else prepared.words):
             what = _SIDES[name] if "text" in given else f"The document {given['id']!r}"
@@ -163,6 +166,15 @@ def _flow(row: Any, *, turned: bool) -> dict[str, Any]:
     source, target = (row.target, row.source) if turned else (row.source, row.target)
     numbers = {"mass": float(row.mass), "distance": float(row.distance), "cost": float(row.cost)}
     return {"source": source, "target": target, **numbers, "kind": row.kind}
+
+
+@contextmanager
+def said_of(id: str | None) -> Iterator[None]:
+    """Say that a document is missing without telling where the index lies on this machine."""
+    try:
+        yield
+    except NotFound:
+        raise NotFound(f"There is no document {id!r}.") from None
 
 
 def plain(text: str | Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import orjson
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
 from wordferry.errors import InputError, NotFound
-from wordferry.web.comparing import Comparing, finite, plain
+from wordferry.web.comparing import Comparing, finite, plain, said_of
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
 from wordferry.web.texts import Prepared, Reader, no_word
@@ -78,7 +78,8 @@ class Engine:
 
     def like(self, id: str, k: int, offset: int) -> Query:
         """The query for documents like a stored one."""
-        prepared = self.reader.prepare(self._index.get(id).text)
+        with said_of(id):
+            prepared = self.reader.prepare(self._index.get(id).text)
         if not prepared.words:
             raise prepared.no_known_word(f"The document {id!r}")
         return Query(prepared, k, offset, id)
@@ -173,23 +174,44 @@ class Engine:
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
         """Some documents in the order in which they were added, from the one after ``after`` on."""
-        found = self._index.page(limit + 1, after)
+        with said_of(after):
+            found = self._index.page(limit + 1, after)
         more = found[limit - 1].id if len(found) > limit else None
         return {"documents": [_document(one) for one in found[:limit]], "next": more}
 
     def get(self, id: str) -> dict[str, Any]:
         """One document."""
-        return _document(self._index.get(id))
+        with said_of(id):
+            return _document(self._index.get(id))
 
     def add(self, documents: list[dict[str, Any]], replace: bool) -> list[str]:
         """Store documents, all or none."""
         store = self._index.upsert if replace else self._index.add
-        ids: list[str] = store(documents)
+        try:
+            ids: list[str] = store(documents)
+        except InputError as error:
+            raise self._refusal(documents, replace) or error from None
         return ids
+
+    def _refusal(self, documents: list[dict[str, Any]], replace: bool) -> InputError | None:
+        """Why documents were refused, in the words of the request; None where the index says it best."""
+        seen: set[str] = set()
+        for number, document in enumerate(documents):
+            place, id = f"documents.{number}", document.get("id")
+            if not self.reader.tokens(document["text"]) and self._index.config.on_empty == "error":
+                reason = no_word(document["text"], f"{place}.text: The text")
+                return InputError(f"{reason} Nothing was added.")
+            if id is not None and (id in seen or (not replace and id in self._index)):
+                what = "comes twice in this request" if id in seen else "is stored already"
+                remedy = "" if id in seen else ' Send "replace": true to replace what is stored.'
+                return InputError(f"{place}.id: {id!r} {what}. Nothing was added.{remedy}")
+            seen.add(id or "")
+        return None
 
     def delete(self, id: str) -> None:
         """Delete one document."""
-        self._index.delete([id])
+        with said_of(id):
+            self._index.delete([id])
 
     def stats(self) -> dict[str, Any]:
         """What is stored."""

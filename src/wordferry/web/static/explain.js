@@ -38,6 +38,19 @@ export function drawDetail(answer, view) {
   }).observe(holder);
 }
 
+/** Draw why a hit was found where no flows can be drawn, and why they cannot. */
+export function drawReason(message, view) {
+  const detail = byId("detail");
+  detail.replaceChildren(
+    el("div", { class: "row spread" },
+      el("h2", {}, "Why it was found"),
+      el("button", { type: "button", class: "icon", "aria-label": "Close", onClick: view.close }, "✕")),
+    scoreLine(view.score),
+    el("p", { class: "quiet" }, `No flows can be shown: ${message.charAt(0).toLowerCase()}${message.slice(1)}`),
+    el("h3", {}, view.titles[1]), el("p", { class: "text", dir: "auto" }, view.text));
+  detail.hidden = false;
+}
+
 /** What the score of a hit is made of: the words found, then the documents near it. */
 function scoreLine(score) {
   if (!score) return null;

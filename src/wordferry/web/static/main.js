@@ -2,7 +2,7 @@
 
 import { debounced, distance, explain, search, similar, stats, stored } from "./api.js";
 import { byId, el, shown } from "./dom.js";
-import { drawDetail } from "./explain.js";
+import { drawDetail, drawReason } from "./explain.js";
 import { drawChosen, wireFilters } from "./filters.js";
 import { drawHits, drawPager, markOpen, step, titleOf } from "./results.js";
 import * as address from "./state.js";
@@ -172,6 +172,10 @@ async function runExplain(a, b, titles, statusId) {
     drawDetail(answer, { titles, close: closeDetail, score: hit?.explanation, whole: b.id ? useWhole : null });
   } catch (error) {
     if (error.name === "AbortError") return;
+    if (hit?.explanation) {
+      drawReason(error.message, { titles, close: closeDetail, score: hit.explanation, text: hit.text });
+      return;
+    }
     byId("detail").hidden = true;
     report(statusId, error);
   }
