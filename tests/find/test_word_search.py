@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import wordferry
 from wordferry import find
 from wordferry.errors import InputError
 from wordferry.find.forms import Forms
@@ -172,3 +174,12 @@ def test_wrong_arguments_are_refused() -> None:
         searcher.search("heat", 0)
     with pytest.raises(InputError, match="one value per document"):
         searcher.search("heat", allowed=np.ones(2, dtype=bool))
+
+
+@pytest.mark.parametrize("language", ["english", "german", "french"])
+def test_compiled_and_plain_stemmers_agree(language: str) -> None:
+    compiled = pytest.importorskip("Stemmer", reason="the compiled stemmers are not installed")
+    plain = importlib.import_module(f"snowballstemmer.{language}_stemmer")
+    stems = getattr(plain, f"{language.title()}Stemmer")().stemWords
+    words = [*WORDS, *list(wordferry.default_embeddings().vocabulary)[:2000], "häuser", "maisons", "übergängen"]
+    assert stems(words) == compiled.Stemmer(language).stemWords(words)

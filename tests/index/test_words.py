@@ -15,6 +15,7 @@ from tests.index.format_one import to_format_one
 from wordferry.errors import EmptyDocumentError, FormatError, InputError
 from wordferry.find import WordSearch
 from wordferry.index import Index
+from wordferry.texts.tokenizers import make_tokenizer
 
 NAMES = ["cobol", "cobols", "fortran", "zebra", "zebras", "heat", "heating", "heated"]
 QUERIES = ["cobol w01", "heated zebra w02 w03", "w05", "zebra zebra w07 unheard", "nothing of this"]
@@ -212,3 +213,9 @@ def test_passages_show_where_the_words_of_the_query_go(make: Make) -> None:
     assert index.similar("w50", 1)[0].passages()[0].text == "w50 w51"
     with pytest.raises(InputError, match="count must be"):
         hit.passages(0)
+
+
+@pytest.mark.parametrize(("tokenizer", "language"), [(None, "english"), ("german", "german"), ("vi", "none")])
+def test_the_stems_are_those_of_the_tokenizers_language(make: Make, tokenizer: str | None, language: str) -> None:
+    words = None if tokenizer is None else make_tokenizer(tokenizer, stop=None)
+    assert make(tokenizer=words).config.language == language

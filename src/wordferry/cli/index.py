@@ -90,9 +90,7 @@ def create(
     keep: str = KEEP,
     tokenizer: str | None = TOKENIZER,
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
-    language: str = typer.Option(
-        "english", "--language", help="The language whose word stems 'search' knows, or none."
-    ),
+    language: str | None = typer.Option(None, "--language", help="Whose word stems 'search' knows, or none."),
     weights: str = typer.Option("counts", "--weights", help="What words count for when texts are compared."),
     unknown: str = typer.Option("drop", "--unknown", help="Words without a vector in comparisons: match or drop."),
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),

@@ -14,7 +14,8 @@ from wordferry.base import storage
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.find.settings import Settings
-from wordferry.find.stems import stemmer
+from wordferry.find.stems import NO_LANGUAGE, stemmer
+from wordferry.find.stems import languages as stem_languages
 from wordferry.index import config as choices
 from wordferry.index.catalogue import FILE, Catalogue
 from wordferry.index.config import COPY, Config
@@ -27,6 +28,7 @@ from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
 from wordferry.index.weighing import Weighing
 from wordferry.texts import bow
+from wordferry.texts.languages import LANGUAGES
 from wordferry.texts.tokenizers import tokenizer_config
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -43,7 +45,7 @@ def create_folder(
     on_empty: str,
     keep: str,
     overwrite: bool,
-    language: str,
+    language: str | None,
     settings: Mapping[str, Any] | None,
     weighing: Weighing,
 ) -> None:
@@ -54,7 +56,7 @@ def create_folder(
     bow.check_on_empty(on_empty)
     words = tokenizer_config(tokenizer)
     place = choices.check_keep(keep, given)
-    constants = _check_words(language, settings)
+    language, constants = _check_words(words, language, settings)
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
     embeddings = choices.read_embeddings(given)
@@ -85,11 +87,17 @@ def create_folder(
         raise read_only_error(path, error) from error
 
 
-def _check_words(language: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The constants of word search to store, after a look at the language."""
+def _check_words(
+    tokenizer: dict[str, Any], language: str | None, settings: Mapping[str, Any] | None
+) -> tuple[str, dict[str, Any]]:
+    """The language whose stems are known - that of the tokenizer unless it is named - and the constants to store."""
+    if language is None:
+        code = str(tokenizer.get("language", "en"))
+        name = LANGUAGES[code].lower() if code in LANGUAGES else "english"
+        language = name if name in stem_languages() else NO_LANGUAGE
     stemmer(language)
     Settings().changed(**(settings or {}))
-    return dict(settings or {})
+    return language, dict(settings or {})
 
 
 def check_target(path: Path, overwrite: bool) -> None:

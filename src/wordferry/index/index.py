@@ -112,7 +112,7 @@ class Index(WholeCollection):
         on_empty: OnEmpty = "error",
         keep: Keep = "copy",
         overwrite: bool = False,
-        language: str = "english",
+        language: str | None = None,
         settings: Mapping[str, Any] | None = None,
         weights: str = "counts",
         unknown: str = "drop",
@@ -130,7 +130,8 @@ class Index(WholeCollection):
             for queries.
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
-        language : whose stems :meth:`search` knows (:func:`wordferry.find.languages`); "none" for no stems.
+        language : whose stems :meth:`search` knows (:func:`wordferry.find.languages`); "none" for no stems, None for
+            the tokenizer's language.
         weights, unknown : what words count for when :meth:`similar` compares ("counts", "idf", "log-idf", "bm25",
             "norm"), and whether those without a vector do ("match": onto themselves, "drop": not at all).
         settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
