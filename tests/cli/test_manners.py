@@ -38,15 +38,15 @@ def pets(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_piped_output_is_json_lines(pets: str) -> None:
-    done = run("search", pets, "-", "-k", "1", stdin="a kitten\nshares\n")
+    done = run("search", pets, "-", "-k", "1", stdin="two cats\nprices\n")
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "b"]
 
 
 def test_a_table_when_asked_for(pets: str) -> None:
-    done = run("search", pets, "a kitten", "--table")
+    done = run("search", pets, "a cat", "--table")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0].split() == ["rank", "id", "distance", "label", "text"]
+    assert done.stdout.splitlines()[0].split() == ["rank", "id", "score", "label", "text"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_not_found_is_1(pets: str) -> None:
 
 
 def test_no_hits_where_they_were_demanded(pets: str) -> None:
-    nothing = ["search", pets, "a kitten", "--filter", "label=space"]
+    nothing = ["search", pets, "a cat", "--filter", "label=space"]
     assert run(*nothing).returncode == 0
     done = run(*nothing, "--strict")
     assert done.returncode == 1
@@ -91,10 +91,10 @@ def test_no_hits_where_they_were_demanded(pets: str) -> None:
 
 
 def test_bad_input_is_2_and_debug_shows_where(pets: str) -> None:
-    done = run("search", pets, "a kitten", "--distance", "nearness")
+    done = run("search", pets, "a cat", "--distance", "nearness")
     assert done.returncode == 2
     assert done.stderr.startswith("wordferry: Unknown distance 'nearness'. Choose one of: ")
-    shown = run("--debug", "search", pets, "a kitten", "--distance", "nearness")
+    shown = run("--debug", "search", pets, "a cat", "--distance", "nearness")
     assert shown.returncode != 0
     assert "Traceback" in shown.stderr
 
@@ -110,7 +110,7 @@ def test_interrupt_is_130(pets: str) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write("a kitten\n" * 64)  # a batch
+    process.stdin.write("a cat\n" * 64)  # a batch
     process.stdin.flush()
     assert process.stdout.readline()  # it works, and will wait for more
     process.send_signal(signal.SIGINT)
@@ -122,7 +122,7 @@ def test_interrupt_is_130(pets: str) -> None:
 def test_a_reader_that_goes_away_is_no_error(pets: str) -> None:
     """``wordferry ... | head`` ends with 0 and says nothing."""
     script = f'"{sys.executable}" -m wordferry search {pets} - | head -n 1; echo "${{PIPESTATUS[0]}}"'
-    many = "a kitten\n" * 20_000
+    many = "a cat\n" * 20_000
     done = subprocess.run(
         ["bash", "-c", script], input=many, env=os.environ | SOURCE, capture_output=True, text=True, timeout=120
     )
@@ -156,7 +156,7 @@ def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_errors_name_the_options_of_the_command(tmp_path, arguments, said, unsaid):
-    (tmp_path / "texts.txt").write_text("zzzqqq\n")
+    (tmp_path / "texts.txt").write_text("!?\n")
     done = run(*(argument.format(place=tmp_path) for argument in arguments))
     assert done.returncode == 2
     assert said in done.stderr
