@@ -30,6 +30,13 @@ KEEP_TEXT = typer.Option(False, "--keep-text", help="Keep numbers of CSV and TSV
 TEXT = typer.Option("text", "--text", help="The field that holds the text (or its tokens).")
 ID = typer.Option("id", "--id", help="The field that holds the id.")
 LABEL = typer.Option("label", "--label", help="The field that holds the label.")
+DISTANCE = typer.Option(
+    "rel-rwmd",
+    "--distance",
+    "-d",
+    autocompletion=complete_distance,
+    help="The distance that 'similar' uses unless told otherwise.",
+)
 OVERLAP = typer.Option(
     None, "--overlap", help="What happens to words in both texts: keep, omr or residual (default: the distance's own)."
 )
@@ -78,13 +85,7 @@ def create(
     embeddings: Path | None = EMBEDDINGS_OPTION,
     related: Path | None = typer.Option(None, "--related", help="A folder of related words to start from."),
     r: int = typer.Option(16, "--r", "-r", min=1, help="How many related words each word has."),
-    distance: str = typer.Option(
-        "rel-rwmd",
-        "--distance",
-        "-d",
-        autocompletion=complete_distance,
-        help="The distance that 'similar' uses unless told otherwise.",
-    ),
+    distance: str = DISTANCE,
     overlap: str | None = OVERLAP,
     on_empty: str = ON_EMPTY,
     keep: str = KEEP,

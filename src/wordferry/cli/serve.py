@@ -10,6 +10,16 @@ import typer
 
 from wordferry.cli.common import examples, note
 
+MAX_BATCH = typer.Option(
+    64, "--max-batch", min=1, help="The largest number of texts in one search, or of documents in one addition."
+)
+MAX_HEAD_SECONDS = typer.Option(
+    5.0, "--max-head-seconds", min=0.1, help="Seconds after which a connection without a whole request is closed."
+)
+MAX_CONNECTIONS = typer.Option(1024, "--max-connections", min=1, help="The largest number of open connections.")
+MAX_WORK = typer.Option(2e9, "--max-work", min=1, help="The most work of a request, in steps (words x documents).")
+MAX_SECONDS = typer.Option(30.0, "--max-seconds", min=0.1, help="The longest time of a request, in seconds.")
+
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -32,22 +42,12 @@ def serve(
     ),
     max_body: int = typer.Option(4 << 20, "--max-body", min=1024, help="The largest size of a request, in bytes."),
     max_text: int = typer.Option(100_000, "--max-text", min=1, help="The largest number of characters of a text."),
-    max_batch: int = typer.Option(
-        64, "--max-batch", min=1, help="The largest number of texts in one search, or of documents in one addition."
-    ),
+    max_batch: int = MAX_BATCH,
     max_k: int = typer.Option(1000, "--max-k", min=1, help="The largest number of hits of a search."),
-    max_seconds: float = typer.Option(
-        30.0, "--max-seconds", min=0.1, help="The longest time of a request, in seconds."
-    ),
-    max_work: float = typer.Option(
-        2e9, "--max-work", min=1, help="The most work of a request, in steps (words x documents)."
-    ),
-    max_head_seconds: float = typer.Option(
-        5.0, "--max-head-seconds", min=0.1, help="Seconds after which a connection without a whole request is closed."
-    ),
-    max_connections: int = typer.Option(
-        1024, "--max-connections", min=1, help="The largest number of open connections."
-    ),
+    max_seconds: float = MAX_SECONDS,
+    max_work: float = MAX_WORK,
+    max_head_seconds: float = MAX_HEAD_SECONDS,
+    max_connections: int = MAX_CONNECTIONS,
     quiet: bool = typer.Option(False, "--quiet", help="Log errors only, not every request."),
 ) -> None:
     """Serve an index over HTTP, with a page at /.
@@ -72,6 +72,6 @@ def serve(
     )
     settings = Settings(host, port, token or None, writer_token or None, limits)
     with Index.open(index) as opened:
-        if sys.stderr.isatty():  # else stderr is a log, a JSON object a line
+        if sys.stderr.isatty():  # else stderr is a log, one JSON object per line
             note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}/")
         run(opened, settings, quiet=quiet)

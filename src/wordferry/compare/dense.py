@@ -8,8 +8,9 @@ import numpy as np
 
 from wordferry.base.arrays import Csr, Float32Array
 from wordferry.base.runtime import Multiply, products
-from wordferry.compare.bags import Bags, renumbered
+from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
+from wordferry.compare.masses import renumbered
 from wordferry.compare.problem import Problem
 from wordferry.kernels import passes
 

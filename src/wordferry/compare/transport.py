@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
-from wordferry.compare.bags import SCALE, scaled_masses
+from wordferry.compare.masses import SCALE, scaled_masses
 from wordferry.errors import InputError, SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels.native_transport import Proof

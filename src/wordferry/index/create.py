@@ -77,6 +77,10 @@ def create_folder(
         weights=weighing.weights,
         unknown=weighing.unknown,
     )
+    _write_or_say_why(path, config, embeddings, start)
+
+
+def _write_or_say_why(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
     try:
         _write(path, config, embeddings, start)
     except OSError as error:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wordferry.base.runtime import Progress, logger
-from wordferry.compare.distances import find_distance
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, finding, searching, upgrade
 from wordferry.index.catalogue import (
@@ -25,18 +24,16 @@ from wordferry.index.catalogue import (
     checked_document,
     damaged,
     get_meta,
-    set_meta,
 )
+from wordferry.index.changing import Changing
 from wordferry.index.config import Keep, check_fingerprint, open_embeddings, read_config, read_embeddings
 from wordferry.index.engine import Engine
 from wordferry.index.fields import Field, fields_of
 from wordferry.index.finding import WordEngine
-from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
-from wordferry.index.lock import WriterLock, read_only_error, refuse_network
-from wordferry.index.model import Document, Hits, checked_id, entries, shown
-from wordferry.index.segments import FOLDER as SEGMENTS
-from wordferry.index.segments import MissingFolder, remove_orphans, with_remedy
+from wordferry.index.lock import WriterLock, refuse_network
+from wordferry.index.model import Document, Hits, checked_id, shown
+from wordferry.index.segments import MissingFolder, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
 from wordferry.index.verify import Checker, Verification
@@ -46,16 +43,12 @@ from wordferry.index.whole import WholeCollection
 from wordferry.index.writer import Writer
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty
-from wordferry.texts.records import Fields
 from wordferry.texts.tokenizers import Tokenizer
-
-if TYPE_CHECKING:
-    pass
 
 _ATTEMPTS = 8
 
 
-class Index(WholeCollection):
+class Index(WholeCollection, Changing):
     """A collection of documents on disk, opened with :meth:`create` or :meth:`open`.
 
     Any number of readers may have it open while one writer works; a search sees one state of the index. A call that
@@ -364,116 +357,6 @@ class Index(WholeCollection):
     def engine(self) -> Engine:
         """What searches snapshots."""
         return self._engine
-
-    # -- writing ----------------------------------------------------------------------------------------------------
-
-    def add(
-        self,
-        documents: Any,
-        *,
-        text: str = "text",
-        id: str = "id",
-        label: str = "label",
-        skip: Iterable[str] = (),
-        progress: Progress | None = None,
-        graph_progress: Progress | None = None,
-    ) -> list[str]:
-        """Add documents, all or none; their ids, given or generated.
-
-        A document is a text, a list of tokens, a :class:`~wordferry.texts.documents.Record`, or a mapping with
-        ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are
-        metadata too. Or ``documents`` is a table: a DataFrame of any library, an Arrow table, a Hugging Face dataset, a
-        dict of columns. ``text``, ``id`` and ``label`` name the columns (or keys) that hold them, ``skip`` those to
-        leave out; the rest is metadata. An id that exists is an error. ``progress`` is told of documents;
-        ``graph_progress`` of the related words, which are extended when many new words have come.
-        """
-        return self._store(documents, Fields.of(text, id, label, skip=skip), False, progress, graph_progress)
-
-    def upsert(self, documents: Any, **options: Any) -> list[str]:
-        """Add documents, all or none; one whose id exists replaces that document. Options are those of :meth:`add`."""
-        fields = {key: options.pop(key) for key in ("text", "id", "label", "skip") if key in options}
-        return self._store(documents, Fields.of(**fields), True, **options)
-
-    def _store(
-        self,
-        documents: Any,
-        fields: Fields,
-        replace: bool,
-        progress: Progress | None = None,
-        graph_progress: Progress | None = None,
-    ) -> list[str]:
-        total = len(documents) if isinstance(documents, Sized) else 0
-        with self._writing() as writer:
-            ids = writer.add(
-                entries(documents, fields),
-                replace=replace,
-                report=lambda done: progress(done, max(total, done)) if progress is not None else None,
-            )
-            self._keep_graph(least=1000, progress=graph_progress)
-        return ids
-
-    def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
-        """Delete documents by id, all or none; how many were deleted. An unknown id is NotFound unless allowed."""
-        wanted = [checked_id(id, "delete") for id in ([ids] if isinstance(ids, str | int) else ids)]
-        with self._writing() as writer:
-            return writer.delete(wanted, missing_ok=missing_ok)
-
-    def compact(self, *, rebuild: bool = False) -> None:
-        """Write the live documents into as few files as possible, and forget words that none of them has.
-
-        ``rebuild=True`` makes bags of words and related words again from the texts, e.g. after damage to their files.
-        """
-        with self._writing() as writer:
-            writer.compact(rebuild=rebuild)
-            self._keep_graph()
-            self._clean()
-
-    @contextmanager
-    def _writing(self) -> Iterator[Writer]:
-        with self._mutex:
-            if self._catalogue.read_only:
-                raise read_only_error(self.path, PermissionError(30, "the folder is read-only"))
-            self._catalogue.check_use()
-            if self._lock.acquire():
-                try:
-                    self._catalogue.check_use()  # the lock may be that of an index which has taken this one's place
-                    self._clean()
-                except BaseException:
-                    self._lock.release()
-                    raise
-            yield self._writer
-
-    def _clean(self) -> None:
-        """Remove files that the catalogue does not list: left by a killed writer, or replaced."""
-        with self._catalogue.reading() as connection:
-            names = {row[0] for row in connection.execute("SELECT name FROM segments")}
-            graphs = [self.config.base, get_meta(connection, "graph", self._catalogue.file)]
-        remove_orphans(self.path / SEGMENTS, names)
-        remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
-
-    def _keep_graph(self, least: int = 1, progress: Progress | None = None) -> None:
-        """Put the related words on the disk when the stored ones lack at least so many words (or a tenth)."""
-        if not find_distance(self.config.distance).needs_related:
-            return
-        with self._catalogue.reading() as connection:
-            state = get_meta(connection, "state", self._catalogue.file)
-            stored = get_meta(connection, "graph", self._catalogue.file)
-        covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
-        behind = state["words"] - covered
-        if behind == 0 or (least > 1 and behind < least and behind * 10 < state["words"]):
-            return
-        with self.view() as (_, snapshot):
-            related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph, progress)
-        try:
-            record = self._graphs.save(related, snapshot.epoch)
-            with self._catalogue.writing() as connection:
-                state = get_meta(connection, "state", self._catalogue.file)
-                state["generation"] += 1
-                set_meta(connection, "graph", record)
-                set_meta(connection, "state", state)
-        except StorageError as error:  # the documents are stored; who opens the index builds its graph again
-            logger.warning("The related words of %s are in memory only: %s", self.path, error)
-        self._clean()
 
     # -- the rest ---------------------------------------------------------------------------------------------------
 

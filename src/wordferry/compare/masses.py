@@ -1,0 +1,48 @@
+"""Rows of masses over other word ids, and as whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Csr, FloatArray, Int32Array, Int64Array
+
+SCALE = 2**52
+"""The whole mass that weights which are not whole numbers are scaled to."""
+
+
+def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
+    """The same documents over other word ids; words without one are left out."""
+    ids = local[documents.indices]
+    keep = ids >= 0
+    counts = np.zeros(documents.shape[0] + 1, dtype=np.int64)
+    rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
+    np.cumsum(np.bincount(rows[keep], minlength=documents.shape[0]), out=counts[1:])
+    matrix = sp.csr_array((documents.data[keep], ids[keep], counts), shape=(documents.shape[0], words))
+    matrix.sort_indices()
+    return Csr(counts, matrix.indices.astype(np.int32), matrix.data, (documents.shape[0], words))
+
+
+def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
+    """Weights of each row scaled to whole numbers that sum to 2**52.
+
+    Shares are rounded down (a positive one to at least 1); what is then missing, or too much, goes to the largest
+    weight of the row, of equal ones to the first.
+    """
+    lengths = np.diff(indptr)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    values = np.asarray(data, dtype=np.float64)
+    sums = np.bincount(rows, weights=values, minlength=len(lengths))
+    shares = np.divide(values, sums[rows], out=np.zeros_like(values), where=sums[rows] > 0)
+    whole: Int64Array = np.maximum(np.floor(shares * SCALE), values > 0).astype(np.int64)
+    filled = np.flatnonzero(sums > 0)
+    starts = indptr[:-1][filled]
+    if not len(filled):
+        return whole
+    used = slice(starts[0], None)  # reduceat takes everything up to the next start; empty rows hold nothing
+    offsets = starts - starts[0]
+    largest = np.repeat(np.maximum.reduceat(values[used], offsets), lengths[filled])
+    at_largest = np.flatnonzero(values[used] == largest)
+    first = at_largest[np.unique(rows[used][at_largest], return_index=True)[1]]
+    whole[used][first] += SCALE - np.add.reduceat(whole[used], offsets)
+    return whole
