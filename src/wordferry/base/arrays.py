@@ -182,7 +182,8 @@ def _check_indices(matrix: Any, name: str) -> None:
 class Neighbors(Tabular):
     """The k nearest documents of each query, sorted by (distance, index).
 
-    A query with fewer than k candidates has -1 and inf in the places that are left.
+    A query with fewer than k candidates has -1 and inf in the places that are left. No more than 65,536 places are
+    added for a k beyond the collection.
     """
 
     indices: Int64Array

@@ -89,7 +89,7 @@ def explanation_of(problem: Problem) -> Explanation:
     """The distance of the only two documents of a problem, taken apart by the distance itself."""
     if 0 in problem.shape or len(problem.x.empty) or len(problem.y.empty):
         raise InputError("Both documents need at least one word to be explained.")
-    names = [problem.frame.name(word) for word in range(len(problem.frame.words))]
+    names = [_written(problem.frame.name(word)) for word in range(len(problem.frame.words))]
     found = problem.distance.moves(problem)
     rows = rows_of(found, names)
     total = math.fsum(row.cost for row in rows)
@@ -122,3 +122,8 @@ def table(explanation: Explanation, limit: int | None = None) -> str:
 
 def _direction(explanation: Explanation) -> str:
     return {"left": "  (a's words onto b's)", "right": "  (b's words onto a's)"}.get(explanation.side, "")
+
+
+def _written(word: str) -> str:
+    """A word that can be written to any file: half a pair of surrogates, which no file takes, as its number."""
+    return word if word.isascii() else word.encode("utf-8", "backslashreplace").decode("utf-8")
