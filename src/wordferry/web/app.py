@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,9 +14,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from wordferry import __version__
-from wordferry.errors import Cancelled, LockedError, NotFound, StorageError, WordferryError
+from wordferry.errors import Cancelled, FormatError, LockedError, NotFound, ReplacedError, StorageError, WordferryError
 from wordferry.web import routes
-from wordferry.web.guard import Guard, Refused
+from wordferry.web.guard import Guard, Refused, access_log
 from wordferry.web.service import Service
 from wordferry.web.settings import Settings
 from wordferry.web.workers import Overloaded
@@ -77,6 +78,11 @@ def _answer_errors(app: FastAPI) -> None:
     async def ours(request: Request, error: WordferryError) -> Response:
         if isinstance(error, Cancelled):  # only a service that stops cancels what somebody waits for
             return failed(503, "The service is shutting down.", {"retry-after": "5"})
+        if isinstance(error, ReplacedError | FormatError):  # nothing that a client did, nor can mend
+            access_log.error(json.dumps({"level": "error", "message": str(error)}))
+            gone = "was replaced by another one" if isinstance(error, ReplacedError) else "cannot be read"
+            text = f"The index behind this service {gone}. Whoever runs the service finds more in its log."
+            return failed(503, text, {"retry-after": "60"})
         if isinstance(error, NotFound):
             return failed(404, str(error))
         if isinstance(error, LockedError | StorageError):
