@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from wordferry.base.runtime import optional_import
+
+_LONGEST = 200
+"""Letters of a text that a notebook shows."""
 
 
 class Tabular:
@@ -34,6 +39,36 @@ class Tabular:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """The first rows as notebooks show them."""
+        return html_table(self.to_columns())
+
+
+def html_table(columns: Mapping[str, Sequence[Any]], limit: int = 20) -> str:
+    """Columns as an HTML table: the first rows, long texts shortened, numbers to the right.
+
+    >>> html_table({"id": ["a<b"]})
+    '<table><thead><tr><th>id</th></tr></thead><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
+    """
+    total = len(next(iter(columns.values()), ()))
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    rows = ["".join(_html_cell(values[row]) for values in columns.values()) for row in range(min(limit, total))]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    rest = f"<p>{total - limit:,} more rows</p>" if total > limit else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _html_cell(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return f"<td>{'' if value is None else value}</td>"
+    if isinstance(value, int | float) or hasattr(value, "dtype"):
+        number = float(value)
+        text = f"{number:.4f}" if math.isfinite(number) and number % 1 else str(value)
+        return f'<td style="text-align:right">{text}</td>'
+    text = str(value)
+    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return f"<td>{escape(shown)}</td>"
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None) -> dict[str, list[Any]]:

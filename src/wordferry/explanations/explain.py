@@ -68,6 +68,13 @@ class Explanation(Tabular):
             Path(path).write_text(text, encoding="utf-8")
         return text
 
+    def _repr_html_(self) -> str:
+        """The page, as notebooks show it: in a frame of its own, so that neither's style touches the other."""
+        from html import escape
+
+        height = 320 + 30 * min(len(self.rows), 20)
+        return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:{height}px;border:0"></iframe>'
+
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure with the flows and a heat map of the costs; saved to ``path`` if given."""
         from wordferry.explanations.plot import figure

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -143,7 +144,9 @@ def _wordllama() -> Any:
         """wordllama calls it embed."""
 
         def __init__(self) -> None:
-            self.model = _peer("wordllama").WordLlama.load()
+            module = _peer("wordllama")
+            # The weights lie in the package itself; nothing is fetched.
+            self.model = module.WordLlama.load(cache_dir=Path(module.__file__).parent, disable_download=True)
 
         def encode(self, texts: list[str]) -> Any:
             return self.model.embed(texts)

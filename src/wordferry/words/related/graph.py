@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Int32Array
 from wordferry.base.checks import whole_number
+from wordferry.base.frames import html_table
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.kernels import native
@@ -99,6 +100,11 @@ class RelatedWords:
 
     def __repr__(self) -> str:
         return f"RelatedWords({len(self)} words, r={self.r}, c_max={self.c_max:.4f}, {self.record.method})"
+
+    def _repr_html_(self) -> str:
+        """What these related words are, as notebooks show it."""
+        facts = {"words": len(self), "related per word": self.r, "c_max": self.c_max, "method": self.record.method}
+        return html_table({"": list(facts), "value": list(facts.values())})
 
     @property
     def r(self) -> int:
