@@ -68,6 +68,9 @@ class Explanation(Tabular):
             Path(path).write_text(text, encoding="utf-8")
         return text
 
+    def __repr__(self) -> str:
+        return f"Explanation({self.name} = {self.distance:.6f}, {len(self.rows)} rows)"
+
     def _repr_html_(self) -> str:
         """The page, as notebooks show it: in a frame of its own, so that neither's style touches the other."""
         from html import escape
