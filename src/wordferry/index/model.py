@@ -15,6 +15,8 @@ from wordferry.errors import InputError
 from wordferry.texts.records import Fields, Record
 from wordferry.texts.tables import as_documents, is_table, table_records
 
+_SHOWN = 3
+"""Hits that a short form of a list names."""
 Scalar = str | int | float | bool | None
 _LIST_MARK = "\0list\0"
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
@@ -85,6 +87,12 @@ class Hits(list[Hit], Tabular):
         self.method = method
         self.exact = exact
         self.counts = dict(counts or {})
+
+    def __repr__(self) -> str:
+        """The best few by id and value; the texts are in the hits themselves."""
+        values = [one.distance if one.score is None else one.score for one in self[:_SHOWN]]
+        best = ", ".join(f"{one.id} {value:.3f}" for one, value in zip(self, values, strict=False))
+        return f"Hits({len(self)}: {best}{', ...' if len(self) > _SHOWN else ''})"
 
     def to_columns(self) -> dict[str, Any]:
         """One row per hit: rank, id, distance or score, label, text, and the metadata's fields.
