@@ -258,8 +258,11 @@ def main() -> None:
     os.environ["WORDFERRY_THREADS"] = "1"
     texts, others, tweets = texts_of(arguments)
     asked = queries(texts, others, tweets, arguments.queries)
-    results = Results("million", arguments)
     folder = arguments.keep or Path(tempfile.mkdtemp())
+    kept = arguments.keep is not None
+    arguments.keep = None  # a path of this machine, and no setting of the measurement
+    arguments.jsonl = arguments.jsonl and arguments.jsonl.name
+    results = Results("million", arguments)
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / "texts.json"
     source.write_text(json.dumps(texts), encoding="utf-8")
@@ -279,7 +282,7 @@ def main() -> None:
             if not arguments.without_bm25s:
                 measure_bm25s(results, texts, asked, size)
     finally:
-        if arguments.keep is None:
+        if not kept:
             shutil.rmtree(folder, ignore_errors=True)
     results.finish()
 
