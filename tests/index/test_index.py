@@ -207,7 +207,7 @@ def test_add_is_all_or_nothing(make: Make) -> None:
         [{"id": "x", "text": "w01"}, {"id": "d1", "text": "w02"}],
         [{"id": "x", "text": "w01"}, {"id": "x", "text": "w02"}],
         [{"id": "x", "text": "w01"}, {"id": "y", "text": "?!"}],
-        [{"id": "x", "text": "w01"}, {"id": "y", "text": "w01", "metadata": {"a": [1]}}],
+        [{"id": "x", "text": "w01"}, {"id": "y", "text": "w01", "metadata": {"a": {"b": 1}}}],
     ):
         with pytest.raises(InputError):
             index.add(bad)
