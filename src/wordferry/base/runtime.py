@@ -167,7 +167,8 @@ class Run:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threads", thread_count(self.threads))
+        if self.threads is not None:  # else it is decided when threads are needed: a single pair needs none
+            object.__setattr__(self, "threads", thread_count(self.threads))
         object.__setattr__(self, "memory", check_memory(self.memory))
         if self.device not in DEVICES:
             raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}; got {self.device!r}.")

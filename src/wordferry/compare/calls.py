@@ -11,7 +11,7 @@ from typing import Any
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.runtime import MEMORY, Progress, Run
-from wordferry.compare.distances import find_distance, find_weights
+from wordferry.compare.distances import find_weights
 from wordferry.compare.measure import Measure, one
 from wordferry.compare.problem import Distance
 from wordferry.explanations.explain import Explanation
@@ -78,7 +78,7 @@ def pairwise(
     array([[0.],
            [2.]], dtype=float32)
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
     return measure.pairwise(X, Y, algorithm=algorithm, out=out, explain_plan=explain_plan, run=run)
@@ -108,7 +108,7 @@ def one_to_many(
 
     The other arguments are those of :func:`pairwise`.
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
     row: Float32Array = measure.pairwise(one(x), Y, algorithm=algorithm, run=run)[0]
@@ -138,7 +138,7 @@ def pair(
     The other arguments are those of :func:`pairwise`. Without ``related=`` the related words are those of the whole
     vocabulary of the vectors, so that a pair has one value, whatever else is compared.
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     return measure.pair(x, y, Run(threads, memory, None, device))
 
@@ -169,7 +169,7 @@ def distance(
     >>> distance(obama, president) < distance(obama, "The band gave a concert in Japan")
     True
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     return measure.pair(text_a, text_b, Run(threads, memory, None, device))
 
@@ -200,7 +200,7 @@ def paired(
     >>> paired(["the cat sleeps", "stocks fell"], ["the cat sleeps", "a dog barks"]).round(2).tolist()[0]
     0.0
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     return measure.paired(A, B, Run(threads, memory, progress, device))
 
@@ -243,7 +243,7 @@ def top_k(
         places are those of the full answer. Without it the transport distances solve what can still win.
     memory, threads, progress, device : how to run; see :func:`pairwise`.
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
     return measure.top_k(X, Y, k, mask=mask, budget=budget, algorithm=algorithm, run=run)
@@ -271,5 +271,5 @@ def explain(
     >>> print(explain("Obama speaks to the media", "The president greets the press").rows[-1].kind)
     moved
     """
-    weighed = find_weights(find_distance(distance), weights, idf)
+    weighed = find_weights(distance, weights, idf)
     return Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer).explain(text_a, text_b)

@@ -111,10 +111,11 @@ def find_overlap(record: Distance, overlap: str | None) -> str:
     return overlap
 
 
-def find_weights(record: Distance, weights: Any, idf: Any) -> Any:
+def find_weights(distance: str | Distance, weights: Any, idf: Any) -> Any:
     """What ``weights=`` and ``idf=`` together ask for; the latter belongs to the tf-idf distances."""
     if idf is None:
         return weights
+    record = find_distance(distance)
     if not record.tfidf:
         raise InputError(f"idf= has no meaning for {record.name}. Weigh its words with weights=, e.g. weights='idf'.")
     return idf
