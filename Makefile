@@ -10,7 +10,10 @@
 #   make bench-report  the history of those results, as a page of the documentation
 #   make docs       the documentation, into docs/_build/html
 #   make sanitize   kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
-#   make plain      kernel tests on a build without multiversioning or vector types
+#   make plain      kernel tests on a build in standard C++ alone
+#   make clang      kernel tests on a build by Clang with libc++
+#   make arm64      kernel tests on a build for ARM64, under QEMU
+#   make stub       the types of the extension module (src/wordferry/_native.pyi)
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -19,7 +22,7 @@ WERROR := $(if $(CI),ON,OFF)
 BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.py)))
 CODE   := src tests benchmarks tools docs/conf.py
 # Tests that call kernels, for the builds below.
-KERNEL_TESTS ?= tests/related tests/relaxed tests/transport
+KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport
 
 # Three stamps: the package, what its tests need, what its benchmarks need. The package is reinstalled when one of its
 # sources changed (only the kernels that changed are compiled again), the others when pyproject.toml did.
@@ -28,7 +31,7 @@ TOOLS   := $(VENV)/.tools
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: demo test check browser test-slow test-spark lint types bench bench-report docs sanitize plain clean
+.PHONY: demo test check browser test-slow test-spark lint types bench bench-report docs sanitize plain clang arm64 stub clean
 
 demo: $(PACKAGE)
 	@$(BIN)/wordferry demo
@@ -36,7 +39,7 @@ demo: $(PACKAGE)
 test: lint types browser
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
-check: test sanitize plain test-slow
+check: test sanitize plain clang arm64 test-slow
 
 test-slow: $(TOOLS)
 	$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
@@ -108,16 +111,34 @@ sanitize: $(TOOLS)
 	$(CONFIGURE) -DWORDFERRY_SANITIZE=ON >/dev/null
 	$(BUILD)
 	@$(STAGE)
-	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000 UBSAN_OPTIONS=print_stacktrace=1 \
 	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
-# What compilers without vector types get. GCC 12 at -O3 vectorises its minima over lanes wrongly, so here it must not.
+# Standard C++ alone, as a compiler without the extensions of GCC gets it.
 plain: $(TOOLS)
-	$(CONFIGURE) -DWORDFERRY_MULTIVERSION=OFF -DCMAKE_CXX_FLAGS="-DWORDFERRY_PLAIN_LANES -fno-tree-vectorize" >/dev/null
+	$(CONFIGURE) -DWORDFERRY_PLAIN=ON >/dev/null
 	$(BUILD)
 	@$(STAGE)
 	PYTHONPATH=build/$@/package WORDFERRY_EXPECT_VARIANT=plain \
 	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
+
+# Clang with its own C++ library.
+clang: $(TOOLS)
+	@command -v clang++ >/dev/null || { echo "make clang needs Debian's packages clang, libc++-dev and libc++abi-dev"; exit 1; }
+	$(CONFIGURE) -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS=-stdlib=libc++ >/dev/null
+	$(BUILD)
+	@$(STAGE)
+	PYTHONPATH=build/$@/package $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) \
+	  $(PYTEST_OPTIONS)
+
+# Cross-compiled for ARM64, and run by QEMU with the ARM64 Python of Debian: a part of the kernel tests, as it is slow.
+ARM64_TESTS ?= tests/transport/test_word_distances.py tests/transport/test_golden.py tests/relaxed/test_values.py
+arm64: $(TOOLS)
+	BIN=$(abspath $(BIN)) tools/arm64.sh build/$@ $(ARM64_TESTS)
+
+# The types of the extension module, from the module.
+stub: $(TOOLS)
+	$(BIN)/python tools/make_native_stub.py
 
 clean:
 	rm -rf build dist $(VENV) docs/_build

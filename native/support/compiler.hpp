@@ -1,7 +1,11 @@
-// What compilers say differently. Everything else is standard C++20.
+// What compilers say differently. Everything else is standard C++20; with WORDFERRY_PLAIN_LANES this is too.
 #pragma once
 
-#if defined(__GNUC__)  // GCC and Clang
+#if defined(__GNUC__) && !defined(WORDFERRY_PLAIN_LANES)  // GCC and Clang
+#define WF_GNU 1
+#endif
+
+#if defined(WF_GNU)
 #define WF_ALWAYS_INLINE __attribute__((always_inline)) inline
 #define WF_NOINLINE __attribute__((noinline))
 #define WF_FLATTEN __attribute__((flatten))
@@ -22,14 +26,14 @@ namespace wordferry {
 
 // Asks for the cache line at an address, to be read soon; where a compiler cannot, nothing is lost but time.
 inline void prefetch_line([[maybe_unused]] const void* address) {
-#if defined(__GNUC__)
+#if defined(WF_GNU)
   __builtin_prefetch(address);
 #endif
 }
 
 // The same, to be written.
 inline void prefetch_for_writing([[maybe_unused]] const void* address) {
-#if defined(__GNUC__)
+#if defined(WF_GNU)
   __builtin_prefetch(address, 1);
 #endif
 }

@@ -14,7 +14,7 @@
 
 #include "support/compiler.hpp"
 
-#if defined(__GNUC__) && defined(__has_builtin) && !defined(WORDFERRY_PLAIN_LANES)
+#if defined(WF_GNU) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_convertvector)
 #define WF_VECTORS 1
 #endif
