@@ -94,14 +94,16 @@ class Pool {
   void ask(const std::shared_ptr<Job>& job, int count) {
     const std::lock_guard lock(mutex_);
     for (int k = 0; k < count; ++k) tickets_.push_back({job, k + 1});
-    while (idle_ < static_cast<int>(tickets_.size()) && threads_ < most_threads && start_thread()) {
+    wanted_ += count;
+    while (threads_ < std::min(wanted_, most_threads) && start_thread()) {
     }
     count == 1 ? wake_.notify_one() : wake_.notify_all();
   }
 
   // Helpers that have not come yet need not come.
-  void withdraw(const std::shared_ptr<Job>& job) {
+  void withdraw(const std::shared_ptr<Job>& job, int count) {
     const std::lock_guard lock(mutex_);
+    wanted_ -= count;
     std::erase_if(tickets_, [&](const Ticket& ticket) { return ticket.job == job; });
   }
 
@@ -119,7 +121,6 @@ class Pool {
       return false;
     }
     ++threads_;
-    ++idle_;
     return true;
   }
 
@@ -135,19 +136,17 @@ class Pool {
       {
         const Ticket ticket = std::move(tickets_.front());
         tickets_.pop_front();
-        --idle_;
         lock.unlock();
         ticket.job->help(ticket.worker);
       }
       lock.lock();
-      ++idle_;
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Ticket> tickets_;
-  int threads_ = 0, idle_ = 0;
+  int threads_ = 0, wanted_ = 0;  // helpers of all the jobs that are open
 };
 
 std::atomic<Pool*> the_pool{nullptr};
@@ -187,7 +186,7 @@ void for_blocks(std::int64_t blocks, int threads, const Body& body, Watch& watch
   Pool& helpers = pool();
   helpers.ask(job, workers - 1);
   job->work(0);
-  helpers.withdraw(job);
+  helpers.withdraw(job, workers - 1);
   job->close();
   job->rethrow();
 }
