@@ -111,7 +111,7 @@ sanitize: $(TOOLS)
 	$(CONFIGURE) -DWORDFERRY_SANITIZE=ON >/dev/null
 	$(BUILD)
 	@$(STAGE)
-	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
 # Standard C++ alone, as a compiler without the extensions of GCC gets it.
