@@ -191,8 +191,6 @@ def _write_parquet(file: Path, vectors: Iterable[sp.csr_array], ids: list[str]) 
 
 def write_words(file: Path, sparse: Sparse) -> None:
     """The word of each dimension, one per line; the second half of the dimensions has the same words again."""
-    vocabulary = sparse.searcher.problem([[]]).frame
-    embeddings = sparse.searcher.embeddings
-    assert embeddings is not None
-    words = [embeddings.vocabulary[int(i)] for i in vocabulary.words]
+    frame = sparse.searcher.problem([[]]).frame
+    words = [frame.name(number) for number in range(sparse.dimensions // 2)]
     write_whole(file, ("\n".join(words) + "\n").encode())
