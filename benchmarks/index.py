@@ -107,7 +107,7 @@ def measure(
     show(results, f"graph over {len(words)} words (before)", took)
 
     def create() -> None:
-        with Index.create(place, embeddings=emb, related=related[0]) as index:
+        with Index.create(place, embeddings=emb, related=related[0], weights="counts", unknown="drop") as index:
             index.add({"text": text, "number": i} for i, text in enumerate(documents))
 
     show(results, "create", timed(create), wanted="< 60 s")

@@ -107,7 +107,7 @@ def create(place: str, source: str, count: str) -> None:
     """Run in a process of its own: build an index and say what it took."""
     texts = json.loads(Path(source).read_text(encoding="utf-8"))
     wall, cpu = time.perf_counter(), time.process_time()
-    with Index.create(place, overwrite=True, on_empty="drop") as index:
+    with Index.create(place, overwrite=True, on_empty="drop", weights="counts", unknown="drop") as index:
         index.add(documents(texts, int(count)))
     facts = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak()}
     print(json.dumps(facts))

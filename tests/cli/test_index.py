@@ -171,7 +171,7 @@ def test_words_find_and_a_line_without_an_answer_stops_no_other(
     assert "expected name=number" in run(capsys, "search", index, "cobol", "--set", "stem")[2]
     assert "no setting 'bonus'" in run(capsys, "search", index, "cobol", "--set", "bonus=1")[2]
 
-    monkeypatch.setattr("sys.stdin", io.StringIO("w01\nfortran\nw02 w03\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("w01\n?!\nfortran\n"))
     code, hits, err = run(capsys, "similar", index, "-", "-k", 1)
     assert (code, [hit["query"] for hit in hits]) == (1, [1, 3])
     assert "query 2: " in err

@@ -17,6 +17,8 @@ from wordferry.words.related.graph import DEFAULT_R
 Related = tuple[dict[int, dict[int, float]], float]
 """A graph of distances, and c_max."""
 
+PLAIN = {"weights": "counts", "unknown": "drop"}
+"""What an index is made with that compares documents as its files hold them."""
 WORDS = [f"w{i:02d}" for i in range(60)]
 
 
@@ -118,5 +120,5 @@ def assert_equals_brute_force(index: Index, queries: list[str], k: int = 5, dist
             words = snapshot.words.tolist()
         assert {word for doc in docs for word in bag(str(doc.text), index.embeddings)} <= set(words)
         related = graph_over(words, index.config.r, index.embeddings)
-    for query, hits in zip(queries, index.similar(queries, k, distance=distance), strict=True):
+    for query, hits in zip(queries, index.similar(queries, k, distance=distance, **PLAIN), strict=True):
         assert_hits(hits, brute_force(docs, query, k, index.embeddings, name, related))

@@ -20,11 +20,11 @@ def emb() -> wordferry.Embeddings:
 
 @pytest.fixture
 def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., Index]]:
-    """Makes indexes in a temporary folder and closes them."""
+    """Makes indexes in a temporary folder and closes them; they compare plain counts unless told otherwise."""
     made: list[Index] = []
 
     def build(name: str = "index", **options: Any) -> Index:
-        made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **options}))
+        made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **collection.PLAIN, **options}))
         return made[-1]
 
     build.made = made  # type: ignore[attr-defined]

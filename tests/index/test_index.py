@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wordferry
-from tests.index.collection import assert_equals_brute_force, brute_force, documents, embeddings
+from tests.index.collection import PLAIN, assert_equals_brute_force, brute_force, documents, embeddings
 from wordferry.errors import EmptyDocumentError, InputError, NotFound, StorageError, VocabularyMismatch
 from wordferry.index import Index
 from wordferry.texts.documents import Record
@@ -463,7 +463,7 @@ def _used(index: Index) -> wordferry.Embeddings:
 def test_the_sample_collection(tmp_path: Path, distance: str) -> None:
     """Real texts and vectors: the index equals pairwise with the related words of the documents."""
     articles = wordferry.sample().articles
-    with Index.create(tmp_path / "index") as index:
+    with Index.create(tmp_path / "index", **PLAIN) as index:
         index.add(articles[:100])
         index.add(articles[100:])
         queries = ["volunteers repair an old software library", str(articles[7].text)]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wordferry
-from tests.index.collection import WORDS, embeddings
+from tests.index.collection import PLAIN, WORDS, embeddings
 from wordferry.index import Index, nearest, publish, shortlist
 from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
@@ -71,7 +71,7 @@ def test_pruned_equals_brute_force(
         patch.setattr(publish, "SEGMENT", 40)
         patch.setattr(nearest, "_FEW", 0)
         patch.setattr(nearest, "_STEP", 4)
-        with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap) as index:
+        with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **PLAIN) as index:
             for action, amount in history:
                 if action == "add":
                     picks = [rng.integers(0, 45, size=rng.integers(1, lengths + 1)) for _ in range(amount)]
@@ -129,7 +129,7 @@ def test_shortlists_equal_everything(
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 60)
         patch.setattr(shortlist, "_SHARE", 0)
-        with Index.create(place, embeddings=embeddings(), related=3) as index:
+        with Index.create(place, embeddings=embeddings(), related=3, **PLAIN) as index:
             for _ in range(3):
                 picks = [rng.integers(0, 45, size=rng.integers(1, 12)) for _ in range(40)]
                 index.add([{"text": " ".join(WORDS[i] for i in pick), "parity": len(pick) % 2} for pick in picks])

@@ -15,6 +15,7 @@ from tests.index.format_one import to_format_one
 from wordferry.errors import EmptyDocumentError, FormatError, InputError
 from wordferry.find import WordSearch
 from wordferry.index import Index
+from wordferry.index.config import Config
 from wordferry.texts.tokenizers import make_tokenizer
 
 NAMES = ["cobol", "cobols", "fortran", "zebra", "zebras", "heat", "heating", "heated"]
@@ -195,6 +196,41 @@ def test_similar_knows_words_without_vectors(make: Make) -> None:
         index.similar("?!")
     with pytest.raises(InputError, match="weights must be one of"):
         index.similar("cobol", weights="heavy")
+
+
+def test_similar_weighs_by_idf_and_keeps_every_word_unless_told_otherwise(
+    tmp_path: Path, emb: wordferry.Embeddings
+) -> None:
+    with Index.create(tmp_path / "index", embeddings=emb, related=4) as index:
+        assert (index.config.weights, index.config.unknown) == ("idf", "match")
+        index.add([*texts(20), {"id": "name", "text": "xyzzyq", "topic": "law"}, {"id": "both", "text": "w01 xyzzyq"}])
+        asked = "w01 w02 xyzzyq unheard"
+        hits = index.similar(asked, 30, explain=True)
+        assert hits == index.similar(asked, 30, weights="idf", unknown="match")
+        for hit in hits:
+            assert hit.explain().distance == pytest.approx(hit.distance, abs=1e-6)
+            assert sum(row["cost"] for row in hit.explanation.to_rows()) == pytest.approx(hit.distance, abs=1e-5)
+        assert [(hit.id, hit.distance) for hit in index.similar("xyzzyq", 1)] == [("name", 0)]
+        assert index.similar(id="name", k=1)[0].id == "both"
+        assert [hit.id for hit in index.similar("xyzzyq", 1, filter={"topic": "law"})] == ["name"]
+        farthest = index.similar("unheard", 30)
+        assert len(farthest) == 22
+        assert farthest[0].distance == pytest.approx(farthest[-1].distance)
+        assert index.similar("w01", 1)[0].passages()[0].text
+        assert index.search(asked, 30, distance="rel-rwmd") == index.similar(
+            asked, 30, weights="counts", unknown="drop"
+        )
+        with pytest.raises(EmptyDocumentError, match="Query 1 has no words"):
+            index.similar(["w01", "?!"])
+        with pytest.raises(EmptyDocumentError, match="no word with a vector"):
+            index.similar("xyzzyq", unknown="drop")
+
+
+def test_an_index_made_before_there_were_weights_counts_as_it_did(make: Make) -> None:
+    values = make().config.to_json()
+    del values["weights"], values["unknown"]
+    old = Config.from_json(values)
+    assert (old.weights, old.unknown) == ("counts", "drop")
 
 
 def test_passages_show_where_the_words_of_the_query_go(make: Make) -> None:

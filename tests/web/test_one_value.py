@@ -46,8 +46,11 @@ def test_explanations_agree_to_the_last_digit(reader: Any, name: str) -> None:
 
 def test_a_hit_is_explained_with_the_value_it_was_found_by(reader: Any) -> None:
     """A comparison uses the related words of its collection, and so does the reason for one of its hits."""
-    hit = reader.post("/api/search", json={"texts": [TEXTS[0]], "k": 1, "distance": "rel-rwmd"}).json()["results"][0][
-        "hits"
-    ][0]
-    answer = reader.post("/api/explain", json={"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}}).json()
-    assert answer["value"] == pytest.approx(hit["distance"], abs=1e-6)
+    counted = reader.post("/api/search", json={"texts": [TEXTS[0]], "k": 1, "distance": "rel-rwmd"}).json()["results"][
+        0
+    ]
+    weighed = reader.post("/api/similar", json={"like": {"text": TEXTS[0]}, "k": 1}).json()
+    for found, plain in ((counted, True), (weighed, False)):
+        (hit,) = found["hits"]
+        body = {"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}, "plain": plain}
+        assert reader.post("/api/explain", json=body).json()["value"] == pytest.approx(hit["distance"], abs=1e-6)

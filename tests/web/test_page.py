@@ -224,8 +224,6 @@ def test_messages(browser: Any, address: str) -> None:
     playwright.expect(page.locator("#status")).to_contain_text("In no document: xyzzyq")
     page.select_option("#by", "near")
     playwright.expect(page.locator("#status")).to_contain_text("No vector for: xyzzyq")
-    page.fill("#query", "xyzzyq")
-    playwright.expect(page.locator("#status")).to_contain_text("The query has no known word")
     page.select_option("#by", "")
     page.fill("#query", "and of the")
     playwright.expect(page.locator("#status")).to_contain_text("only words that are left out")
@@ -362,8 +360,7 @@ def test_long_texts_are_folded(browser: Any, own_index: Path) -> None:
         assert len(marked) < 40
         page.goto(f"{where}/#{urlencode({'q': 'xyzzyq', 'id': 'name'})}")
         playwright.expect(page.locator("#detail")).to_contain_text("xyzzyq × 1")
-        playwright.expect(page.locator("#detail")).to_contain_text("No flows can be shown: the first text has no known")
-        visit.errors = [text for text in visit.errors if "422" not in text]  # the browser's own note of the refusal
+        page.wait_for_selector(".flow", state="attached")
         visit.end()
 
 

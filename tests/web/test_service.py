@@ -158,9 +158,14 @@ def test_distance(reader: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["wmd", "rwmd", "rel-rwmd", "rel-wmd"])
-def test_explanation_sums_to_the_distance(reader: Any, name: str) -> None:
-    hit = post(reader, "/api/search", {"texts": [QUERY], "k": 1, "distance": name})["results"][0]["hits"][0]
-    body = {"a": {"text": QUERY}, "b": {"id": hit["id"]}, "distance": name}
+@pytest.mark.parametrize("plain", [False, True])
+def test_explanation_sums_to_the_distance(reader: Any, name: str, plain: bool) -> None:
+    if plain:
+        found = post(reader, "/api/search", {"texts": [QUERY], "k": 1, "distance": name})["results"][0]
+    else:
+        found = post(reader, "/api/similar", {"like": {"text": QUERY}, "k": 1, "distance": name})
+    hit = found["hits"][0]
+    body = {"a": {"text": QUERY}, "b": {"id": hit["id"]}, "distance": name, "plain": plain}
     answer = post(reader, "/api/explain", body)
     assert answer["value"] == pytest.approx(hit["distance"], abs=1e-5)
     assert sum(flow["cost"] for flow in answer["flows"]) == pytest.approx(answer["value"], abs=1e-5)
@@ -527,9 +532,37 @@ def test_empty_index(tmp_path: Path) -> None:
         assert post(client, "/api/search", {"texts": [QUERY]})["results"][0]["hits"][0]["id"] == "one"
 
 
+def test_documents_like_a_text_are_those_that_python_finds(reader: Any, built_index: Path) -> None:
+    """With the index's own weights, and words without a vector count; a document by its id, too."""
+    asked = "xyzzyq software of volunteers"
+    with wordferry.Index.open(built_index) as index:
+        for like, hits in (
+            ({"text": asked}, index.similar(asked, 5)),
+            ({"text": "xyzzyq"}, index.similar("xyzzyq", 5)),
+            ({"id": "computing-01"}, index.similar(id="computing-01", k=5)),
+        ):
+            found = post(reader, "/api/similar", {"like": like, "k": 5})["hits"]
+            assert [(hit["id"], hit["distance"]) for hit in found] == [(hit.id, hit.distance) for hit in hits]
+            answer = post(reader, "/api/explain", {"a": like, "b": {"id": found[0]["id"]}})
+            assert answer["value"] == pytest.approx(hits[0].explain().distance, abs=1e-6)
+
+
+def test_a_document_of_words_without_vectors_is_found_and_explained(own_index: Path) -> None:
+    with open_client(own_index, writer_token="writer") as client:
+        documents = [{"id": "name", "text": "xyzzyq"}, {"id": "more", "text": "plughq xyzzyq. Old software. Code."}]
+        post(client, "/api/documents", {"documents": documents}, 201, headers=WRITER)
+        hits = post(client, "/api/similar", {"like": {"text": "xyzzyq"}, "k": 2})["hits"]
+        assert [hit["id"] for hit in hits] == ["name", "more"]
+        assert hits[0]["distance"] == 0
+        assert [hit["id"] for hit in post(client, "/api/similar", {"like": {"id": "name"}, "k": 1})["hits"]] == ["more"]
+        answer = post(client, "/api/explain", {"a": {"text": "xyzzyq"}, "b": {"id": "more"}, "passages": 1})
+        assert "xyzzyq" in answer["b"]["masses"]
+
+
 def test_overlap_and_empty_documents_of_the_index(tmp_path: Path) -> None:
     """Explanations use the overlap that searches use; a document without known words is infinitely far."""
-    with wordferry.Index.create(tmp_path / "kept", distance="rwmd", overlap="keep", on_empty="keep") as index:
+    plain: dict[str, Any] = {"on_empty": "keep", "weights": "counts", "unknown": "drop"}
+    with wordferry.Index.create(tmp_path / "kept", distance="rwmd", overlap="keep", **plain) as index:
         index.add([{"id": "a", "text": "old old code and software"}, {"id": "nothing", "text": "xyzzyq"}])
     with open_client(tmp_path / "kept") as client:
         query = "old software software"

@@ -92,8 +92,10 @@ def create(
     tokenizer: str | None = TOKENIZER,
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
     language: str | None = typer.Option(None, "--language", help="Whose word stems 'search' knows, or none."),
-    weights: str = typer.Option("counts", "--weights", help="What words count for when texts are compared."),
-    unknown: str = typer.Option("drop", "--unknown", help="Words without a vector in comparisons: match or drop."),
+    weights: str = typer.Option(
+        "idf", "--weights", help="What words count for in 'similar': counts, idf, log-idf, bm25 or norm."
+    ),
+    unknown: str = typer.Option("match", "--unknown", help="Words without a vector in 'similar': match or drop."),
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,

@@ -50,7 +50,8 @@ class Config:
     """Constants of word search that differ from the defaults."""
     weights: str = "counts"
     unknown: str = "drop"
-    """What words count for in ``similar``, and whether those without a vector do."""
+    """What words count for in ``similar``, and whether those without a vector do; these are what an index has that was
+    made before there was a choice."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

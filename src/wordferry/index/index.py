@@ -107,8 +107,8 @@ class Index(WholeCollection, Changing):
         overwrite: bool = False,
         language: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        weights: str = "counts",
-        unknown: str = "drop",
+        weights: str = "idf",
+        unknown: str = "match",
     ) -> Index:
         """Make an empty index in a new folder.
 
@@ -125,8 +125,9 @@ class Index(WholeCollection, Changing):
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
         language : whose stems :meth:`search` knows (:func:`wordferry.find.languages`); "none" for no stems, None for
             the tokenizer's language.
-        weights, unknown : what words count for when :meth:`similar` compares ("counts", "idf", "log-idf", "bm25",
-            "norm"), and whether those without a vector do ("match": onto themselves, "drop": not at all).
+        weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
+            them; "counts", "log-idf", "bm25", "norm"), and whether those without a vector do ("match": onto themselves,
+            "drop": not at all).
         settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
         """
         create.create_folder(
@@ -238,7 +239,8 @@ class Index(WholeCollection, Changing):
         """The k documents that the words of a query find best, or of each of several queries; each has a score.
 
         Every word counts, with a vector or without; other forms of a word count less. The score is exact over the
-        whole collection. With ``distance`` or ``rerank`` texts are compared instead, as by :meth:`similar`.
+        whole collection. With ``distance`` or ``rerank`` texts are compared instead, as by :meth:`similar` with
+        ``weights="counts", unknown="drop"``, whatever the index's own choice.
 
         Parameters
         ----------

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -23,10 +23,11 @@ from wordferry.base.runtime import Progress
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.errors import EmptyDocumentError, InputError
-from wordferry.explanations.explain import explanation_of
+from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.index.engine import Engine
 from wordferry.index.model import Hit, Hits
 from wordferry.index.others import read_others
+from wordferry.index.passages import best_passages
 from wordferry.index.searching import Plan, document, found_documents, without
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot
@@ -137,6 +138,8 @@ def run(
     for number, tokens in enumerate(asked):
         if not tokens:
             raise EmptyDocumentError(f"Query {number} has no words to compare.")
+        if weighing.unknown == "drop" and not any(token in index.embeddings for token in tokens):
+            raise EmptyDocumentError(f"Query {number} has no word with a vector; unknown='match' keeps the others.")
     words = "" if weighing.unknown == "drop" else ", words without vectors kept"
     method = f"{plan.record.name}, weights {weighing.weights}{words}"
     if plan.rerank is not None:
@@ -156,8 +159,19 @@ def run(
     found = live[np.unique(near.indices[near.indices >= 0])]
     rows = found_documents(index, connection, snapshot, found)
     return [
-        _hits(searcher, tokens, row, live, rows, plan.explain, options) for tokens, row in zip(asked, near, strict=True)
+        _hits(searcher, tokens, row, live, rows, plan.explain, partial(best_passages, index, snapshot, tokens), options)
+        for tokens, row in zip(asked, near, strict=True)
     ]
+
+
+def explained(
+    index: Index, first: Sequence[str], second: Sequence[str], distance: Distance, weighing: Weighing
+) -> Explanation:
+    """Why two texts, given as tokens, are as far apart as ``similar`` says; the second need not be a document."""
+    with index.view() as (connection, snapshot):
+        searcher = index.weighed.searcher(connection, snapshot, distance, weighing)
+    both = searcher.problem([list(first), list(second)], threads=1)
+    return explanation_of(replace(both, y=both.x).part(slice(0, 1), slice(1, 2)))
 
 
 def _reranked(
@@ -179,6 +193,7 @@ def _hits(
     live: Int64Array,
     rows: dict[int, tuple[Any, ...]],
     explain: bool,
+    passages: Callable[..., list[Any]],
     options: dict[str, Any],
 ) -> Hits:
     hits = []
@@ -188,7 +203,8 @@ def _hits(
         found = document(rows[int(live[place])])
         why = partial(_reason, searcher, tokens, place, distance)
         reason = why() if explain else None
-        hits.append(Hit(found.id, found.text, found.metadata, found.label, distance, explanation=reason, why=why))
+        own = (found.id, found.text, found.metadata, found.label)
+        hits.append(Hit(*own, distance, explanation=reason, why=why, where=partial(passages, found.text)))
     return Hits(hits, **options)
 
 

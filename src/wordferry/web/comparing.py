@@ -15,6 +15,7 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import NotFound
+from wordferry.index.weighing import Weighing, explained
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.texts import WORD, Prepared, Reader, no_word
@@ -45,6 +46,9 @@ class Comparing:
     def __init__(self, index: Any, reader: Reader, related: Callable[[], RelatedWords | None]) -> None:
         self._index, self._reader, self._related = index, reader, related
         self._own = str(index.config.distance)
+        self._weighing = Weighing(index.config.weights, index.config.unknown)
+        self.keeps_unknown = self._weighing.unknown != "drop"
+        """Whether words without a vector count in documents like a text."""
 
     def names(self, wanted: Sequence[str] | None) -> list[str]:
         """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
@@ -66,22 +70,24 @@ class Comparing:
         own = distance or self._own
         return own if own in EXPLAINED else "rel-rwmd"
 
-    def sides(self, a: dict[str, str], b: dict[str, str], passages: int | None, name: str) -> tuple[Side, Side]:
+    def sides(
+        self, a: dict[str, str], b: dict[str, str], passages: int | None, name: str, plain: bool
+    ) -> tuple[Side, Side]:
         """Two texts or stored documents with their words; NotFound where there is none."""
-        alone = "text" in a and "text" in b
-        first, second = self._side("a", a, alone), self._side("b", b, alone)
-        return first, second if passages is None else self._best(first, second, passages, name)
+        every = ("text" in a and "text" in b) or (self.keeps_unknown and not plain)
+        first, second = self._side("a", a, every), self._side("b", b, every)
+        return first, second if passages is None else self._best(first, second, passages, name, every)
 
-    def _side(self, name: str, given: dict[str, str], alone: bool) -> Side:
+    def _side(self, name: str, given: dict[str, str], every: bool) -> Side:
         with said_of(given.get("id")):
             text: str | Sequence[str] = given["text"] if "text" in given else self._index.get(given["id"]).text
         prepared = self._reader.prepare(text)
-        if not (prepared.tokens if alone else prepared.words):
+        if not (prepared.tokens if every else prepared.words):
             what = _SIDES[name] if "text" in given else f"The document {given['id']!r}"
             raise prepared.no_known_word(f"{name}: {what}")
         return Side(given.get("id"), text, prepared)
 
-    def _best(self, a: Side, b: Side, count: int, name: str) -> Side:
+    def _best(self, a: Side, b: Side, count: int, name: str, every: bool) -> Side:
         """The passages of the second text whose words are nearest to those of the first, in the order of the text."""
         if not isinstance(b.text, str):
             return b
@@ -89,9 +95,9 @@ class Comparing:
         if len(found) <= count:
             return b
         relaxed = "rel-rwmd" if DISTANCES[name].needs_related else "rwmd"
-        options = self._options(relaxed) | {"overlap": "omr"}
-        words = [one.words for _, one in found]
-        asked = [a.prepared.words or a.prepared.tokens]
+        options = self._options(relaxed) | {"overlap": "omr", "unknown": "match" if every else "drop"}
+        words = [one.tokens for _, one in found]
+        asked = [a.prepared.tokens]
         near = pairwise(asked, words, relaxed, side="left", on_empty="keep", **options)[0]
         best = sorted(np.argsort(near, kind="stable")[:count].tolist())
         joined = [word for place in best for word in found[place][1].tokens]
@@ -110,10 +116,17 @@ class Comparing:
         if start < len(text):
             yield start, len(text)
 
-    def explain(self, a: Side, b: Side, name: str) -> dict[str, Any]:
-        """The flows between two texts or stored documents, or their passages."""
-        options = self._options(name, alone=a.id is None and b.id is None)
-        result = explain(a.prepared.tokens, b.prepared.tokens, name, **options)
+    def explain(self, a: Side, b: Side, name: str, plain: bool) -> dict[str, Any]:
+        """The flows between two texts or stored documents, or their passages.
+
+        A stored document is explained as :meth:`Index.similar` compares it, or, ``plain``, as a search by a distance.
+        """
+        alone = a.id is None and b.id is None
+        tokens = a.prepared.tokens, b.prepared.tokens
+        if alone or plain or self._weighing.plain:
+            result = explain(*tokens, name, **self._options(name, alone=alone))
+        else:
+            result = explained(self._index, *tokens, DISTANCES[name], self._weighing)
         return {
             "distance": name,
             "value": float(result.distance),

@@ -42,8 +42,9 @@ class Query:
 
 Answer = dict[str, Any] | Exception
 """The result of one query, or why it has none."""
-Lane = tuple[str | None, bytes | None]
-"""Searches that can share one call: the distance's name (None: by words), and the filter as JSON."""
+Lane = tuple[str | None, bytes | None, bool]
+"""Searches that can share one call: the distance's name (None: by words), the filter as JSON, and whether words weigh
+what the index says (documents like a text) or are counted (a search by a distance)."""
 
 
 class Engine:
@@ -60,14 +61,17 @@ class Engine:
         """The distance to use: the one asked for, else the index's own."""
         return distance or str(self._index.config.distance)
 
-    def lane(self, distance: str | None, filter: dict[str, Any] | None) -> Lane:
+    def lane(self, distance: str | None, filter: dict[str, Any] | None, similar: bool = False) -> Lane:
         """Which searches this one can be joined with."""
-        return distance, orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None
+        return distance, orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None, similar
 
     def most_work(self, queries: Sequence[Query], lane: Lane, documents: int, vocabulary: int) -> Work:
         """The most that a search can be, judged by the length of its texts; exact for texts in words."""
-        name, packed = lane
-        words = [most_words(q.text) if isinstance(q.text, str) else q.text.different for q in queries]
+        name, packed, similar = lane
+        words = [
+            most_words(q.text) if isinstance(q.text, str) else q.text.different + similar * len(q.text.unknown)
+            for q in queries
+        ]
         return of_search(name, words, documents, vocabulary, conditions(orjson.loads(packed) if packed else None))
 
     def prepare(self, queries: Sequence[Query]) -> list[Query]:
@@ -80,28 +84,33 @@ class Engine:
         """The query for documents like a stored one."""
         with said_of(id):
             prepared = self.reader.prepare(self._index.get(id).text)
-        if not prepared.words:
+        if not self._compared(prepared, True):
             raise prepared.no_known_word(f"The document {id!r}")
         return Query(prepared, k, offset, id)
 
     def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[Answer]:
         """Answer queries of one lane by one call; a text without words gets its error, the others their hits."""
-        name, packed = lane
+        name, packed, similar = lane
         filter = orjson.loads(packed) if packed else None
         most = max(query.needed for query in queries)
         if name is None:
             return self._by_words(queries, most, filter)
         prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
-        asked = [text.words for text in prepared if text.words]
-        found = iter(self._index.search(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
+        asked = [words for words in (self._compared(text, similar) for text in prepared) if words]
+        find = self._index.similar if similar else self._index.search
+        found = iter(find(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
         for query, text in zip(queries, prepared, strict=True):
-            if not text.words:
+            if not self._compared(text, similar):
                 answers.append(text.no_known_word("The query"))
                 continue
             facts = {"known_words": len(text.words), "unknown_words": text.unknown[:_MOST_UNKNOWN]}
             answers.append(self._answer(query, next(found), facts))
         return answers
+
+    def _compared(self, text: Prepared, similar: bool) -> list[str]:
+        """The words of a text that are compared: those with a vector, or all where the index keeps the others."""
+        return text.tokens if similar and self.comparing.keeps_unknown else text.words
 
     def _by_words(self, queries: Sequence[Query], most: int, filter: dict[str, Any] | None) -> list[Answer]:
         texts = [query.text for query in queries]

@@ -15,6 +15,7 @@ _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
+_PLAIN = "Explain a stored document as /api/search by a distance finds it (plain counts), not as /api/similar does."
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
 
@@ -82,6 +83,7 @@ def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
             a=(one_of_two, ...),
             b=(one_of_two, ...),
             distance=(explained | None, None),
+            plain=(bool, Field(default=False, description=_PLAIN)),
             passages=(passages | None, Field(default=None, description=_PASSAGES)),
         ),
     }

@@ -113,9 +113,10 @@ def reading(service: Service) -> APIRouter:
         """Which word of one text or stored document travels to which of the other, and what it costs."""
         name = comparing.explained_name(request.distance)  # type: ignore[attr-defined]
         given = request.a.model_dump(), request.b.model_dump(), request.passages  # type: ignore[attr-defined]
-        a, b = await service.read(comparing.sides, *given, name)
+        plain = request.plain  # type: ignore[attr-defined]
+        a, b = await service.read(comparing.sides, *given, name, plain)
         work = of_explanation(name, len(set(a.prepared.tokens)), len(set(b.prepared.tokens)))
-        return _json(await service.run(work, comparing.explain, a, b, name))
+        return _json(await service.run(work, comparing.explain, a, b, name, plain))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
     async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:

@@ -115,7 +115,7 @@ class Service:
             query = Query(like["text"], request.k, request.offset)
         else:
             query = await self.read(self.engine.like, like["id"], request.k, request.offset)
-        lane = self.engine.lane(self.engine.name(request.distance), request.filter)
+        lane = self.engine.lane(self.engine.name(request.distance), request.filter, similar=True)
         return (await self._find([query], lane))[0]
 
     async def _find(self, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
