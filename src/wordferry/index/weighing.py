@@ -63,8 +63,9 @@ class Weighing:
 class WeighedEngine:
     """Searchers over the living documents, of which the last few are kept."""
 
-    def __init__(self, embeddings: Embeddings, engine: Engine, file: Path) -> None:
+    def __init__(self, embeddings: Embeddings, engine: Engine, file: Path, own: Weighing) -> None:
         self._embeddings = embeddings
+        self._own = own
         self._engine = engine
         self._file = file
         self._mutex = Lock()
@@ -85,6 +86,13 @@ class WeighedEngine:
             while len(self._searchers) > _KEPT:
                 self._searchers.popitem(last=False)
             return found
+
+    def explained(
+        self, connection: sqlite3.Connection, snapshot: Snapshot, texts: tuple[list[str], list[str]], record: Distance
+    ) -> Explanation:
+        """Why two texts, given as tokens, are as far apart as ``similar`` says; the second need not be a document."""
+        both = self.searcher(connection, snapshot, record, self._own).problem(list(texts), threads=1)
+        return explanation_of(replace(both, y=both.x).part(slice(0, 1), slice(1, 2)))
 
     def _made(
         self, connection: sqlite3.Connection, snapshot: Snapshot, record: Distance, weighing: Weighing
@@ -162,16 +170,6 @@ def run(
         _hits(searcher, tokens, row, live, rows, plan.explain, partial(best_passages, index, snapshot, tokens), options)
         for tokens, row in zip(asked, near, strict=True)
     ]
-
-
-def explained(
-    index: Index, first: Sequence[str], second: Sequence[str], distance: Distance, weighing: Weighing
-) -> Explanation:
-    """Why two texts, given as tokens, are as far apart as ``similar`` says; the second need not be a document."""
-    with index.view() as (connection, snapshot):
-        searcher = index.weighed.searcher(connection, snapshot, distance, weighing)
-    both = searcher.problem([list(first), list(second)], threads=1)
-    return explanation_of(replace(both, y=both.x).part(slice(0, 1), slice(1, 2)))
 
 
 def _reranked(

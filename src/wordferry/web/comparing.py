@@ -15,7 +15,6 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import NotFound
-from wordferry.index.weighing import Weighing, explained
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.texts import WORD, Prepared, Reader, no_word
@@ -46,8 +45,8 @@ class Comparing:
     def __init__(self, index: Any, reader: Reader, related: Callable[[], RelatedWords | None]) -> None:
         self._index, self._reader, self._related = index, reader, related
         self._own = str(index.config.distance)
-        self._weighing = Weighing(index.config.weights, index.config.unknown)
-        self.keeps_unknown = self._weighing.unknown != "drop"
+        self._counts = (index.config.weights, index.config.unknown) == ("counts", "drop")
+        self.keeps_unknown = index.config.unknown != "drop"
         """Whether words without a vector count in documents like a text."""
 
     def names(self, wanted: Sequence[str] | None) -> list[str]:
@@ -123,10 +122,11 @@ class Comparing:
         """
         alone = a.id is None and b.id is None
         tokens = a.prepared.tokens, b.prepared.tokens
-        if alone or plain or self._weighing.plain:
+        if alone or plain or self._counts:
             result = explain(*tokens, name, **self._options(name, alone=alone))
         else:
-            result = explained(self._index, *tokens, DISTANCES[name], self._weighing)
+            with self._index.view() as (connection, snapshot):
+                result = self._index.weighed.explained(connection, snapshot, tokens, DISTANCES[name])
         return {
             "distance": name,
             "value": float(result.distance),
