@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from wordferry.base import storage
+from wordferry.base.streams import npy_header, plain_npy_header
 from wordferry.errors import FormatError, InputError
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "empty": np.empty((0, 4), dtype=np.int32)}
@@ -160,3 +162,21 @@ def test_manifests_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "d" / "manifest.json").write_text("{}")
     with pytest.raises(FormatError, match="is missing"):
         storage.read_manifest(tmp_path / "d")
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8", "<i8", "<u2", "|u1", ">i4"])
+@pytest.mark.parametrize("shape", [(0,), (3,), (2, 5), (0, 4), (2, 3, 4)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_headers_are_read_as_numpy_reads_them(tmp_path, dtype, shape, order):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype).copy(order=order)
+    np.save(tmp_path / "a.npy", array)
+    with (tmp_path / "a.npy").open("rb") as stream:
+        found = plain_npy_header(stream)
+        assert np.array_equal(np.fromfile(stream, found[2]).reshape(found[0], order="F" if found[1] else "C"), array)
+    with (tmp_path / "a.npy").open("rb") as stream:
+        assert found == npy_header(stream)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\x05\x00{bad}", b"PK\x03\x04" * 9])
+def test_other_headers_are_left_to_numpy(data):
+    assert plain_npy_header(io.BytesIO(data)) is None

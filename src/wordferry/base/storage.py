@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wordferry.base.streams import plain_npy_header
 from wordferry.errors import FormatError, InputError
 
 FORMAT = 1
@@ -228,9 +229,8 @@ def verify_folder(path: str | os.PathLike[str]) -> None:
 
 
 def _open_array(file: Path, facts: Mapping[str, Any], mmap: bool) -> npt.NDArray[Any]:
-    empty = 0 in facts["shape"]  # an empty file part cannot be mapped
     try:
-        array = np.load(file, mmap_mode="r" if mmap and not empty else None, allow_pickle=False)
+        array = _read_array(file, mmap and 0 not in facts["shape"])  # an empty file part cannot be mapped
     except FileNotFoundError:
         raise FormatError(f"{file} is missing.") from None
     except (ValueError, OSError, EOFError) as error:
@@ -241,6 +241,21 @@ def _open_array(file: Path, facts: Mapping[str, Any], mmap: bool) -> npt.NDArray
         )
     result: npt.NDArray[Any] = array
     return result
+
+
+def _read_array(file: Path, mmap: bool) -> npt.NDArray[Any]:
+    """An array as NumPy's own reader gives it, mapped or not."""
+    with file.open("rb") as stream:
+        header = plain_npy_header(stream)
+        if header is None:
+            stream.seek(0)
+            read: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
+            return read
+        shape, fortran, dtype = header
+        start = stream.tell()
+        if not mmap:
+            return np.fromfile(stream, dtype).reshape(shape, order="F" if fortran else "C")
+    return np.memmap(file, dtype, "r", start, shape, "F" if fortran else "C")
 
 
 def _join_words(words: Sequence[str]) -> bytes:

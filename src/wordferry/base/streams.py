@@ -6,6 +6,7 @@ import codecs
 import gzip
 import math
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -176,6 +177,27 @@ def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
     if any(size < 0 for size in shape):
         raise ValueError(f"the header of the array is broken (shape {shape})")
     return shape, fortran, dtype
+
+
+_PLAIN_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biuf]\d+)', 'fortran_order': (False|True), 'shape': \(((?:\d+,? ?)*)\), ?\}\s*\n"
+)
+
+
+def plain_npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]] | None:
+    """:func:`npy_header` for headers as NumPy writes them, read without evaluating Python; None for any other.
+
+    NumPy evaluates headers as Python, and Python 3.11 now and then fails in that when several threads do it at once
+    ("AST constructor recursion depth mismatch"). What we have written ourselves need not run that risk.
+    """
+    start = stream.read(10)
+    if len(start) < 10 or start[:8] != b"\x93NUMPY\x01\x00":
+        return None
+    found = _PLAIN_HEADER.fullmatch(stream.read(int.from_bytes(start[8:10], "little")))
+    if found is None:
+        return None
+    shape = tuple(int(size) for size in found[3].split(b",") if size.strip())
+    return shape, found[2] == b"True", np.dtype(found[1].decode())
 
 
 def npy_blocks(stream: IO[bytes], rows: int) -> Iterator[npt.NDArray[Any]]:
