@@ -27,6 +27,8 @@ from wordferry.index import Index, nearest, publish
 
 LONG = float(os.environ.get("WORDFERRY_SOAK_SECONDS", "600"))
 SAID = "w01 w07 w13 w22"
+PLAIN = {"weights": "counts", "unknown": "drop"}
+"""Documents as their files hold them: what the brute force compares with."""
 
 
 def text(rng: random.Random) -> str:
@@ -65,7 +67,7 @@ class Soak:
         rng, serial = random.Random(1), 0
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.problems:
-            with Index.create(self.place, embeddings=self.emb, related=4, overwrite=True) as index:
+            with Index.create(self.place, embeddings=self.emb, related=4, overwrite=True, **PLAIN) as index:
                 index.add([{"id": "first", "text": SAID, "n": 0}])
                 self.counts["replace"] += 1
                 for _ in range(60):
@@ -174,7 +176,7 @@ def run(seconds: float, warm: float) -> None:
 def soak_in(place: Path, ask: Ask | None, seconds: float, warm: float) -> None:
     open_before, threads_before = resources()
     soak = Soak(place, ask)
-    Index.create(place, embeddings=soak.emb, related=4).close()
+    Index.create(place, embeddings=soak.emb, related=4, **PLAIN).close()
     readers = [threading.Thread(target=soak.read, args=(seed,)) for seed in (1, 2)]
     used: list[tuple[float, float]] = []
     watcher = threading.Thread(target=lambda: used.extend(sampled(soak, max(seconds / 60, 0.5))))
