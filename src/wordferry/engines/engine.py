@@ -8,8 +8,8 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Protocol
 
+from wordferry.base.checks import whole_number
 from wordferry.engines.work import Outcome, Task, perform
-from wordferry.errors import InputError
 
 
 class Engine(Protocol):
@@ -30,9 +30,7 @@ class Local:
     """This process, or some processes on this machine."""
 
     def __init__(self, workers: int = 1) -> None:
-        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-            raise InputError(f"workers must be a whole number of at least 1, got {workers!r}.")
-        self.workers = workers
+        self.workers = whole_number(workers, "workers")
         self.name = f"{workers} process{'es' if workers > 1 else ''} on this machine"
 
     def run(self, tasks: Iterable[Task], folder: str, shared: Any) -> Iterator[tuple[Task, Outcome]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, no_progress
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.engines.components import Components
@@ -48,8 +49,7 @@ class Settings:
         find_overlap(record, self.overlap)
         if self.weights not in ("idf", "counts"):
             raise InputError(f"weights must be 'idf' or 'counts', got {self.weights!r}.")
-        if isinstance(self.block, bool) or not isinstance(self.block, int) or self.block < 1:
-            raise InputError(f"block must be a whole number of at least 1, got {self.block!r}.")
+        whole_number(self.block, "block", of="documents")
         return self
 
 
@@ -258,12 +258,6 @@ def _nearest(
     return done, job.finish(done, facts, keep)
 
 
-def _checked_k(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, got {k!r}.")
-    return k
-
-
 def knn_graph(source: str, output: str, k: int = 10, settings: Settings | None = None, **run: Any) -> Summary:
     """The k nearest other documents of each document, as Parquet with one row per document.
 
@@ -271,7 +265,7 @@ def knn_graph(source: str, output: str, k: int = 10, settings: Settings | None =
     ``memory``, ``progress`` and ``keep`` (keep that folder when the job is done).
     """
     keep = bool(run.pop("keep", False))
-    job = Job("knn-graph", {"documents": source}, output, settings or Settings(), {"k": _checked_k(k)}, **run)
+    job = Job("knn-graph", {"documents": source}, output, settings or Settings(), {"k": whole_number(k, "k")}, **run)
     return _nearest(job, "documents", "documents", k, "merge", {}, keep)[1]
 
 
@@ -281,7 +275,7 @@ def top_k(
     """The k documents nearest to each query, as Parquet with one row per query; ``run`` as for :func:`knn_graph`."""
     keep = bool(run.pop("keep", False))
     sources = {"queries": queries, "documents": documents}
-    job = Job("top-k", sources, output, settings or Settings(), {"k": _checked_k(k)}, **run)
+    job = Job("top-k", sources, output, settings or Settings(), {"k": whole_number(k, "k")}, **run)
     return _nearest(job, "queries", "documents", k, "merge", {}, keep)[1]
 
 
@@ -291,7 +285,9 @@ def classify(train: str, test: str, output: str, k: int = 19, settings: Settings
     Training documents need a label; where test documents have one, the summary says how many were right.
     """
     keep = bool(run.pop("keep", False))
-    job = Job("classify", {"test": test, "train": train}, output, settings or Settings(), {"k": _checked_k(k)}, **run)
+    job = Job(
+        "classify", {"test": test, "train": train}, output, settings or Settings(), {"k": whole_number(k, "k")}, **run
+    )
     job.encode()
     classes: set[str] = set()
     for column in job.columns("train"):

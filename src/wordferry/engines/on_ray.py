@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import optional_import, usable_cores
 from wordferry.engines.work import Outcome, Task, perform
 from wordferry.errors import InputError, StorageError
@@ -24,8 +25,8 @@ class Ray:
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-            raise InputError(f"workers must be a whole number of at least 1, got {workers!r}.")
+        if workers is not None:
+            workers = whole_number(workers, "workers")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is None and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, Report, optional_import, thread_count
 from wordferry.compare.calls import top_k
 from wordferry.errors import InputError
@@ -123,8 +124,7 @@ def make_map(
     records = tuple(one if isinstance(one, Record) else Record(one) for one in documents)
     if not records:
         raise InputError("There is nothing to map: the collection is empty.")
-    if isinstance(neighbours, bool) or not isinstance(neighbours, int) or neighbours < 1:
-        raise InputError(f"neighbours must be a whole number of at least 1, got {neighbours!r}.")
+    neighbours = whole_number(neighbours, "neighbours")
     workers = thread_count(threads)
     vectors = embeddings or default_embeddings()
     report = Report(progress, 1000)
