@@ -91,6 +91,22 @@ MOUNTS = """\
 """
 
 
+@pytest.mark.parametrize("holder", ["__main__", "numpy", "builtins"])
+def test_an_index_that_is_left_open_at_exit_is_quiet(make: Make, tmp_path: Path, holder: str) -> None:
+    """Whatever of Python is left when the index goes, nothing is printed, and the next writer finds the lock free."""
+    make().close()
+    code = (
+        "import sys\nfrom wordferry.index import Index\n"
+        "sys.modules[sys.argv[2]].kept = index = Index.open(sys.argv[1])\nindex.add(['w01'])\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "index"), holder]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    with Index.open(tmp_path / "index") as index:
+        index.add(["w02"])
+        assert len(index) == 2
+
+
 def test_network_file_systems_are_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(MOUNTS)

@@ -18,6 +18,7 @@ from wordferry.errors import InputError, MissingDependency
 
 logger = logging.getLogger("wordferry")
 logger.addHandler(logging.NullHandler())
+"""Told texts and numbers only: whoever keeps a record of an exception keeps what its frames held, maps included."""
 
 MEMORY = 256 << 20
 """Default of ``memory=``: bytes to work in beside the inputs and the output."""

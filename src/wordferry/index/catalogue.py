@@ -266,7 +266,7 @@ class Catalogue:
                     self._writer.execute("VACUUM")
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:  # what was asked for is committed already
-            logger.warning("The space of deleted documents is kept for later: %s", translate(error, self.file))
+            logger.warning("The space of deleted documents is kept for later: %s", str(translate(error, self.file)))
 
     def close(self) -> None:
         """Close every connection; the last one to go folds the log into the file."""

@@ -149,5 +149,5 @@ class Changing:
                 set_meta(connection, "graph", record)
                 set_meta(connection, "state", state)
         except StorageError as error:  # the documents are stored; who opens the index builds its graph again
-            logger.warning("The related words of %s are in memory only: %s", self.path, error)
+            logger.warning("The related words of %s are in memory only: %s", self.path, str(error))
         self._clean()

@@ -71,7 +71,7 @@ class Graphs:
                 try:
                     return self.load(record, words[: record["words"]])
                 except MissingFolder as error:
-                    logger.warning("%s The related words are built again.", error)
+                    logger.warning("%s The related words are built again.", str(error))
         return self._known[epoch, best] if best else None
 
     def load(self, record: Record, words: Int64Array) -> RelatedWords:

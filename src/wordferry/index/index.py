@@ -328,8 +328,7 @@ class Index(WholeCollection, Changing):
     @contextmanager
     def view(self) -> Iterator[tuple[sqlite3.Connection, Snapshot]]:
         """One state of the index: a read transaction and the arrays that belong to it."""
-        missing: MissingFolder | None = None
-        seen = -1
+        missing, seen = "", -1
         for _ in range(_ATTEMPTS):
             with ExitStack() as stack:
                 connection = stack.enter_context(self._catalogue.reading())
@@ -337,15 +336,15 @@ class Index(WholeCollection, Changing):
                     snapshot = self._snapshots.get(connection)
                 except MissingFolder as error:  # compacted away after this transaction began, or lost
                     generation = get_meta(connection, "state", self._catalogue.file)["generation"]
-                    lost, seen, missing = generation == seen, generation, error
+                    lost, seen, missing = generation == seen, generation, str(error)
                 else:
                     yield connection, snapshot
                     return
             if lost:
                 self._recover(missing)
-        raise with_remedy(FormatError(str(missing)))
+        raise with_remedy(FormatError(missing))
 
-    def _recover(self, missing: MissingFolder) -> None:
+    def _recover(self, missing: str) -> None:
         """Make lost segments again from the texts, if nobody else is writing."""
         try:
             held = self._lock.held

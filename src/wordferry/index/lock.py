@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -90,8 +91,9 @@ class WriterLock:
         if descriptor is not None:
             os.close(descriptor)
 
-    def __del__(self) -> None:
-        self.release()
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ending():  # then nothing can be imported any more, and the lock goes with the process
+            self.release()
 
 
 _held: WeakSet[WriterLock] = WeakSet()

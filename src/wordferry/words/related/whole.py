@@ -96,7 +96,7 @@ def _kept(embeddings: Embeddings, r: int) -> RelatedWords | None:
             return None
         related = RelatedWords.load(path, verify=True)
     except (WordferryError, OSError, ValueError) as error:
-        logger.warning("%s cannot be read and is made again: %s", path, error)
+        logger.warning("%s cannot be read and is made again: %s", path, str(error))
         shutil.rmtree(path, ignore_errors=True)  # it lies under a name that only this module gives
         return None
     right = related.fingerprint == embeddings.fingerprint and related.r == r and len(related) == len(embeddings)
@@ -110,7 +110,7 @@ def _built(embeddings: Embeddings, r: int, threads: int | None, progress: Progre
         try:
             related.save(_path(embeddings, r), overwrite=True)
         except (WordferryError, OSError) as error:
-            logger.info("related words are not kept: %s", error)
+            logger.info("related words are not kept: %s", str(error))
     return related
 
 
