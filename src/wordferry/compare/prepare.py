@@ -91,6 +91,9 @@ def _renumbered(X: bow.Encoded, words: OpenVocabulary) -> sp.csr_array:
     if isinstance(X.vocabulary, Vocabulary):
         return matrix
     closed = len(words.closed)
+    if len(words) == closed:  # nothing is there yet: the columns stay as they are, those that no document uses too
+        for word in X.vocabulary.extra:
+            words.add(word)
     behind = matrix.indices >= closed
     used, where = np.unique(matrix.indices[behind], return_inverse=True)
     ids = np.array([words.add(X.vocabulary[number]) for number in used.tolist()], dtype=np.int64)

@@ -58,17 +58,34 @@ class Ranking:
         return len(self.rows)
 
 
-class Collection:
-    """Documents in one or more parts, whose statistics are taken together; deleted ones count for nothing."""
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What scores need to know of all documents together."""
 
-    def __init__(self, forms: Forms, parts: Sequence[Part], alive: BoolArray | None = None) -> None:
+    documents: int
+    tokens: int
+    df: Int64Array
+    """In how many documents each stem stands."""
+
+
+class Collection:
+    """Documents in one or more parts, whose statistics are taken together; deleted ones count for nothing.
+
+    ``together`` are the statistics of a larger collection that these documents are a shard of.
+    """
+
+    def __init__(
+        self, forms: Forms, parts: Sequence[Part], alive: BoolArray | None = None, together: Statistics | None = None
+    ) -> None:
         self.forms = forms
         self.parts = tuple(parts)
         self.starts = np.concatenate(([0], np.cumsum([len(part) for part in self.parts]))).astype(np.int64)
         self.alive = None if alive is None or alive.all() else alive
         self.group_of = forms.arrays[0]
         self.groups = max((part.groups for part in self.parts), default=0)
-        self.documents = int(self.starts[-1] if self.alive is None else self.alive.sum())
+        self.together = together
+        living = int(self.starts[-1] if self.alive is None else self.alive.sum())
+        self.documents = living if together is None else together.documents
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -79,6 +96,8 @@ class Collection:
     @cached_property
     def df(self) -> Int64Array:
         """In how many living documents each stem stands."""
+        if self.together is not None:
+            return self.together.df[: self.groups]
         total = np.zeros(self.groups, dtype=np.int64)
         for number, part in enumerate(self.parts):
             total[: part.groups] += part.df
@@ -96,12 +115,19 @@ class Collection:
     @cached_property
     def mean_length(self) -> float:
         """The tokens of an average living document."""
-        total = sum(
+        total = self.tokens
+        return total / self.documents if total else 1.0
+
+    @cached_property
+    def tokens(self) -> int:
+        """The tokens of all living documents."""
+        if self.together is not None:
+            return self.together.tokens
+        return sum(
             int(part.lengths.sum() if alive is None else part.lengths[alive].sum())
             for number, part in enumerate(self.parts)
             for alive in (self._part(self.alive, number),)
         )
-        return total / self.documents if total else 1.0
 
     def query(self, tokens: Sequence[str]) -> tuple[tuple[QueryWord, ...], tuple[str, ...]]:
         """The words of a query that stand in some document, and those that do not."""
@@ -136,15 +162,14 @@ class Collection:
         default the cosine of :meth:`near`.
         """
         query, missing = self.query(tokens)
-        wanted = max(k, settings.candidates) if settings.lifts else k
-        rows, own = self._best(query, min(wanted, max(len(self), 1)), settings, allowed)
-        count = min(len(rows), settings.candidates) if settings.lifts else 0
-        near, values = (nearness or self.near)(rows[:count], settings.neighbours) if count > 1 else _nobody()
-        return _ranking(rows, own, near, values, k, (query, missing, settings))
+        rows, own = self.best(query, settings.wanted(k), settings, allowed)
+        return ranked(rows, own, nearness or self.near, k, (query, missing, settings))
 
-    def _best(
+    def best(
         self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None
     ) -> tuple[Int64Array, Float64Array]:
+        """The best k rows by their own words, and their scores; ties go to the earlier row."""
+        k = min(k, max(len(self), 1))
         mask = self.alive if allowed is None else allowed if self.alive is None else allowed & self.alive
         constants = self.saturation(settings)
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
@@ -191,6 +216,20 @@ def _indptr(sizes: Int64Array) -> Int64Array:
 
 def _nobody() -> tuple[Int64Array, Float64Array]:
     return np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0))
+
+
+def ranked(
+    rows: Int64Array,
+    own: Float64Array,
+    nearness: Nearness,
+    k: int,
+    about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
+) -> Ranking:
+    """The ranking of rows that were found by their own words, best first: the first ones are lifted."""
+    settings = about[2]
+    count = min(len(rows), settings.candidates) if settings.lifts else 0
+    near, values = nearness(rows[:count], settings.neighbours) if count > 1 else _nobody()
+    return _ranking(rows, own, near, values, k, about)
 
 
 def _ranking(

@@ -61,6 +61,10 @@ class Settings:
         """Whether neighbours count at all."""
         return self.lift > 0 and self.neighbours > 0 and self.candidates > 1
 
+    def wanted(self, k: int) -> int:
+        """How many rows a search for the best k must find by their own words."""
+        return max(k, self.candidates) if self.lifts else k
+
     def to_json(self) -> dict[str, Any]:
         """As the catalogue of an index keeps them."""
         return asdict(self)

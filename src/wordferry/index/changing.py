@@ -89,6 +89,11 @@ class Changing:
             self._keep_graph(least=1000, progress=graph_progress)
         return ids
 
+    def number_others(self, words: Iterable[str]) -> None:
+        """Number words without vectors before documents bring them, so that all shards of a collection do it alike."""
+        with self._writing() as writer:
+            writer.number_others(words)
+
     def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; how many were deleted. An unknown id is NotFound unless allowed."""
         wanted = [checked_id(id, "delete") for id in ([ids] if isinstance(ids, str | int) else ids)]

@@ -21,6 +21,7 @@ from wordferry.index.graph import Graphs
 from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
+from wordferry.index.totals import Totals
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -35,8 +36,11 @@ Key = tuple[str, Rows, Any]
 class Engine:
     """Makes searchers over the documents of snapshots and remembers the last few."""
 
-    def __init__(self, embeddings: Embeddings, graphs: Graphs, overlap: str | None) -> None:
+    def __init__(
+        self, embeddings: Embeddings, graphs: Graphs, overlap: str | None, totals: Totals | None = None
+    ) -> None:
         self._embeddings = embeddings
+        self._totals = totals
         self._graphs = graphs
         self._overlap = overlap
         self._mutex = Lock()
@@ -54,7 +58,9 @@ class Engine:
         return self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph) if len(snapshot.words) else None
 
     def idf(self, snapshot: Snapshot) -> TfIdf:
-        """The weights of words in the living documents."""
+        """The weights of words in the living documents, or in all shards."""
+        if self._totals is not None:
+            return self._totals.idf
         with self._mutex:
             if self._idf is None or self._idf[0] != snapshot.generation:
                 matrix = matrix_of(snapshot.live_bags(), len(self._embeddings))
@@ -256,6 +262,7 @@ class Engine:
         return Searcher(
             matrix,
             record,
+            idf=self._totals.idf if record.tfidf and self._totals is not None else None,
             embeddings=self._embeddings,
             related=self.related(snapshot, record),
             overlap=self.overlap(record),

@@ -68,9 +68,9 @@ class Condition:
             found &= rule.passed(columns)
         return found
 
-    def check_fields(self, parts: Sequence[Columns]) -> None:
+    def check_fields(self, parts: Sequence[Columns], more: Collection[str] = ()) -> None:
         """Refuse a field that no document has: a typing error would otherwise find nothing, or everything."""
-        known = {name for part in parts for name in part.names} | set(OWN)
+        known = {name for part in parts for name in part.names} | set(OWN) | set(more)
         for rule in self.rules:
             if rule.key not in known:
                 fields = ", ".join(map(repr, sorted(known)[:50]))

@@ -32,6 +32,7 @@ from wordferry.index.passages import Passage, best_passages
 from wordferry.index.searching import document, found_documents, found_ids
 from wordferry.index.segments import Bags, Rows, with_remedy
 from wordferry.index.snapshot import Snapshot
+from wordferry.index.totals import Totals
 from wordferry.kernels import related_lists
 from wordferry.kernels.native_lists import QueryWords, Saturation
 from wordferry.kernels.related_lists import QueryForms
@@ -139,8 +140,9 @@ def _lengths(rows: Rows) -> Int32Array:
 class WordEngine:
     """The lists of an index's parts, made when they are first needed and kept while the parts are there."""
 
-    def __init__(self, vocabulary: Vocabulary, language: str, file: Path) -> None:
+    def __init__(self, vocabulary: Vocabulary, language: str, file: Path, totals: Totals | None = None) -> None:
         self._vocabulary = vocabulary
+        self._together = None if totals is None else totals.statistics
         self._file = file
         self._mutex = Lock()
         self._forms = Forms(language)
@@ -159,7 +161,7 @@ class WordEngine:
             if found is None:
                 self._number(connection, snapshot)
                 self._lists = {part.key: self._lists.get(part.key) or self._made(part.rows) for part in snapshot.parts}
-                found = Collection(self._forms, list(self._lists.values()), snapshot.alive)
+                found = Collection(self._forms, list(self._lists.values()), snapshot.alive, self._together)
                 self._recent[snapshot.generation] = found
                 while len(self._recent) > _KEPT:
                     self._recent.pop(min(self._recent))

@@ -36,6 +36,7 @@ from wordferry.index.model import Document, Hits, checked_id, shown
 from wordferry.index.segments import MissingFolder, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
+from wordferry.index.totals import Totals
 from wordferry.index.verify import Checker, Verification
 from wordferry.index.weighing import WeighedEngine, Weighing
 from wordferry.index.weighing import run as weighing_run
@@ -63,7 +64,7 @@ class Index(WholeCollection, Changing):
     (['a'], ['a'])
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, embeddings: Any = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, embeddings: Any = None, totals: Totals | None = None) -> None:
         self.path = Path(path)
         refuse_network(self.path)
         self._catalogue = Catalogue(self.path)
@@ -84,11 +85,11 @@ class Index(WholeCollection, Changing):
             raise
         self.tokenizer = self.config.make_tokenizer()
         self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base)
-        self._engine = Engine(self.embeddings, self._graphs, self.config.overlap)
+        self._engine = Engine(self.embeddings, self._graphs, self.config.overlap, totals)
         own = Weighing(self.config.weights, self.config.unknown)
-        self.weighed = WeighedEngine(self.embeddings, self._engine, self._catalogue.file, own)
-        self.words = WordEngine(self.embeddings.vocabulary, self.config.language, self._catalogue.file)
-        self._snapshots = Snapshots(self.path)
+        self.weighed = WeighedEngine(self.embeddings, self._engine, self._catalogue.file, own, totals)
+        self.words = WordEngine(self.embeddings.vocabulary, self.config.language, self._catalogue.file, totals)
+        self._snapshots = Snapshots(self.path, frozenset() if totals is None else totals.fields)
         self._lock = WriterLock(self.path)
         self._writer = Writer(self._catalogue, self.config, self.embeddings)
         self._mutex = RLock()
@@ -148,9 +149,10 @@ class Index(WholeCollection, Changing):
         return cls(path)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None) -> Index:
-        """Open an index. ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved."""
-        return cls(path, embeddings=embeddings)
+    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None, totals: Totals | None = None) -> Index:
+        """Open an index. ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved; ``totals``
+        are what was counted over a whole collection that the index is one shard of."""
+        return cls(path, embeddings=embeddings, totals=totals)
 
     @staticmethod
     def upgrade(path: str | os.PathLike[str]) -> bool:

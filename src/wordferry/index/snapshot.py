@@ -62,6 +62,8 @@ class Snapshot:
     segments: tuple[Segment, ...]
     state: dict[str, Any]
     """What the catalogue says of the whole."""
+    fields: frozenset[str] = frozenset()
+    """Fields that documents of other shards have."""
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
     _mutex: Lock = field(default_factory=Lock)
 
@@ -73,7 +75,7 @@ class Snapshot:
             found = self._masks.get(condition.key)
         if found is not None:
             return found
-        condition.check_fields([part.rows.columns for part in self.parts])
+        condition.check_fields([part.rows.columns for part in self.parts], self.fields)
         try:
             found = np.concatenate([condition.passed(part.rows.columns) for part in self.parts])
         except (IndexError, ValueError, UnicodeDecodeError) as error:
@@ -137,8 +139,9 @@ def matrix_of(bags: Bags, columns: int) -> sp.csr_array:
 class Snapshots:
     """Loads the snapshot of a transaction, reusing what earlier ones have mapped already."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, fields: frozenset[str] = frozenset()) -> None:
         self._folder = folder
+        self._fields = fields
         self._file = folder / FILE
         self._mutex = Lock()
         self._recent: OrderedDict[int, Snapshot] = OrderedDict()
@@ -193,6 +196,7 @@ class Snapshots:
             alive=alive,
             segments=segments,
             state=state,
+            fields=self._fields,
         )
 
     def _words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Int64Array:

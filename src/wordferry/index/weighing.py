@@ -31,6 +31,7 @@ from wordferry.index.passages import best_passages
 from wordferry.index.searching import Plan, document, found_documents, without
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot
+from wordferry.index.totals import Totals
 from wordferry.texts.bow import Encoded, check_unknown
 from wordferry.texts.weights import WEIGHTS
 from wordferry.words.embeddings import Embeddings
@@ -63,8 +64,11 @@ class Weighing:
 class WeighedEngine:
     """Searchers over the living documents, of which the last few are kept."""
 
-    def __init__(self, embeddings: Embeddings, engine: Engine, file: Path, own: Weighing) -> None:
+    def __init__(
+        self, embeddings: Embeddings, engine: Engine, file: Path, own: Weighing, totals: Totals | None = None
+    ) -> None:
         self._embeddings = embeddings
+        self._totals = totals
         self._own = own
         self._engine = engine
         self._file = file
@@ -101,20 +105,31 @@ class WeighedEngine:
         keeps = weighing.unknown != "drop"
         words = dict(read_others(connection, snapshot.state, self._file)) if keeps else {}
         return Searcher(
-            _encoded(bags, self._embeddings, words),
+            _encoded(bags, self._embeddings, words, every=self._totals is not None),
             record,
             embeddings=self._embeddings,
             related=self._engine.related(snapshot, record),
             overlap=self._engine.overlap(record),
-            weights="counts" if record.tfidf else weighing.weights,
+            weights=self._weights(record, weighing.weights, keeps),
             unknown="match" if keeps else "drop",
             on_empty="keep",
         )
 
+    def _weights(self, record: Distance, scheme: str, others: bool) -> Any:
+        """The scheme, to be fitted on the documents, or as fitted on all shards."""
+        scheme = "counts" if record.tfidf else scheme
+        if self._totals is None:
+            return scheme
+        found = self._totals.weighting("idf" if record.tfidf else scheme, self._embeddings, others=others)
+        return "counts" if found is None else found
 
-def _encoded(bags: Bags, embeddings: Embeddings, words: dict[int, str]) -> Encoded:
-    """Documents with columns for words without vectors behind those of the others."""
-    used = np.unique(bags.others.words) if words else np.zeros(0, dtype=np.int32)
+
+def _encoded(bags: Bags, embeddings: Embeddings, words: dict[int, str], *, every: bool = False) -> Encoded:
+    """Documents with columns for words without vectors behind those of the others.
+
+    ``every`` word has a column, where the weights are those of a larger collection; else only the documents' own.
+    """
+    used = np.unique(bags.others.words) if words and not every else np.array(sorted(words), dtype=np.int32)
     vocabulary = OpenVocabulary(embeddings.vocabulary, (words[number] for number in used.tolist()))
     shape = (len(bags), len(embeddings))
     known = sp.csr_array((bags.counts.astype(np.int32), bags.words, bags.indptr), shape=shape)

@@ -67,6 +67,16 @@ class Writer:
         self._transact(action)
         return ids
 
+    def number_others(self, words: Iterable[str]) -> None:
+        """Number words without vectors that no document has yet, in the order in which they come."""
+
+        def action(connection: Connection, state: State, _: Publisher) -> None:
+            for word in words:
+                self._others.number(word)
+            self._others.store(connection, state)
+
+        self._transact(action)
+
     def delete(self, ids: list[str], *, missing_ok: bool) -> int:
         """Delete documents, all of them or none; how many there were."""
         count = 0

@@ -284,10 +284,14 @@ class TfIdf:
     def fit(cls, X: Any) -> TfIdf:
         """Count in how many rows each word stands."""
         matrix = canonical_csr(X)
-        df = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        idf = np.log((1 + matrix.shape[0]) / (1 + df)) + 1.0
+        return cls.of_counts(int(matrix.shape[0]), np.bincount(matrix.indices, minlength=matrix.shape[1]))
+
+    @classmethod
+    def of_counts(cls, documents: int, df: Any) -> TfIdf:
+        """From the number of documents, and in how many of them each word stands."""
+        idf = np.log((1 + documents) / (1 + df)) + 1.0
         idf.flags.writeable = False
-        return cls(idf, int(matrix.shape[0]))
+        return cls(idf, documents)
 
     def apply(self, X: Any) -> sp.csr_array:
         """Counts times idf."""

@@ -109,12 +109,22 @@ def _fit_named(scheme: str, fitted_on: sp.csr_array, embeddings: Embeddings | No
     if scheme == "counts":
         return None
     documents, columns = fitted_on.shape
+    df = np.bincount(fitted_on.indices, minlength=columns)
+    tokens = float(fitted_on.sum(dtype=np.float64)) if scheme == "bm25" else 0.0
+    return weights_of_counts(scheme, documents, df, tokens, embeddings)
+
+
+def weights_of_counts(
+    scheme: str, documents: int, df: Any, tokens: float, embeddings: Embeddings | None
+) -> Weighting | None:
+    """A scheme of ``WEIGHTS`` from counts: documents, in how many of them each word stands, and tokens of them all."""
+    if scheme == "counts":
+        return None
     if scheme == "norm":
         lengths = _lengths(embeddings)
         return Weighting(scheme, lengths, float(lengths.mean()) if len(lengths) else 1.0, documents)
-    df = np.bincount(fitted_on.indices, minlength=columns)
     if scheme == "bm25":
-        mean = float(fitted_on.sum(dtype=np.float64)) / documents if documents else 1.0
+        mean = float(tokens) / documents if documents else 1.0
         per_word, unseen = _bm25_idf(documents, df), float(_bm25_idf(documents, np.zeros(1))[0])
         return Weighting(scheme, per_word, unseen, documents, mean or 1.0)
     return Weighting(scheme, _idf(documents, df), float(_idf(documents, np.zeros(1))[0]), documents)
