@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wordferry
 from wordferry import Vocabulary, encode
 from wordferry.errors import EmptyDocumentError, InputError
-from wordferry.texts.bow import TfIdf, bags, normalized, weighted
+from wordferry.texts.bow import TfIdf, bag, bags, looked_up, normalized, weighted
 
 V = Vocabulary(["cat", "dog", "cow", "hen"])
 TOKENS = st.lists(st.sampled_from(["cat", "dog", "cow", "hen", "yak", "gnu"]), max_size=12)
@@ -113,3 +113,23 @@ def test_rows_sum_to_one_or_stay_empty(rows: list[list[float]]) -> None:
     sums = N.sum(axis=1)
     for row, total in zip(rows, sums, strict=True):
         assert total == (pytest.approx(1) if any(row) else 0)
+
+
+def test_two_spellings_of_one_word_are_added() -> None:
+    """A composed and a decomposed letter are the same word: both count, known or not."""
+    vocabulary = Vocabulary(["cafe\u0301", "tea"])
+    tokens = ["caf\u00e9", "cafe\u0301", "tea", "caf\u00e9", "cocoa"]
+    for some in (tokens, looked_up(tokens, vocabulary)):
+        found = bags([some], vocabulary)
+        assert found.matrix.toarray().tolist() == [[3, 1]]
+        assert found.unknown == {"cocoa": 1}
+        assert bag(some, vocabulary) == {0: 3, 1: 1}
+
+
+def test_tokens_that_were_looked_up_count_as_themselves() -> None:
+    vocabulary, other = Vocabulary(["a", "b"]), Vocabulary(["b", "c"])
+    tokens = looked_up(["a", "b", "a", "c"], vocabulary)
+    assert bags([tokens], vocabulary, unknown="match").matrix.toarray().tolist() == [[2, 1, 1]]
+    assert bags([tokens], other).matrix.toarray().tolist() == [[1, 1]]  # what another vocabulary says is not believed
+    assert looked_up(tokens, vocabulary) is tokens
+    assert looked_up(["c", "d"], vocabulary, {"c": -1}).others == {"c": 1, "d": 1}

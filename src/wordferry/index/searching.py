@@ -27,6 +27,7 @@ from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits, shown
 from wordferry.index.passages import best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
+from wordferry.texts.bow import LookedUp
 from wordferry.texts.tables import as_documents
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def query_tokens(index: Index, query: Any, number: int) -> list[str]:
     if isinstance(query, str):
         return index.tokenizer(query)
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
-        return list(query)
+        return query if isinstance(query, LookedUp) else list(query)
     raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -118,7 +118,7 @@ def bags(
     words: Vocabulary | OpenVocabulary = closed
     if unknown == "match":
         words = OpenVocabulary(closed) if isinstance(vocabulary, Vocabulary) else vocabulary
-    counted = _Counts(closed.finder, words if isinstance(words, OpenVocabulary) else None)
+    counted = _Counts(closed, words if isinstance(words, OpenVocabulary) else None)
     number = -1
     for number, document in enumerate(documents):
         tokens = _tokens(document, tokenizer, number)
@@ -136,8 +136,8 @@ def bags(
 class _Counts:
     """Rows of counts as they come in."""
 
-    def __init__(self, find: Callable[[str, int], int], open_words: OpenVocabulary | None) -> None:
-        self.find, self.open = find, open_words
+    def __init__(self, closed: Vocabulary, open_words: OpenVocabulary | None) -> None:
+        self.closed, self.open = closed, open_words
         self.indptr: list[int] = [0]
         self.indices: list[int] = []
         self.counts: list[int] = []
@@ -148,16 +148,14 @@ class _Counts:
 
     def read(self, tokens: Sequence[str], number: int, *, refuse: bool) -> tuple[dict[int, int], int]:
         """The counts of one document by column, and how many of its tokens have a vector."""
-        seen = Counter(tokens)
-        bag = _known(seen, self.find)
+        bag, others = _counts(tokens, self.closed)
         known = sum(bag.values())
-        if len(bag) < len(seen):
-            others = {word: count for word, count in seen.items() if self.find(word, -1) < 0}
+        if others:
             if refuse:
                 raise unknown_word_error(number, next(iter(others)))
             self.unknown.update(others)
             if self.open is not None:
-                bag |= {self.open.add(word): count for word, count in others.items()}
+                bag = bag | {self.open.add_other(word): count for word, count in others.items()}
         return bag, known
 
     def append(self, bag: dict[int, int], number: int, tokens: int, known: int) -> None:
@@ -184,13 +182,48 @@ def known_counts(
     document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None
 ) -> tuple[dict[int, int], bool]:
     """The same, and whether these are all its words."""
-    seen = Counter(_tokens(document, as_tokenizer(tokenizer), 0))
-    bag = _known(seen, vocabulary.finder)
-    return bag, len(bag) == len(seen)
+    bag, others = _counts(_tokens(document, as_tokenizer(tokenizer), 0), vocabulary)
+    return bag, not others
 
 
-def _known(seen: Counter[str], find: Callable[[str, int], int]) -> dict[int, int]:
-    return {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
+class LookedUp(list[str]):
+    """Tokens with what a vocabulary says of them; passed on in their place, they are not looked up again."""
+
+    def __init__(self, tokens: Sequence[str], vocabulary: Vocabulary, before: Mapping[str, int]) -> None:
+        super().__init__(tokens)
+        seen, find = Counter(tokens), vocabulary.finder
+        self.vocabulary = vocabulary
+        self.ids = {word: before[word] if word in before else find(word, -1) for word in seen}
+        """The id of each different token, -1 for those without a vector."""
+        self.bag, self.others = _split(seen, self.ids.get)
+        """How often each known word comes, by its id, and each token without a vector."""
+
+
+def looked_up(tokens: Sequence[str], vocabulary: Vocabulary, before: Mapping[str, int] | None = None) -> LookedUp:
+    """Tokens and their ids; each different one is looked up once, unless it was ``before``."""
+    if isinstance(tokens, LookedUp) and tokens.vocabulary is vocabulary:
+        return tokens
+    return LookedUp(tokens, vocabulary, before or {})
+
+
+def _counts(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[dict[int, int], dict[str, int]]:
+    """How often each known word comes, by its id, and each token without a vector."""
+    if isinstance(tokens, LookedUp) and tokens.vocabulary is vocabulary:
+        return tokens.bag, tokens.others
+    return _split(Counter(tokens), vocabulary.finder)
+
+
+def _split(seen: Counter[str], find: Callable[[str, int], int]) -> tuple[dict[int, int], dict[str, int]]:
+    bag = {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
+    if len(bag) == len(seen):
+        return bag, {}
+    others = {word: count for word, count in seen.items() if find(word, -1) < 0}
+    if len(bag) + len(others) < len(seen):  # two spellings of one word
+        bag = dict.fromkeys(bag, 0)
+        for word, count in seen.items():
+            if word not in others:
+                bag[find(word, -1)] += count
+    return bag, others
 
 
 def _int64(values: list[int]) -> Int64Array:
@@ -200,6 +233,8 @@ def _int64(values: list[int]) -> Int64Array:
 def _tokens(document: Any, tokenizer: Tokenizer, number: int) -> Sequence[str]:
     if isinstance(document, str):
         return tokenizer(document)
+    if isinstance(document, LookedUp):
+        return document
     if isinstance(document, Sequence | np.ndarray):
         tokens = list(document)
         if set(map(type, tokens)) - {str}:

@@ -90,7 +90,8 @@ class Comparing:
         """The passages of the second text whose words are nearest to those of the first, in the order of the text."""
         if not isinstance(b.text, str):
             return b
-        found = [(span, self._reader.prepare(b.text[slice(*span)])) for span in self._passages(b.text)]
+        spans = self._passages(b.text, b.prepared)
+        found = [(span, self._reader.prepare(b.text[slice(*span)], b.prepared)) for span in spans]
         if len(found) <= count:
             return b
         relaxed = "rel-rwmd" if DISTANCES[name].needs_related else "rwmd"
@@ -102,14 +103,14 @@ class Comparing:
         joined = [word for place in best for word in found[place][1].tokens]
         if not joined:
             return b
-        return Side(b.id, b.text, self._reader.prepare(joined), tuple(found[place][0] for place in best))
+        return Side(b.id, b.text, self._reader.prepare(joined, b.prepared), tuple(found[place][0] for place in best))
 
-    def _passages(self, text: str) -> Iterator[Span]:
+    def _passages(self, text: str, whole: Prepared) -> Iterator[Span]:
         """Sentences, short ones joined with what follows."""
         start = 0
         for match in _SENTENCE.finditer(text):
             check_cancelled()
-            if len(self._reader.prepare(text[start : match.end()]).words) >= _LEAST_WORDS:
+            if len(self._reader.prepare(text[start : match.end()], whole).words) >= _LEAST_WORDS:
                 yield start, match.end()
                 start = match.end()
         if start < len(text):

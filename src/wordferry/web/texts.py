@@ -9,6 +9,7 @@ from typing import Any
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.errors import EmptyDocumentError
+from wordferry.texts.bow import LookedUp, looked_up
 
 WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _SHOWN = 8
@@ -19,14 +20,20 @@ class Prepared:
     """A text in words."""
 
     text: str | Sequence[str]
-    tokens: list[str]
-    """All of them, in order."""
+    tokens: LookedUp
+    """All of them, in order, with what the vocabulary says of each."""
     words: list[str]
     """Those that have a vector."""
-    unknown: list[str]
-    """Those that have none, each once."""
-    different: int
-    """How many of those with a vector differ."""
+
+    @property
+    def unknown(self) -> list[str]:
+        """Those that have none, each once."""
+        return list(self.tokens.others)
+
+    @property
+    def different(self) -> int:
+        """How many of those with a vector differ."""
+        return len(self.tokens.bag)
 
     def no_known_word(self, what: str) -> EmptyDocumentError:
         """Why this text cannot be compared; ``what`` is how its sender knows it."""
@@ -53,20 +60,18 @@ class Reader:
 
     def __init__(self, index: Any) -> None:
         self._tokenizer = index.tokenizer
-        self._find = index.embeddings.vocabulary.finder
+        self._vocabulary = index.embeddings.vocabulary
 
     def tokens(self, text: str | Sequence[str]) -> list[str]:
         """A text's words, with a vector or without."""
         found: list[str] = self._tokenizer(text) if isinstance(text, str) else list(text)
         return found
 
-    def prepare(self, text: str | Sequence[str]) -> Prepared:
-        """A text's words; each different one is looked up once."""
-        tokens = self.tokens(text)
-        known = {token: self._find(token, -1) >= 0 for token in dict.fromkeys(tokens)}
-        unknown = [token for token, found in known.items() if not found]
-        words = [token for token in tokens if known[token]] if unknown else tokens
-        return Prepared(text, tokens, words, unknown, len(known) - len(unknown))
+    def prepare(self, text: str | Sequence[str], whole: Prepared | None = None) -> Prepared:
+        """A text's words; each different one is looked up once, or not at all in a part of a ``whole`` one."""
+        tokens = looked_up(self.tokens(text), self._vocabulary, None if whole is None else whole.tokens.ids)
+        words = [token for token in tokens if tokens.ids[token] >= 0] if tokens.others else tokens
+        return Prepared(text, tokens, looked_up(words, self._vocabulary, tokens.ids))
 
     def prepare_all(self, texts: Sequence[str]) -> list[Prepared]:
         """The words of several texts, which may be long."""

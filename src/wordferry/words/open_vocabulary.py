@@ -53,8 +53,17 @@ class OpenVocabulary:
 
     def add(self, word: str) -> int:
         """The id of a word, a new one if it had none."""
-        found = self.get(word)
+        found = self.closed.get(word)
+        return found if found >= 0 else self.add_other(word)
+
+    def add_other(self, word: str) -> int:
+        """The same for a word that is known to have no vector."""
+        found = self._other(word)
         if found < 0:
             found = self._ids[word] = len(self)
             self._words.append(word)
         return found
+
+    def _other(self, word: str) -> int:
+        found = self._ids.get(word, -1)
+        return self.base._other(word) if found < 0 and isinstance(self.base, OpenVocabulary) else found
