@@ -9,8 +9,10 @@ void bind_lists(nanobind::module_&);
 void bind_relaxed(nanobind::module_&);
 void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
+void bind_place_lists(nanobind::module_&);
 void bind_related_lists(nanobind::module_&);
 void bind_stored_words(nanobind::module_&);
+void bind_texts(nanobind::module_&);
 void bind_transport(nanobind::module_&);
 void bind_views(nanobind::module_&);
 }  // namespace wordferry
@@ -24,7 +26,9 @@ NB_MODULE(_native, m) {
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);
   wordferry::bind_numbers(m);
+  wordferry::bind_place_lists(m);
   wordferry::bind_related_lists(m);
   wordferry::bind_stored_words(m);
+  wordferry::bind_texts(m);
   wordferry::bind_transport(m);
 }

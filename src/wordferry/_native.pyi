@@ -325,6 +325,60 @@ def parse_numbers(
     """
 
 @overload
+def place_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    out_counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def place_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    out_counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def place_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    out_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def place_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    out_counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def place_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    out_counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def place_lists(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    out_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
 def list_bounds(
     blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -425,6 +479,49 @@ def stem_frequencies(
     other_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
+
+class CountedTexts:
+    @property
+    def documents(self) -> int: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def other_pairs(self) -> int: ...
+    @property
+    def new_words(self) -> bytes: ...
+    def fill(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        other_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        other_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        other_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        tokens: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None: ...
+
+class WordCounter:
+    def __init__(
+        self,
+        words: bytes,
+        codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        stop: bytes,
+        lowercase: bool,
+        min_length: int,
+    ) -> None: ...
+    def add(
+        self,
+        words: bytes,
+        codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def count(
+        self,
+        bytes: bytes,
+        ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        next_other: int,
+        threads: int,
+    ) -> CountedTexts: ...
 
 class TransportKind(enum.Enum):
     """What a pair of documents is compared by, given distances of words."""

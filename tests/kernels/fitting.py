@@ -54,6 +54,10 @@ def _word_lists() -> Any:
     return _native.WordLists(_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5))
 
 
+def _word_counter() -> Any:
+    return _native.WordCounter(b"cat\xffdog\xff", _i("i4", 0, 1), b"the\xff", True, 1)
+
+
 def fitting() -> dict[str, Callable[[], list[Any]]]:
     """What makes the arguments of each target; methods have their object first."""
     graph, out = csr(WORDS), _f4(ROWS, ROWS)
@@ -99,6 +103,14 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "WordLists.best": lambda: [
             _word_lists(), _i("i4", 0, 1), _i("i4", 0, -1), _ones("f8", 2), 0.5, 1.0, 0.1, None, _ones("i8", 2),
             _ones("f8", 2),
+        ],
+        "WordCounter": lambda: [b"cat\xffdog\xff", _i("i4", 0, 1), b"the\xff", True, 1],
+        "WordCounter.add": lambda: [_word_counter(), b"cow\xff", _i("i4", -2)],
+        "WordCounter.count": lambda: [
+            _word_counter(), b"the cat's dogcow\xffcat\xff", _i("i8", 13, 21), _i("u1", 1, 0), 0, 2,
+        ],
+        "place_lists": lambda: [
+            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 1, 2, 3), _i("i8", 0, 1), _ones("u2", 3), _ones("u1", 3),
         ],
         "list_bounds": lambda: [
             _i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1), _i("i4", 0, 2),

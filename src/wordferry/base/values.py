@@ -10,6 +10,8 @@ from uuid import UUID
 
 import numpy as np
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
 
 def plain_value(value: Any) -> Any:
     """A value that JSON knows, where there is one that means the same; anything else comes back as it is.
@@ -21,7 +23,7 @@ def plain_value(value: Any) -> Any:
     >>> plain_value([np.int64(3), float("nan"), date(2024, 5, 1)])
     [3, None, '2024-05-01']
     """
-    if value is None or (isinstance(value, str | bool | int) and type(value).__module__ == "builtins"):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, float) and type(value) is float:
         return None if value != value else value

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordferry.base.runtime import Progress, logger
+from wordferry.base.runtime import Progress, logger, thread_count
 from wordferry.compare.distances import find_distance
 from wordferry.errors import StorageError
 from wordferry.index.catalogue import Catalogue, get_meta, set_meta
@@ -52,6 +52,7 @@ class Changing:
         id: str = "id",
         label: str = "label",
         skip: Iterable[str] = (),
+        threads: int | None = None,
         progress: Progress | None = None,
         graph_progress: Progress | None = None,
     ) -> list[str]:
@@ -61,10 +62,12 @@ class Changing:
         ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are
         metadata too. Or ``documents`` is a table: a DataFrame of any library, an Arrow table, a Hugging Face dataset, a
         dict of columns. ``text``, ``id`` and ``label`` name the columns (or keys) that hold them, ``skip`` those to
-        leave out; the rest is metadata. An id that exists is an error. ``progress`` is told of documents;
-        ``graph_progress`` of the related words, which are extended when many new words have come.
+        leave out; the rest is metadata. An id that exists is an error. Texts are split on ``threads`` threads, and the
+        index is the same whatever their number. ``progress`` is told of documents; ``graph_progress`` of the related
+        words, which are extended when many new words have come.
         """
-        return self._store(documents, Fields.of(text, id, label, skip=skip), False, progress, graph_progress)
+        fields = Fields.of(text, id, label, skip=skip)
+        return self._store(documents, fields, False, threads, progress, graph_progress)
 
     def upsert(self, documents: Any, **options: Any) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document. Options are those of :meth:`add`."""
@@ -76,15 +79,18 @@ class Changing:
         documents: Any,
         fields: Fields,
         replace: bool,
+        threads: int | None = None,
         progress: Progress | None = None,
         graph_progress: Progress | None = None,
     ) -> list[str]:
         total = len(documents) if isinstance(documents, Sized) else 0
+        count = thread_count(threads)
         with self._writing() as writer:
             ids = writer.add(
                 entries(documents, fields),
                 replace=replace,
                 report=lambda done: progress(done, max(total, done)) if progress is not None else None,
+                threads=count,
             )
             self._keep_graph(least=1000, progress=graph_progress)
         return ids

@@ -221,20 +221,10 @@ class Columns:
     @classmethod
     def gather(cls, rows: Iterable[dict[str, Any]]) -> Columns:
         """Columns of documents given as :func:`document_fields` gives them."""
-        found: dict[str, _Gathered] = {}
-        count = 0
-        for number, row in enumerate(rows):
-            count = number + 1
-            for name, value in row.items():
-                if name not in found:
-                    found[name] = _Gathered()
-                found[name].put(number, value)
-        if ID in found:  # the metadata of some documents has such a key: theirs first, the documents' own after
-            merged = found[OWN_ID].value_of() | found[ID].value_of()
-            found[ID] = _Gathered()
-            for number, value in merged.items():
-                found[ID].put(number, value)
-        return cls(count, {name: one.column(count) for name, one in sorted(found.items())})
+        found = Gathering()
+        for row in rows:
+            found.put(row)
+        return found.columns()
 
     def store(self) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[Any]]]:
         """What to write: where each field's parts lie, and the arrays they lie in."""
@@ -272,6 +262,34 @@ class Columns:
             texts = Texts(cut["texts"], cut["ends"])
             columns[facts["name"]] = Column(codes, Numbers(cut["ints"]), Numbers(cut["floats"]), texts)
         return cls(rows, columns)
+
+
+class Gathering:
+    """Columns on their way in, one document after the other."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._fields: dict[str, _Gathered] = {}
+
+    def put(self, fields: dict[str, Any]) -> None:
+        """The next document, as :func:`document_fields` gives it."""
+        found = self._fields
+        for name, value in fields.items():
+            one = found.get(name)
+            if one is None:
+                one = found[name] = _Gathered()
+            one.put(self.count, value)
+        self.count += 1
+
+    def columns(self) -> Columns:
+        """Those of all documents so far."""
+        found = self._fields
+        if ID in found:  # the metadata of some documents has such a key: theirs first, the documents' own after
+            merged = found[OWN_ID].value_of() | found[ID].value_of()
+            found[ID] = _Gathered()
+            for number, value in merged.items():
+                found[ID].put(number, value)
+        return Columns(self.count, {name: one.column(self.count) for name, one in sorted(found.items())})
 
 
 def _column(codes: npt.NDArray[Any], ints: list[int], floats: list[float], texts: list[bytes]) -> Column:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring
 from reprlib import Repr
-from typing import Any
+from typing import Any, NamedTuple
 
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.values import plain_value
@@ -22,6 +24,7 @@ _LIST_MARK = "\0list\0"
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
 LONGEST_KEY = 256
+_PLAIN_KEY = re.compile(r"[\w.:-]+", re.ASCII).fullmatch
 _short = Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 2, 80, 80, 40
 
@@ -111,8 +114,7 @@ def _columns(hit: Hit, rank: int, value: str) -> dict[str, Any]:
     return own | {f"metadata_{key}" if key in own else key: value for key, value in hit.metadata.items()}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A checked document on its way into the catalogue."""
 
     id: str | None
@@ -121,6 +123,8 @@ class Entry:
     label: str | None
     metadata: str
     words: str | Sequence[str]
+    values: dict[str, Any]
+    """The metadata as plain values, of which ``metadata`` is the JSON."""
 
 
 def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
@@ -165,7 +169,8 @@ def _entry(document: Any, where: str) -> Entry:
         raise InputError(f"{where}: the label must be a str, got {type(label).__name__}.")
     text, tokenized = _checked_text(words, where)
     check_encodable(text if label is None else text + label, where)
-    return Entry(identifier, text, tokenized, label, checked_metadata(metadata, where), words)
+    values = checked_metadata(metadata, where)
+    return Entry(identifier, text, tokenized, label, metadata_text(values, where), words, values)
 
 
 def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
@@ -207,27 +212,45 @@ def _checked_text(words: Any, where: str) -> tuple[str, bool]:
 
 
 def check_encodable(text: str, where: str) -> None:
+    """Refuse a text that cannot be stored as UTF-8."""
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError(f"{where} holds a character that is not valid Unicode: {error}.") from None
 
 
-def checked_metadata(metadata: Mapping[str, Any], where: str) -> str:
-    """Metadata as JSON text: a flat object of str, finite numbers of 64 bits, bool and None, and lists of those.
+def checked_metadata(metadata: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Metadata as plain values: a flat object of str, finite numbers of 64 bits, bool and None, and lists of those.
 
     Values of other libraries are made plain first: NumPy's numbers, NaN (None), dates (ISO 8601 text).
     """
-    if not metadata:
-        return "{}"
-    metadata = {key: plain_value(value) for key, value in metadata.items()}
-    for key, value in metadata.items():
+    values = {key: plain_value(value) for key, value in metadata.items()}
+    for key, value in values.items():
         check_key(key, where)
         for one in value if isinstance(value, list) else (value,):
             _check_value(key, one, where)
-    text = json.dumps(dict(metadata), ensure_ascii=False)
+    return values
+
+
+def metadata_text(values: Mapping[str, Any], where: str) -> str:
+    """Checked metadata as JSON."""
+    if not values:
+        return "{}"
+    text = "{" + ", ".join([f"{encode_basestring(key)}: {_json(value)}" for key, value in values.items()]) + "}"
     check_encodable(text, where)
     return text
+
+
+def _json(value: Any) -> str:
+    """One value as ``json.dumps`` writes it, without making an encoder for every document."""
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is int:
+        return str(value)
+    return "true" if value is True else "false" if value is False else json.dumps(value, ensure_ascii=False)
 
 
 def _check_value(key: str, value: Any, where: str) -> None:
@@ -253,6 +276,8 @@ def _check_value(key: str, value: Any, where: str) -> None:
 
 def check_key(key: Any, where: str) -> None:
     """A metadata key: a str without quotes, backslashes or control characters, so that a filter can name it."""
+    if isinstance(key, str) and _PLAIN_KEY(key) is not None and len(key) <= LONGEST_KEY:
+        return  # as nearly all are
     if not isinstance(key, str) or not key or '"' in key or "\\" in key or any(ord(c) < 32 for c in key):
         raise InputError(
             f"{where}: a metadata key is a str that is not empty, without quotes, backslashes or control "

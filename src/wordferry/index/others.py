@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +18,6 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import Int32Array, Int64Array
 from wordferry.index.catalogue import damaged
-from wordferry.texts.tokenizers import Tokenizer
-from wordferry.words.vocabulary import Vocabulary
 
 EMPTY = {"others": 0, "others_checksum": 0}
 """What the state of an index says of them: the next number, and the CRC-32 of all rows of the table."""
@@ -84,28 +81,6 @@ class Encoded:
         return result
 
 
-def encode(
-    documents: Iterable[str | Sequence[str]],
-    vocabulary: Vocabulary,
-    tokenizer: Tokenizer,
-    number: Callable[[str], int],
-) -> Encoded:
-    """Count the words of documents, apart by whether they have a vector; ``number`` numbers those that have none."""
-    find = vocabulary.finder
-    known: list[dict[int, int]] = []
-    others: list[dict[int, int]] = []
-    tokens: list[int] = []
-    for document in documents:
-        words = tokenizer(document) if isinstance(document, str) else document
-        seen = Counter(words)
-        row = {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
-        rest = {} if len(row) == len(seen) else {number(w): count for w, count in seen.items() if find(w, -1) < 0}
-        known.append(row)
-        others.append(rest)
-        tokens.append(len(words))
-    return Encoded(Counts.gather(known), Counts.gather(others), np.array(tokens, dtype=np.int64))
-
-
 class OtherWords:
     """The table as its one writer sees it."""
 
@@ -122,6 +97,16 @@ class OtherWords:
             self._new.append((found, word))
             self._next += 1
         return found
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The number of each word."""
+        return self._numbers
+
+    @property
+    def next(self) -> int:
+        """The number that the next new word gets."""
+        return self._next
 
     def store(self, connection: sqlite3.Connection, state: dict[str, Any]) -> None:
         """Put the new words into the table."""

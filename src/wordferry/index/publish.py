@@ -12,6 +12,7 @@ import numpy as np
 
 from wordferry.index import segments
 from wordferry.index.catalogue import FILE, checksum
+from wordferry.index.columns import Columns, Gathering
 from wordferry.index.others import Counts
 from wordferry.index.segments import Bags, Rows, Segment, join
 from wordferry.index.snapshot import columns_of, read_buffer
@@ -30,15 +31,18 @@ class Publisher:
         self._config = config
         self._parts: list[Bags] = []
         self._waiting = 0
+        self._fields = Gathering()
         self._written: list[str] = []
         self._replaced: list[str] = []
 
-    def take(self, connection: sqlite3.Connection, bags: Bags) -> None:
-        """Accept bags whose numbers follow all earlier ones; a segment's worth is written at once."""
+    def take(self, connection: sqlite3.Connection, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
+        """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
+        if self._waiting + len(bags) > SEGMENT:
+            self._write(connection)
         self._parts.append(bags)
         self._waiting += len(bags)
-        if self._waiting >= SEGMENT:
-            self._write(connection)
+        for one in fields:
+            self._fields.put(one)
 
     def publish(self, connection: sqlite3.Connection) -> None:
         """Put what is left where it belongs by its size."""
@@ -84,7 +88,9 @@ class Publisher:
                 break
             parts.insert(0, self._absorb(connection, last))
             size += len(parts[0])
-        for segment in self._stored(connection, join(parts), whole=False):
+        fields, self._fields = self._fields, Gathering()
+        columns = fields.columns() if fields.count == size else None
+        for segment in self._stored(connection, join(parts), whole=False, columns=columns):
             connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
 
     def _absorb(self, connection: sqlite3.Connection, segment: Segment) -> Bags:
@@ -95,13 +101,19 @@ class Publisher:
         self._replaced.append(segment.name)
         return bags
 
-    def _stored(self, connection: sqlite3.Connection, bags: Bags, *, whole: bool) -> list[Segment]:
-        """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on."""
+    def _stored(
+        self, connection: sqlite3.Connection, bags: Bags, *, whole: bool, columns: Columns | None = None
+    ) -> list[Segment]:
+        """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on.
+
+        ``columns`` are those of all bags, where they are at hand; else they are read from the catalogue.
+        """
         made, start = [], 0
         while start < len(bags) and (not whole or len(bags) - start >= SEGMENT):
             span = np.arange(start, min(start + SEGMENT, len(bags)))
             part = bags if len(span) == len(bags) else bags.select(span)
-            rows = Rows.of(part, columns_of(connection, part.numbers, self._folder / FILE))
+            whose = columns if columns is not None and len(columns) == len(part) else None
+            rows = Rows.of(part, whose or columns_of(connection, part.numbers, self._folder / FILE))
             made.append(segments.write(self._folder, rows, self._config))
             self._written.append(made[-1].name)
             start += len(span)

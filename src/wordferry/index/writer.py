@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -24,9 +26,11 @@ from wordferry.index.catalogue import (
     id_sum,
     set_meta,
 )
+from wordferry.index.columns import document_fields
 from wordferry.index.config import Config
+from wordferry.index.counting import Counting
 from wordferry.index.model import Entry, shown
-from wordferry.index.others import EMPTY, Encoded, OtherWords, encode
+from wordferry.index.others import EMPTY, Encoded, OtherWords
 from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
@@ -37,6 +41,17 @@ State = dict[str, Any]
 Connection = sqlite3.Connection
 
 
+@dataclass
+class _Call:
+    """One call that adds documents."""
+
+    first: int
+    """The number of its first document."""
+    replace: bool
+    done: int = 0
+    """How many of its documents have been looked at."""
+
+
 class Writer:
     """The one who holds the lock: adds, deletes and compacts."""
 
@@ -45,23 +60,23 @@ class Writer:
         self._config = config
         self._embeddings = embeddings
         self._tokenizer = config.make_tokenizer()
-        self._have: tuple[int, BoolArray, OtherWords] | None = None
+        self._threads = 1
+        self._have: tuple[int, BoolArray, Counting] | None = None
 
-    def add(self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object]) -> list[str]:
+    def add(
+        self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object], threads: int
+    ) -> list[str]:
         """Store documents, all of them or none; their ids."""
         ids: list[str] = []
-        seen: set[str] = set()
+        self._threads = threads
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             source = iter(entries)
-            done = 0
+            call = _Call(state["next_number"], replace)
             while chunk := list(islice(source, CHUNK)):
-                _refuse_twice(chunk, seen, done)
-                stored, bags = self._insert(connection, state, chunk, done, replace, seen)
-                ids.extend(stored)
-                publisher.take(connection, bags)
-                done += len(chunk)
-                report(done)
+                ids.extend(self._insert(connection, state, chunk, call, publisher))
+                call.done += len(chunk)
+                report(call.done)
             publisher.publish(connection)
 
         self._transact(action)
@@ -162,78 +177,100 @@ class Writer:
         if self._have is None or self._have[0] != state["generation"]:
             have = np.zeros(len(self._embeddings), dtype=bool)
             have[[row[0] for row in connection.execute("SELECT id FROM words")]] = True
-            self._have = state["generation"], have, OtherWords(connection, state, self._catalogue.file)
+            others = OtherWords(connection, state, self._catalogue.file)
+            counting = Counting(self._embeddings.vocabulary, self._tokenizer, others)
+            self._have = state["generation"], have, counting
 
     @property
     def _others(self) -> OtherWords:
         assert self._have is not None
-        return self._have[2]
+        return self._have[2].others
 
     def _insert(
-        self, connection: Connection, state: State, chunk: list[Entry], offset: int, replace: bool, seen: set[str]
-    ) -> tuple[list[str], Bags]:
-        """Documents and words of a chunk into the catalogue; the ids stored, and the bags for the publisher."""
-        found = self._encode(e.words for e in chunk)
-        known = found.known_tokens
-        kept = np.arange(len(chunk))
-        empty = found.tokens == 0
-        if empty.any() and self._config.on_empty == "error":
-            _refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
-        if empty.any() and self._config.on_empty == "drop":
-            kept = np.flatnonzero(~empty)
+        self, connection: Connection, state: State, chunk: list[Entry], call: _Call, publisher: Publisher
+    ) -> list[str]:
+        """Documents and words of a chunk into the catalogue and to the publisher; the ids stored."""
+        _refuse_twice(chunk)
+        found = self._encode([entry.words for entry in chunk])
+        places = self._kept(chunk, found.tokens == 0, call.done)
+        kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
+        ids = self._claim(connection, state, kept, call, first)
         rows = []
-        for number, place in enumerate(kept.tolist(), start=first):
-            entry = chunk[place]
-            identifier = self._claim(connection, state, entry.id, number, replace, seen)
-            row = (
-                *(number, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata),
-                *(int(found.tokens[place]), int(known[place])),
-            )
+        tokens, known = found.tokens[places].tolist(), found.known_tokens[places].tolist()
+        for number, (identifier, entry) in enumerate(zip(ids, kept, strict=True)):
+            facts = (tokens[number], known[number])
+            row = (first + number, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata, *facts)
             rows.append((*row, document_checksum(row)))
-        connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        try:
+            connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        except sqlite3.IntegrityError:
+            self._refuse_existing(connection, ids, first, call)
+            raise
         state["next_number"] += len(rows)
         state["documents"] += len(rows)
-        state["number_sum"] += sum(row[0] for row in rows)
-        _count_ids(state, (row[1] for row in rows), 1)
+        state["number_sum"] += sum(range(first, first + len(rows)))
+        _count_ids(state, ids, 1)
         numbers = np.arange(first, first + len(rows), dtype=np.int64)
-        bags = Bags(*found.known.select(kept), numbers, found.others.select(kept))
+        bags = Bags(*found.known.select(places), numbers, found.others.select(places))
         self._note_words(connection, state, bags.words)
         self._others.store(connection, state)
-        return [row[1] for row in rows], bags
+        fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
+        publisher.take(connection, bags, fields)
+        return ids
 
-    def _claim(
-        self, connection: Connection, state: State, given: str | None, number: int, replace: bool, seen: set[str]
-    ) -> str:
-        """The id a new document gets; one that exists is refused, or its document replaced."""
-        if given is None:
-            given = f"doc-{number}"
-            while given in seen or _exists(connection, given):
-                given += "-new"
-            seen.add(given)
-        elif replace:
-            self._remove(connection, state, given)
-        elif _exists(connection, given):
+    def _kept(self, chunk: list[Entry], empty: BoolArray, offset: int) -> Int64Array:
+        """Which documents of a chunk are stored: all, or those that have words."""
+        if empty.any() and self._config.on_empty == "error":
+            _refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
+        return np.flatnonzero(~empty) if self._config.on_empty == "drop" else np.arange(len(chunk))
+
+    def _claim(self, connection: Connection, state: State, chunk: list[Entry], call: _Call, first: int) -> list[str]:
+        """The ids of new documents, given or made; documents that are to be replaced are removed."""
+        given = [entry.id for entry in chunk if entry.id is not None]
+        taken = set(given)
+        if call.replace:
+            for identifier in given:
+                if (_number_of(connection, identifier) or 0) >= call.first:
+                    raise _twice(identifier)
+                self._remove(connection, state, identifier)
+        ids = []
+        for number, entry in enumerate(chunk, start=first):
+            made = entry.id or f"doc-{number}"
+            while entry.id is None and (made in taken or _number_of(connection, made) is not None):
+                made += "-new"
+            taken.add(made)
+            ids.append(made)
+        return ids
+
+    def _refuse_existing(self, connection: Connection, ids: list[str], first: int, call: _Call) -> None:
+        """Say which id of a chunk is there already: from before, or from this call."""
+        for identifier in ids:
+            number = _number_of(connection, identifier)
+            if number is None or number >= first:
+                continue
+            if number >= call.first:
+                raise _twice(identifier)
             raise InputError(
-                f"{self._catalogue.folder} has a document {given!r} already. Nothing was added. Use upsert to replace "
-                "documents that exist."
+                f"{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. Use upsert to "
+                "replace documents that exist."
             )
-        return given
 
     def _remove(self, connection: Connection, state: State, identifier: str) -> bool:
-        row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
-        if row is None:
+        number = _number_of(connection, identifier)
+        if number is None:
             return False
-        connection.execute("DELETE FROM documents WHERE number = ?", row)
-        if connection.execute("DELETE FROM buffer WHERE number = ?", row).rowcount == 0:
-            connection.execute("INSERT INTO tombstones VALUES(?)", row)
+        connection.execute("DELETE FROM documents WHERE number = ?", (number,))
+        if connection.execute("DELETE FROM buffer WHERE number = ?", (number,)).rowcount == 0:
+            connection.execute("INSERT INTO tombstones VALUES(?)", (number,))
         state["documents"] -= 1
-        state["number_sum"] -= row[0]
+        state["number_sum"] -= number
         _count_ids(state, (identifier,), -1)
         return True
 
-    def _encode(self, documents: Iterable[str | Sequence[str]]) -> Encoded:
-        return encode(documents, self._embeddings.vocabulary, self._tokenizer, self._others.number)
+    def _encode(self, documents: Sequence[str | Sequence[str]]) -> Encoded:
+        assert self._have is not None
+        return self._have[2].encode(documents, self._threads)
 
     def _note_words(self, connection: Connection, state: State, words: Int32Array) -> None:
         """Number words that no document had before, in the order in which they come."""
@@ -277,7 +314,7 @@ class Writer:
         """The bags of all documents, made again from their texts."""
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
         while rows := [checked_document(row, self._catalogue.file) for row in cursor.fetchmany(CHUNK)]:
-            texts = (json.loads(row[2]) if row[3] else row[2] for row in rows)
+            texts = [json.loads(row[2]) if row[3] else row[2] for row in rows]
             found = self._encode(texts)
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
             yield Bags(*found.known, numbers, found.others)
@@ -299,8 +336,10 @@ def _count_ids(state: State, ids: Iterable[str], sign: int) -> None:
         state["id_sum"] += sign * id_sum(ids)
 
 
-def _exists(connection: Connection, identifier: str) -> bool:
-    return connection.execute("SELECT 1 FROM documents WHERE id = ?", (identifier,)).fetchone() is not None
+def _number_of(connection: Connection, identifier: str) -> int | None:
+    """The number of the document with an id."""
+    row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+    return None if row is None else row[0]
 
 
 def _refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
@@ -313,10 +352,11 @@ def _refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
     )
 
 
-def _refuse_twice(chunk: list[Entry], seen: set[str], offset: int) -> None:
-    for place, entry in enumerate(chunk, start=offset):
-        if entry.id is None:
-            continue
-        if entry.id in seen:
-            raise InputError(f"Document {place}: the id {entry.id!r} appears twice in this call. Nothing was added.")
-        seen.add(entry.id)
+def _refuse_twice(chunk: list[Entry]) -> None:
+    given = [entry.id for entry in chunk if entry.id is not None]
+    if len(set(given)) < len(given):
+        raise _twice(next(i for i, count in Counter(given).items() if count > 1))
+
+
+def _twice(identifier: str) -> InputError:
+    return InputError(f"The id {identifier!r} appears twice among these documents. Nothing was added.")

@@ -52,24 +52,24 @@ class Touched:
 def build(indptr: Int64Array, words: Int32Array, counts: npt.NDArray[Any]) -> Lists:
     """The lists of bags of words, worked through a block of rows at a time."""
     rows = len(indptr) - 1
-    blocks, names, sizes, places, numbers = [0], [], [], [], []
+    blocks, names, sizes = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    out_rows, out_counts = np.empty(len(words), np.uint16), np.empty(len(words), counts.dtype)
     for first in range(0, rows, BLOCK):
-        last = min(first + BLOCK, rows)
-        span = slice(int(indptr[first]), int(indptr[last]))
-        order = np.argsort(words[span], kind="stable")
-        own = np.repeat(np.arange(last - first, dtype=np.uint16), np.diff(indptr[first : last + 1]))
-        found, lengths = np.unique(words[span], return_counts=True)
+        ends = np.ascontiguousarray(indptr[first : first + BLOCK + 1])
+        span = slice(int(ends[0]), int(ends[-1]))
+        often = np.bincount(words[span])
+        places = np.cumsum(often) - often
+        _native.place_lists(ends, words[span], counts[span], places, out_rows[span], out_counts[span])
+        found = np.flatnonzero(often)
         blocks.append(blocks[-1] + len(found))
-        names.append(found)
-        sizes.append(lengths)
-        places.append(own[order])
-        numbers.append(counts[span][order])
+        names.append(found.astype(np.int32))
+        sizes.append(often[found])
     return Lists(
         np.array(blocks, dtype=np.int64),
-        np.concatenate([np.zeros(0, np.int32), *names]).astype(np.int32, copy=False),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]))]),
-        np.concatenate([np.zeros(0, np.uint16), *places]),
-        np.concatenate([np.zeros(0, counts.dtype), *numbers]),
+        np.concatenate(names),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(sizes))]),
+        out_rows,
+        out_counts,
     )
 
 

@@ -92,7 +92,7 @@ class Vocabulary(Sequence[str]):
 
     def get(self, word: str, default: int = -1) -> int:
         """The id of a word, or ``default``."""
-        return self._spellings.get(word, default)
+        return self.spellings.get(word, default)
 
     @property
     def finder(self) -> Callable[[str, int], int]:
@@ -100,10 +100,10 @@ class Vocabulary(Sequence[str]):
 
         A word that the vocabulary spells in another way (composed or not, of another width) is found too.
         """
-        return self._spellings.get
+        return self.spellings.get
 
     @cached_property
-    def _spellings(self) -> dict[str, int]:
+    def spellings(self) -> dict[str, int]:
         """The ids by every word, and by the usual spelling of words that are spelt otherwise."""
         others = {usual: i for i, word in enumerate(self._words) if (usual := spelling(word)) != word}
         return {**others, **self._ids} if others else self._ids

@@ -1,0 +1,128 @@
+#include <nanobind/stl/string.h>
+
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "support/bind.hpp"
+#include "texts/word_counts.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::int32_t largest_number = std::numeric_limits<std::int32_t>::max() / 2;
+
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// Calls each(word) for words that each end with word_end.
+template <class Each>
+void for_words(std::string_view bytes, Each&& each) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find(word_end);
+    require(end != std::string_view::npos, "every word must end with the byte 0xff");
+    require(end < std::numeric_limits<std::uint32_t>::max(), "a word is too long");
+    each(bytes.substr(0, end));
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+// Counted documents on their way into arrays of the caller.
+class Counted {
+ public:
+  explicit Counted(CountedTexts texts) : texts_(std::move(texts)) {}
+  std::int64_t documents() const { return static_cast<std::int64_t>(texts_.tokens.size()); }
+  std::int64_t pairs() const { return static_cast<std::int64_t>(texts_.words.size()); }
+  std::int64_t other_pairs() const { return static_cast<std::int64_t>(texts_.other_words.size()); }
+  nb::bytes new_words() const { return nb::bytes(texts_.new_words.data(), texts_.new_words.size()); }
+
+  void fill(const Out<std::int64_t>& indptr, const Out<std::int32_t>& words, const Out<std::int32_t>& counts,
+            const Out<std::int64_t>& other_indptr, const Out<std::int32_t>& other_words,
+            const Out<std::int32_t>& other_counts, const Out<std::int64_t>& tokens) const {
+    copy(texts_.indptr, indptr);
+    copy(texts_.words, words);
+    copy(texts_.counts, counts);
+    copy(texts_.other_indptr, other_indptr);
+    copy(texts_.other_words, other_words);
+    copy(texts_.other_counts, other_counts);
+    copy(texts_.tokens, tokens);
+  }
+
+ private:
+  template <class T>
+  static void copy(const std::vector<T>& from, const Out<T>& to) {
+    require(to.length() == static_cast<std::int64_t>(from.size()), "an array has another length than what it is for");
+    std::copy(from.begin(), from.end(), to.data());
+  }
+
+  CountedTexts texts_;
+};
+
+class WordCounter {
+ public:
+  WordCounter(const nb::bytes& words, const In<std::int32_t>& codes, const nb::bytes& stop, bool lowercase,
+              std::int64_t min_length)
+      : how_{lowercase, min_length} {
+    add(words, codes);
+    for_words(view_of(stop), [&](std::string_view word) { table_.put(word).stop = true; });
+  }
+
+  void add(const nb::bytes& words, const In<std::int32_t>& codes) {
+    const std::lock_guard lock(mutex_);
+    std::int64_t at = 0;
+    for_words(view_of(words), [&](std::string_view word) {
+      require(at < codes.length(), "one code for each word");
+      const WordCode code = codes.data()[at];
+      require(code != no_code && code > -largest_number, "codes are numbers, or -2 and less for words without a vector");
+      table_.put(word).code = code;
+      ++at;
+    });
+    require(at == codes.length(), "one code for each word");
+  }
+
+  Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split,
+                std::int32_t next_other, int threads) {
+    require(ends.length() == split.length(), "ends and split must agree in length");
+    require(next_other >= 0 && next_other < largest_number, "next_other must fit");
+    const std::int64_t size = static_cast<std::int64_t>(bytes.size());
+    require(size < largest_number / 2, "too many bytes at once");
+    for (std::int64_t i = 0; i < ends.length(); ++i) {
+      require(ends.data()[i] >= (i == 0 ? 0 : ends.data()[i - 1]) && ends.data()[i] <= size,
+              "ends must rise and stay in the bytes");
+    }
+    CountedTexts found;
+    const int limit = thread_limit(threads);
+    run_native([&](Watch& watch) {
+      const std::lock_guard lock(mutex_);
+      found = count_texts(table_, view_of(bytes), ends.data(), split.data(), ends.length(), how_, next_other, limit, watch);
+    });
+    return Counted(std::move(found));
+  }
+
+ private:
+  WordTable table_;
+  Splitting how_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+void bind_texts(nb::module_& m) {
+  nb::class_<Counted>(m, "CountedTexts")
+      .def_prop_ro("documents", &Counted::documents)
+      .def_prop_ro("pairs", &Counted::pairs)
+      .def_prop_ro("other_pairs", &Counted::other_pairs)
+      .def_prop_ro("new_words", &Counted::new_words)
+      .def("fill", &Counted::fill, nb::arg("indptr").noconvert(), nb::arg("words").noconvert(),
+           nb::arg("counts").noconvert(), nb::arg("other_indptr").noconvert(), nb::arg("other_words").noconvert(),
+           nb::arg("other_counts").noconvert(), nb::arg("tokens").noconvert());
+  nb::class_<WordCounter>(m, "WordCounter")
+      .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(),
+           nb::arg("words"), nb::arg("codes").noconvert(), nb::arg("stop"), nb::arg("lowercase"),
+           nb::arg("min_length"))
+      .def("add", &WordCounter::add, nb::arg("words"), nb::arg("codes").noconvert())
+      .def("count", &WordCounter::count, nb::arg("bytes"), nb::arg("ends").noconvert(), nb::arg("split").noconvert(),
+           nb::arg("next_other"), nb::arg("threads"));
+}
+
+}  // namespace wordferry

@@ -1,0 +1,66 @@
+// Words of documents, counted: a table of words with their numbers, and texts that are split and counted against it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/pool.hpp"
+
+namespace wordferry {
+
+// Ends every word where words stand one after the other: a byte that no UTF-8 text holds.
+constexpr char word_end = '\xff';
+
+// What a word counts as: a row of the vectors (0 and up), or the number n of a word without a vector, as -2 - n.
+using WordCode = std::int32_t;
+constexpr WordCode no_code = -1;
+inline WordCode code_of_other(std::int32_t number) { return -2 - number; }
+inline std::int32_t number_of(WordCode code) { return code >= 0 ? code : -2 - code; }
+
+class WordTable {
+ public:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::uint64_t start = 0;
+    std::uint32_t length = 0;
+    WordCode code = no_code;
+    bool stop = false;
+    bool used = false;
+  };
+
+  WordTable();
+  const Entry* find(std::string_view word) const;  // null when it is not there
+  Entry& put(std::string_view word);               // the entry of a word, a new one without a code if there is none
+
+ private:
+  std::size_t place(std::string_view word, std::uint64_t hash) const;
+  void grow();
+
+  std::vector<Entry> entries_;
+  std::string letters_;
+  std::size_t count_ = 0;
+};
+
+// How a text of ASCII letters is split: as the tokenizer "words.v1" splits it.
+struct Splitting {
+  bool lowercase = true;
+  std::int64_t min_length = 1;
+};
+
+// Documents as bags of words, the words of a row rising; words with and without a vector apart.
+struct CountedTexts {
+  std::vector<std::int64_t> indptr{0}, other_indptr{0}, tokens;
+  std::vector<std::int32_t> words, counts, other_words, other_counts;
+  std::string new_words;  // in the order of their numbers, each ended by word_end
+};
+
+// One document after the other in `bytes`, document i ending at ends[i]. Where split[i] is set it is an ASCII text, else
+// words that each end with word_end. Words that the table does not have are added to it with numbers from next_other on,
+// in the order in which they come, so the result does not depend on the number of threads.
+CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
+                         std::int64_t documents, const Splitting& how, std::int32_t next_other, int threads,
+                         Watch& watch);
+
+}  // namespace wordferry

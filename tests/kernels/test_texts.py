@@ -1,0 +1,106 @@
+"""Texts split and counted by the kernels, against the tokenizer and a counter of Python's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordferry.index.counting import MANY, Counting
+from wordferry.index.others import Encoded, OtherWords
+from wordferry.kernels.related_lists import BLOCK, build
+from wordferry.texts.tokenizers import WordTokenizer
+from wordferry.words.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["cat", "dog", "dont", "b", "S", "Cat", "e\u0301te\u0301", ""])
+LETTERS = "aAbBsS'-_ 9.\u00e9\u0301\uff21catdogthe"
+texts = st.text(st.sampled_from(LETTERS), max_size=30)
+tokens = st.lists(st.text(st.sampled_from(LETTERS), max_size=4), max_size=6)
+tokenizers = st.builds(
+    WordTokenizer,
+    lowercase=st.booleans(),
+    stop=st.sampled_from([frozenset(), frozenset({"the", "b", "zebra"})]),
+    min_length=st.integers(1, 3),
+    keep_compounds=st.booleans(),
+)
+
+
+class Others(OtherWords):
+    """Words without a vector, and no table behind them."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._new: list[tuple[int, str]] = []
+        self._next = 0
+
+
+def slow(documents: list[Any], tokenizer: WordTokenizer) -> tuple[list[Any], list[str]]:
+    """Known and unknown words of each document with their counts, and the unknown ones in their order."""
+    others: dict[str, int] = {}
+    rows = []
+    for document in documents:
+        words = tokenizer(document) if isinstance(document, str) else document
+        counts = Counter(words)
+        known = {VOCABULARY.get(word): n for word, n in counts.items() if VOCABULARY.get(word) >= 0}
+        rest = {others.setdefault(w, len(others)): n for w, n in counts.items() if VOCABULARY.get(w) < 0}
+        rows.append((sorted(known.items()), sorted(rest.items()), len(words)))
+    return rows, list(others)
+
+
+def rows_of(found: Encoded) -> list[Any]:
+    out = []
+    for i in range(len(found.tokens)):
+        pairs = []
+        for some in (found.known, found.others):
+            span = slice(some.indptr[i], some.indptr[i + 1])
+            pairs.append(list(zip(some.words[span].tolist(), some.counts[span].tolist(), strict=True)))
+        out.append((*pairs, int(found.tokens[i])))
+    return out
+
+
+@given(st.lists(st.one_of(texts, tokens), max_size=5), tokenizers, st.integers(1, 3))
+def test_words_are_those_of_the_tokenizer(documents: list[Any], tokenizer: WordTokenizer, threads: int) -> None:
+    few, many = (Counting(VOCABULARY, tokenizer, Others()) for _ in range(2))
+    wanted, others = slow(documents, tokenizer)
+    assert rows_of(few.encode(documents)) == wanted
+    padded = many.encode([*documents, *[[]] * MANY], threads)
+    assert rows_of(padded)[: len(documents)] == wanted
+    assert list(few.others.numbers) == list(many.others.numbers) == others
+    again = many.encode(documents, threads)
+    assert rows_of(again) == wanted
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    documents = [" ".join(f"word{i}" for i in rng.integers(0, 3000, 20)) for _ in range(1000)]
+    made = []
+    for threads in (1, 2, 5):
+        counting = Counting(VOCABULARY, WordTokenizer(), Others())
+        made.append((rows_of(counting.encode(documents, threads)), list(counting.others.numbers)))
+    assert made[0] == made[1] == made[2]
+    assert made[0][0] == slow(documents, WordTokenizer())[0]
+
+
+@pytest.mark.parametrize("rows", [0, 1, BLOCK + 3])
+@pytest.mark.parametrize("kind", [np.int32, np.uint16])
+def test_lists_are_the_bags_turned_round(rows: int, kind: Any) -> None:
+    rng = np.random.default_rng(rows)
+    bags = [np.flatnonzero(rng.random(8) < 0.3) for _ in range(min(rows, 500))]
+    bags += [np.array([rng.integers(8)]) for _ in range(rows - len(bags))]
+    indptr = np.cumsum([0, *map(len, bags)]).astype(np.int64)
+    words = np.concatenate([np.zeros(0, np.int64), *bags]).astype(kind)
+    counts = rng.integers(1, 9, len(words)).astype(np.uint8)
+    lists = build(indptr, words, counts)
+    found = {}
+    for block in range(len(lists.blocks) - 1):
+        for place in range(lists.blocks[block], lists.blocks[block + 1]):
+            span = slice(lists.starts[place], lists.starts[place + 1])
+            assert (np.diff(lists.rows[span].astype(int)) > 0).all()
+            for row, count in zip(lists.rows[span].tolist(), lists.counts[span].tolist(), strict=True):
+                found[block * BLOCK + row, int(lists.words[place])] = count
+    own = np.repeat(np.arange(rows), np.diff(indptr)).tolist()
+    assert found == dict(zip(zip(own, words.tolist(), strict=True), counts.tolist(), strict=True))
