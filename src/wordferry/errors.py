@@ -11,8 +11,31 @@ class InputError(WordferryError, ValueError):
     """An argument or a file's content is not what is needed; the text says what is and what to do."""
 
 
+_WAYS = {
+    "drop": "drop such documents with on_empty='drop'",
+    "keep": "give such documents the distance inf with on_empty='keep'",
+    "leave out": "leave such documents out",
+}
+
+
 class EmptyDocumentError(InputError):
-    """A document has no word with a vector."""
+    """A document has no word with a vector.
+
+    ``ways`` are the ways out that the call has which met it: names of ``on_empty=``, or sentences' ends of their own.
+    """
+
+    def __init__(self, problem: str, ways: tuple[str, ...] = (), more: str = "") -> None:
+        self.problem, self.ways, self.more = problem, ways, more
+        parts = [_WAYS.get(way, way) for way in ways] + ([more] if more and ways else [])
+        advice = ", or ".join(([", ".join(parts[:-1])] if parts[1:] else []) + parts[-1:])
+        super().__init__(f"{problem} {advice[:1].upper()}{advice[1:]}." if advice else problem)
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...], str]]:
+        return type(self), (self.problem, self.ways, self.more)
+
+    def with_ways(self, *ways: str) -> EmptyDocumentError:
+        """The same problem with the ways out of another call; one that names none of its own stays as it is."""
+        return EmptyDocumentError(self.problem, ways, self.more) if self.ways else self
 
 
 class VocabularyMismatch(InputError):

@@ -2,12 +2,14 @@
 
 ``python`` blocks of a page share one namespace; a ``text`` block right after one is what it must print (``...`` stands
 for anything). In a ``console`` block the lines after ``$`` run in a shell, and what follows a line is its output.
-``<!-- skip: reason -->`` before a block keeps it from running.
+``<!-- skip: reason -->`` before a block keeps it from running; ``<!-- needs: module, module -->`` in a page says which
+packages beyond the usual ones its blocks import.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -25,6 +27,15 @@ PACKAGE = Path(wordferry.__file__).resolve().parents[1]
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|:{3,})(?P<info>.*)$")
 _SKIP = re.compile(r"<!--\s*skip:(?P<reason>.*?)-->")
+
+
+_NEEDS = re.compile(r"<!--\s*needs:(?P<modules>.*?)-->")
+
+
+def missing_modules(text: str) -> list[str]:
+    """The packages that a page says its blocks need and that are not installed."""
+    named = [name.strip() for found in _NEEDS.finditer(text) for name in found["modules"].split(",")]
+    return [name for name in named if importlib.util.find_spec(name) is None]
 
 
 @dataclass(frozen=True)

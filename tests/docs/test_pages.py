@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import PAGES, ROOT, blocks, matches, run_page
+from tests.docs.blocks import PAGES, ROOT, blocks, matches, missing_modules, run_page
 
 _NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
@@ -15,6 +15,8 @@ _NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 @pytest.mark.parametrize("name", _NAMES)
 def test_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page's blocks run top to bottom in an empty folder and print what the page shows."""
+    if missing := missing_modules((ROOT / name).read_text(encoding="utf-8")):
+        pytest.skip(f"{', '.join(missing)} not installed (pip install 'wordferry[dev]')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     run_page(ROOT / name, tmp_path)
@@ -68,6 +70,11 @@ def test_block_parser() -> None:
         ("python", "why", None),
         ("console", None, None),
     ]
+
+
+def test_needed_packages() -> None:
+    assert missing_modules("<!-- needs: numpy, no_such_package -->\n") == ["no_such_package"]
+    assert missing_modules("```python\nimport no_such_package\n```\n") == []
 
 
 def test_output_comparison() -> None:

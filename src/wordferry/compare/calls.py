@@ -14,6 +14,7 @@ from wordferry.base.runtime import MEMORY, Progress, Run
 from wordferry.compare.distances import find_weights
 from wordferry.compare.measure import Measure, one
 from wordferry.compare.problem import Distance
+from wordferry.errors import EmptyDocumentError
 from wordferry.explanations.explain import Explanation
 from wordferry.texts.bow import Document, OnEmpty, Unknown
 from wordferry.texts.tokenizers import Tokenizer
@@ -111,7 +112,10 @@ def one_to_many(
     weighed = find_weights(distance, weights, idf)
     measure = Measure(distance, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty)
     run = Run(threads, memory, progress, device)
-    row: Float32Array = measure.pairwise(one(x), Y, algorithm=algorithm, run=run)[0]
+    rows: Float32Array = measure.pairwise(one(x), Y, algorithm=algorithm, run=run)
+    if not len(rows):
+        raise EmptyDocumentError("x has no known word, so on_empty='drop' leaves nothing to compare.")
+    row: Float32Array = rows[0]
     return row
 
 

@@ -117,14 +117,14 @@ class Measure(Options):
         value = self._single_pair(x, y)
         if value is not None:
             return value
+        self._refuse_drop("a single pair")
         problem = self._pairs_problem(one(x), one(y), run)
         return float(fill(problem, np.empty(problem.shape, dtype=np.float32))[0, 0])
 
     def paired(self, A: Any, B: Any, run: Run | None = None) -> Float32Array:
         """The distance of each document of A to the document of B in the same place; see :func:`wordferry.paired`."""
-        if self.on_empty == "drop":
-            raise InputError("on_empty='drop' would put rows out of step; use 'keep' or 'error' for paired documents.")
-        problem = self._pairs_problem(A, B, run)
+        self._refuse_drop("paired documents")
+        problem = self._pairs_problem(A, B, run, "leave out")
         if problem.shape[0] != problem.shape[1]:
             raise InputError(f"Expected as many documents in A as in B, got {problem.shape[0]} and {problem.shape[1]}.")
         values = np.empty(problem.shape[0], dtype=np.float32)
@@ -140,23 +140,32 @@ class Measure(Options):
 
     def explain(self, a: Any, b: Any) -> Explanation:
         """Why two documents are as far apart as they are; see :func:`wordferry.explain`."""
-        return explanation_of(self._pairs_problem(one(a), one(b), Run(threads=1)))
+        with bow.ways_out("give both texts a word: there is nothing to explain otherwise"):
+            problem = self._pairs_problem(one(a), one(b), Run(threads=1))
+        return explanation_of(problem)
 
     def searcher(self, Y: Any, run: Run | None = None) -> Searcher:
         """A collection prepared once, for many searches."""
         return Searcher.of(self, Y, run)
 
-    def _pairs_problem(self, A: Any, B: Any, run: Run | None) -> Problem:
+    def _refuse_drop(self, where: str) -> None:
+        if self.on_empty == "drop":
+            raise InputError(f"on_empty='drop' would put rows out of step; use 'keep' or 'error' for {where}.")
+
+    def _pairs_problem(self, A: Any, B: Any, run: Run | None, *ways: str) -> Problem:
         """A problem whose related words, unless given, are those of the whole vocabulary of the vectors.
 
-        A pair then has one value, whoever asks and whatever else is compared in the same call.
+        A pair then has one value, whoever asks and whatever else is compared in the same call. ``ways`` are what a
+        caller can do about an empty document, beside keeping it.
         """
-        if not self.distance.needs_related or self.related is not None:
-            return prepare(self, A, B, run)
-        embeddings = vectors_for(A, B, self.distance, self.embeddings)
-        assert embeddings is not None  # or vectors_for would have said what is missing
-        related = related_of(embeddings, threads=None if run is None else run.threads)
-        return prepare(replace_options(self, embeddings=embeddings, related=related), A, B, run)
+        options: Options = self
+        if self.distance.needs_related and self.related is None:
+            embeddings = vectors_for(A, B, self.distance, self.embeddings)
+            assert embeddings is not None  # or vectors_for would have said what is missing
+            related = related_of(embeddings, threads=None if run is None else run.threads)
+            options = replace_options(self, embeddings=embeddings, related=related)
+        with bow.ways_out(*ways, "keep"):
+            return prepare(options, A, B, run)
 
     def _single_pair(self, x: Any, y: Any) -> float | None:
         """The distance of two texts or token lists without what collections need; None where there is more to it."""

@@ -46,8 +46,9 @@ class Documents:
             return Documents(matrix, self.rows, self.documents)
         if on_empty == "error":
             raise EmptyDocumentError(
-                f"Document {int(self.rows[emptied][0])} of {name} has only words of weight 0. Give them a weight, drop "
-                "such documents with on_empty='drop', or keep them at distance inf with on_empty='keep'."
+                f"Document {int(self.rows[emptied][0])} of {name} has only words of weight 0.",
+                ("drop", "keep"),
+                "give its words a weight",
             )
         return Documents(matrix[~emptied], self.rows[~emptied], self.documents)
 
@@ -116,7 +117,7 @@ def _without_empties(
         return Documents(matrix, rows, total)
     if on_empty == "error":
         error = bow.empty_document_error(int(rows[~filled][0]), ())
-        raise type(error)(f"{name}: {error}")
+        raise EmptyDocumentError(f"{name}: {error.problem}", error.ways, error.more)
     return Documents(matrix[filled], rows[filled], total)
 
 

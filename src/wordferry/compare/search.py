@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Neighbors
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import MEMORY, Progress, Report, Run
 from wordferry.compare import cascade
@@ -33,6 +34,8 @@ def check_k(k: Any) -> int:
 
 MOST_EMPTY_PLACES = 1 << 16
 """A result has places for k neighbours, also where there are fewer documents, but no more than this beyond them."""
+_ROUNDING = 1e-4
+"""How far a bound in float32 may lie above the value it bounds, relative to a radius or to 1."""
 
 
 def check_mask(mask: Any, problem: Problem) -> BoolArray | None:
@@ -89,6 +92,44 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Any)
     report(1.0)
     pairs = problem.shape[0] * (problem.shape[1] if mask is None else int(mask.sum()))
     return replace(found, counts={"pairs": pairs})
+
+
+def within(problem: Problem, radius: float) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
+    """All pairs of rows at a distance of at most the radius: rows of x, rows of y and distances, block by block.
+
+    Transport problems are solved only where their lower bounds leave a chance.
+    """
+    limit = np.float32(radius)
+    loose = limit + np.float32(_ROUNDING) * max(np.float32(1), abs(limit))
+    rows, columns = _tile_shape(problem, problem.run.memory // 2)
+    report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
+    blocks = list(problem.tiles(rows, columns))
+    run = problem.run.within(problem.run.memory // 2)
+    for number, (some, others) in enumerate(blocks):
+        tick = report.part(number / len(blocks), (number + 1) / len(blocks))
+        part = problem.part(some, others).running(run.telling(tick))
+        if problem.distance.transport:
+            i, j, near = _solved(part, cascade.lower_bounds(part) <= loose)
+        else:
+            values = fill(part, np.empty(part.shape, dtype=np.float32))
+            i, j = np.nonzero(values <= limit)
+            near = values[i, j]
+        i, j, near = i[near <= limit], j[near <= limit], near[near <= limit]
+        yield problem.x.rows[i + some.start], problem.y.rows[j + others.start], near
+
+
+def _solved(problem: Problem, chosen: BoolArray) -> tuple[Int64Array, Int64Array, Float32Array]:
+    """The distances of chosen pairs."""
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+    for row in np.flatnonzero(chosen.any(axis=1)).tolist():
+        columns = np.flatnonzero(chosen[row])
+        one = replace(
+            problem, x=problem.x.slice(row, row + 1), y=problem.y.take(columns), run=problem.run.telling(None)
+        )
+        values = fill(one, np.empty(one.shape, dtype=np.float32))[0]
+        found.append((np.full(len(columns), row), columns, values))
+    i, j, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return i, j, near
 
 
 def _tile_shape(problem: Problem, memory: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ They take raw texts, token lists, or matrices of word counts, and work in pipeli
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import scipy.sparse as sp
 from wordferry.base.arrays import Float64Array
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
+from wordferry.compare.search import check_k, within
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r
-from wordferry.judge.fitting import RECOMMENDED_DISTANCE, RECOMMENDED_WEIGHTS, WordMover
+from wordferry.judge.fitting import AUTO_WEIGHTS, RECOMMENDED_DISTANCE, WordMover, check_mode
 from wordferry.judge.voting import PAPER_K, vote
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -38,6 +40,8 @@ class WordMoverNeighbors(WordMover):
     overlap : see :func:`wordferry.pairwise`; None means the distance's own default.
     weights : what a word counts for, as in :func:`wordferry.pairwise`: ``"counts"``, ``"idf"`` (also ``"tfidf"``),
         ``"log-idf"``, ``"bm25"``, ``"norm"``, or weights of your own; frequencies are those of the fitted documents.
+        None leaves the numbers of a matrix, or the counts of texts, as they are. ``"auto"`` is ``"log-idf"`` for counts
+        and None for a matrix of other numbers, since whoever made it has weighed the words.
     unknown : words without a vector: ``"match"`` keeps them, ``"drop"`` leaves them out, ``"error"`` refuses them.
     embeddings : word vectors; None means the default ones for texts. A matrix needs the vectors of its columns, unless
         the distance needs none.
@@ -48,11 +52,93 @@ class WordMoverNeighbors(WordMover):
     tokenizer : from a text to its words; None means the default one.
     on_empty : ``"error"`` refuses a document without a word, ``"keep"`` puts it at distance inf from all others.
     threads : see ``WORDFERRY_THREADS``.
+    radius : the largest distance of the neighbours that :meth:`radius_neighbors` gives.
 
     >>> near = WordMoverNeighbors(1, "wmd").fit(["the cat sleeps", "stocks fell sharply"])
     >>> near.kneighbors(["a dog is resting"], return_distance=False).tolist()
     [[0]]
     """
+
+    def __init__(
+        self,
+        n_neighbors: int = PAPER_K,
+        distance: str = RECOMMENDED_DISTANCE,
+        *,
+        radius: float = 1.0,
+        r: int = 16,
+        overlap: str | None = None,
+        weights: Any = AUTO_WEIGHTS,
+        unknown: str = "match",
+        embeddings: Embeddings | None = None,
+        related: RelatedWords | None = None,
+        vocabulary: str = "train",
+        tokenizer: Any = None,
+        on_empty: str = "error",
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            distance,
+            r=r,
+            overlap=overlap,
+            weights=weights,
+            unknown=unknown,
+            embeddings=embeddings,
+            related=related,
+            vocabulary=vocabulary,
+            tokenizer=tokenizer,
+            on_empty=on_empty,
+            threads=threads,
+        )
+        self.radius = radius
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+    ) -> Any:
+        """All fitted documents at a distance of at most ``radius`` from each of X, as scikit-learn gives them.
+
+        Two arrays, (distances, indices), with an array for each document of X: in the order of the fitted documents,
+        or by distance with ``sort_results``. With ``X=None`` the fitted documents are asked, and none is its own
+        neighbour.
+        """
+        validation.check_is_fitted(self)
+        if sort_results and not return_distance:
+            raise InputError("return_distance must be True if sort_results is True.")
+        limit = self.radius if radius is None else radius
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not limit >= 0:
+            raise InputError(f"radius must be a distance of at least 0; got {limit!r}.")
+        found = self._documents if X is None else self._read(X, reset=False)
+        problem = self._searcher(found).problem(found)
+        rows, columns, values = _joined(within(problem, float(limit)))
+        if X is None:
+            rows, columns, values = (part[rows != columns] for part in (rows, columns, values))
+        order = np.lexsort((columns, values, rows) if sort_results else (columns, rows))
+        cuts = np.cumsum(np.bincount(rows, minlength=problem.shape[0]))[:-1]
+        indices = _ragged(np.split(columns[order], cuts))
+        return (_ragged(np.split(values[order], cuts)), indices) if return_distance else indices
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: float | None = None, mode: str = "connectivity", sort_results: bool = False
+    ) -> sp.csr_matrix:
+        """The documents within the radius as a matrix (queries, fitted documents) of ones or of distances."""
+        check_mode(mode)
+        distances, indices = self.radius_neighbors(X, radius, sort_results=sort_results)
+        lengths = np.array([len(row) for row in indices], dtype=np.int64)
+        return self._graph(lengths, np.concatenate([*indices, []]).astype(np.int64), np.concatenate(distances), mode)
+
+
+def _joined(blocks: Any) -> tuple[Any, Any, Any]:
+    found = [*blocks, (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+    rows, columns, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return rows, columns, values
+
+
+def _ragged(rows: list[Any]) -> Any:
+    """Arrays of any lengths in one array of objects."""
+    found = np.empty(len(rows), dtype=object)
+    for number, row in enumerate(rows):
+        found[number] = row
+    return found
 
 
 class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
@@ -75,7 +161,7 @@ class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
         mode: str = "distance",
         r: int = 16,
         overlap: str | None = None,
-        weights: Any = RECOMMENDED_WEIGHTS,
+        weights: Any = AUTO_WEIGHTS,
         unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
@@ -100,7 +186,7 @@ class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
         )
         self.mode = mode
 
-    def transform(self, X: Any) -> sp.csr_array:
+    def transform(self, X: Any) -> sp.csr_matrix:
         """The graph (documents of X, fitted documents)."""
         validation.check_is_fitted(self)
         return self.kneighbors_graph(X, int(self.n_neighbors) + (self.mode == "distance"), self.mode)
@@ -137,7 +223,7 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
         *,
         r: int | str = 16,
         overlap: str | None = None,
-        weights: Any = RECOMMENDED_WEIGHTS,
+        weights: Any = AUTO_WEIGHTS,
         unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
@@ -191,7 +277,8 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Float64Array:
         """The share of each class among the neighbours that decided."""
         validation.check_is_fitted(self)
-        indices = self.kneighbors(X, return_distance=False)
+        k = min(check_k(self.n_neighbors), self.n_samples_fit_)  # the rule of the paper: all, where there are fewer
+        indices = self._nearest(self._read(X, reset=False), k, False, return_distance=False)
         classes = np.where(indices >= 0, self._classes[indices], -1)
         votes = vote(classes, len(self.classes_), int(self.n_neighbors))
         return np.where((votes.winner < 0)[:, None], self._shares, votes.shares)

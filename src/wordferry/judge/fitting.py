@@ -15,6 +15,7 @@ from wordferry.compare.distances import find_distance
 from wordferry.compare.prepare import words_of
 from wordferry.compare.search import Searcher, check_k
 from wordferry.errors import InputError
+from wordferry.judge.columns import WordMatrix
 from wordferry.judge.voting import PAPER_K
 from wordferry.texts import bow
 from wordferry.texts.datasets import given_or_default
@@ -31,6 +32,8 @@ from sklearn.utils import validation  # noqa: E402
 RECOMMENDED_DISTANCE = "rel-rwmd + 2*cosine"
 """Chosen by cross-validation on five collections: python benchmarks/quality.py --choose."""
 RECOMMENDED_WEIGHTS = "log-idf"
+AUTO_WEIGHTS = "auto"
+"""The recommended weights for counts; none for a matrix of weights, which are what a vectorizer has made of counts."""
 VOCABULARIES = ("train", "all")
 
 
@@ -52,7 +55,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         *,
         r: int | str = 16,
         overlap: str | None = None,
-        weights: Any = RECOMMENDED_WEIGHTS,
+        weights: Any = AUTO_WEIGHTS,
         unknown: str = "match",
         embeddings: Embeddings | None = None,
         related: RelatedWords | None = None,
@@ -83,33 +86,45 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """The nearest fitted documents of each of X: (distances, indices), as scikit-learn orders them.
 
-        With ``X=None`` the fitted documents themselves are asked, and none is its own neighbour. Places without a
-        document are -1 and inf.
+        With ``X=None`` the fitted documents themselves are asked, and none is its own neighbour. More neighbours than
+        there are fitted documents are an error, as in scikit-learn. Documents without a word that ``on_empty="keep"``
+        has kept leave places without a neighbour: -1 and inf.
         """
         validation.check_is_fitted(self)
         k = check_k(self.n_neighbors if n_neighbors is None else n_neighbors)
         found = self._documents if X is None else self._read(X, reset=False)
-        if X is None:
-            k = min(k, self.n_samples_fit_ - 1)
-        k = min(k, self.n_samples_fit_)
-        result = self._searcher(found).top_k(found, max(k, 1) + (X is None))
-        if X is None:
+        others = self.n_samples_fit_ - (X is None)
+        if k > others:
+            sign, asked = "<" if X is None else "<=", _counts(found).shape[0]
+            raise InputError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+                f"{self.n_samples_fit_}, n_samples = {asked}. Ask for {others} at most."
+            )
+        return self._nearest(found, k, X is None, return_distance)
+
+    def _nearest(self, found: Any, k: int, own: bool, return_distance: bool = True) -> Any:
+        """The k nearest fitted documents of documents that were read; ``own`` says that these are the fitted ones."""
+        result = self._searcher(found).top_k(found, k + own)
+        if own:
             result = result.without_self()
-        indices, distances = result.indices[:, :k], result.distances[:, :k]
+        indices, distances = result.indices, result.distances
         indices = np.where(np.isinf(distances), -1, indices)
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
-    ) -> sp.csr_array:
+    ) -> sp.csr_matrix:
         """The nearest documents as a matrix (queries, fitted documents) of ones or of distances, sorted by distance."""
-        if mode not in ("connectivity", "distance"):
-            raise InputError(f"mode must be 'connectivity' or 'distance'; got {mode!r}.")
+        check_mode(mode)
         distances, indices = self.kneighbors(X, n_neighbors)
         there = indices >= 0
-        indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        data = distances[there].astype(np.float64) if mode == "distance" else np.ones(int(there.sum()))
-        return sp.csr_array((data, indices[there], indptr), shape=(len(indices), self.n_samples_fit_))
+        return self._graph(there.sum(axis=1), indices[there], distances[there], mode)
+
+    def _graph(self, lengths: Any, indices: Any, distances: Any, mode: str) -> sp.csr_matrix:
+        """Rows of neighbours as a matrix, in the order given: the class that scikit-learn's own graphs have."""
+        data = distances.astype(np.float64) if mode == "distance" else np.ones(len(indices))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return sp.csr_matrix((data, indices, indptr), shape=(len(lengths), self.n_samples_fit_))
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -120,7 +135,11 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Counts (or given weights) as CSR, or encoded texts; the first call after ``reset`` decides which."""
         X = _documents(X)
-        texts = _holds_texts(X)
+        if self._has_words(X):
+            values = validation.validate_data(self, X, accept_sparse="csr", reset=reset, dtype="numeric")
+            X = WordMatrix.of(values, self.feature_names_in_)
+        named = isinstance(X, WordMatrix) and X.words is not None
+        texts = named or _holds_texts(X)
         if reset:
             self.reads_texts_ = texts
         elif texts and not self.reads_texts_ and self.embeddings is None:
@@ -131,15 +150,29 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             validation.check_non_negative(X, type(self).__name__)
             columns = None if embeddings is None else len(embeddings)
             counts = canonical_csr(X, columns)
-            if self.on_empty == "error":
-                empty = np.flatnonzero(np.diff(counts.indptr) == 0)
-                if len(empty):
-                    raise bow.empty_document_error(int(empty[0]), ())
-            return counts
+            return self._without_empties(counts)
         assert embeddings is not None
         unknown: Any = self.unknown
         words = embeddings.vocabulary
-        return bow.bags(X, words, tokenizer=self.tokenizer, on_empty=_kept(self.on_empty), unknown=unknown)
+        if named:
+            found = X.encoded(words, unknown)
+            self._without_empties(found.matrix)
+            return found
+        with bow.ways_out(*_WAYS_OUT):
+            return bow.bags(X, words, tokenizer=self.tokenizer, on_empty=_kept(self.on_empty), unknown=unknown)
+
+    def _has_words(self, X: Any) -> bool:
+        """Whether X is a table whose columns are called by words, so that their vectors can be found by name."""
+        if not is_table(X) or not find_distance(self.distance).needs_vectors:
+            return False
+        named = all(isinstance(name, str) for name in _column_names(X))
+        return named and (self.embeddings is None or len(given_or_default(self.embeddings)) != X.shape[1])
+
+    def _without_empties(self, counts: sp.csr_array) -> sp.csr_array:
+        empty = np.flatnonzero(np.diff(counts.indptr) == 0)
+        if len(empty) and _kept(self.on_empty) == "error":
+            raise bow.empty_document_error(int(empty[0]), ()).with_ways(*_WAYS_OUT)
+        return counts
 
     def _fit_documents(self, X: Any) -> None:
         record = find_distance(self.distance)
@@ -153,14 +186,27 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if counts.shape[0] == 0:
             raise InputError("Found array with 0 sample(s): fit needs at least one document.")
         if record.needs_vectors and self._vectors() is None:
-            raise InputError(f"{record.name} needs word vectors: with a matrix, pass embeddings= of its columns.")
-        spec = "idf" if isinstance(self.weights, str) and self.weights == "tfidf" else self.weights
+            raise InputError(
+                f"{record.name} needs word vectors, and a matrix does not say which words its columns are. Pass "
+                "embeddings= of its columns; or put the vectorizer that made it into a pipeline as "
+                "WordColumns(vectorizer), which hands on the words too."
+            )
+        spec = self._weights_for(counts)
         words = found.vocabulary if isinstance(found, bow.Encoded) else None
         self.weighting_ = fit_weights(spec, counts, self._vectors(), words)
         self._documents = found
         self.n_samples_fit_ = int(counts.shape[0])
         self.related_: RelatedWords | None = self.related
         self._prepared = _Prepared()
+
+    def _weights_for(self, counts: sp.csr_array) -> Any:
+        """What ``weights=`` asks for; by itself, the recommended weights for counts, and weights as they are."""
+        if not isinstance(self.weights, str):
+            return self.weights
+        if self.weights == AUTO_WEIGHTS:
+            whole = counts.data.dtype.kind in "iu" or bool((counts.data == np.rint(counts.data)).all())
+            return RECOMMENDED_WEIGHTS if whole else None
+        return "idf" if self.weights == "tfidf" else self.weights
 
     @property
     def idf_(self) -> Float64Array | None:
@@ -230,6 +276,16 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return tags
 
 
+def check_mode(mode: str) -> None:
+    """Refuse a kind of graph that there is none of."""
+    if mode not in ("connectivity", "distance"):
+        raise InputError(f"mode must be 'connectivity' or 'distance'; got {mode!r}.")
+
+
+_WAYS_OUT = ("leave out", "keep")
+"""Of documents without a word; to drop them would put documents and labels out of step."""
+
+
 def _counts(documents: Any) -> sp.csr_array:
     return documents.matrix if isinstance(documents, bow.Encoded) else documents
 
@@ -238,9 +294,12 @@ def _documents(X: Any) -> Any:
     """The texts of a table whose column is called ``text`` or is its only one; other tables are scikit-learn's."""
     if not is_table(X):
         return as_documents(X)
-    columns = getattr(X, "columns", getattr(X, "column_names", X))
-    names = [str(name) for name in columns]
+    names = [str(name) for name in _column_names(X)]
     return table_texts(X, "X") if "text" in names or (len(names) == 1 and not _is_numeric(X)) else X
+
+
+def _column_names(table: Any) -> list[Any]:
+    return list(getattr(table, "columns", getattr(table, "column_names", table)))
 
 
 def _is_numeric(table: Any) -> bool:
@@ -263,5 +322,8 @@ def _holds_texts(X: Any) -> bool:
 def _kept(on_empty: str) -> Any:
     """Estimators may not drop rows, since labels go with them."""
     if on_empty not in ("error", "keep"):
-        raise InputError(f"on_empty must be 'error' or 'keep' for an estimator; got {on_empty!r}.")
+        raise InputError(
+            f"on_empty must be 'error' or 'keep' for an estimator, because labels go with documents; got {on_empty!r}. "
+            "Leave documents without words out before you call it, or keep them."
+        )
     return on_empty

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -249,10 +250,17 @@ def empty_document_error(number: int, tokens: Sequence[str]) -> EmptyDocumentErr
     """The error for a document without any known word."""
     shown = ", ".join(map(repr, tokens[:8])) + (", ..." if len(tokens) > 8 else "")
     what = f"0 of {len(tokens)} tokens: {shown}" if tokens else "it has no tokens"
-    return EmptyDocumentError(
-        f"Document {number} has no known word ({what}). Drop such documents with on_empty='drop', keep them at "
-        "distance inf with on_empty='keep', or load larger embeddings."
-    )
+    more = "load larger embeddings" if tokens else ""
+    return EmptyDocumentError(f"Document {number} has no known word ({what}).", ("drop", "keep"), more)
+
+
+@contextmanager
+def ways_out(*ways: str) -> Iterator[None]:
+    """Inside, an error about an empty document advises what the call at hand can do, and nothing else."""
+    try:
+        yield
+    except EmptyDocumentError as error:
+        raise error.with_ways(*ways) from None
 
 
 def unknown_word_error(number: int, word: str) -> InputError:
