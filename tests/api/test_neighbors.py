@@ -207,7 +207,7 @@ def test_wrong_options_are_named(options, message):
 
 
 def test_a_matrix_needs_its_vectors():
-    with pytest.raises(InputError, match="pass embeddings"):
+    with pytest.raises(InputError, match="Pass embeddings="):
         WordMoverClassifier().fit(np.eye(3), [0, 1, 2])
     with pytest.raises(InputError, match="cannot read texts"):
         WordMoverClassifier(1, "cosine").fit(np.eye(3), [0, 1, 2]).predict(["text"])

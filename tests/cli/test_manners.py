@@ -152,7 +152,7 @@ def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str])
     ("arguments", "said", "unsaid"),
     [
         (["index", "create", "{place}/index", "{place}/texts.txt"], "--on-empty drop", "on_empty="),
-        (["distance", "!?", "cat"], "on_empty='drop'", "--on-empty"),  # which has no such option
+        (["distance", "!?", "cat"], "has no known word", "empty="),  # which has no such option
     ],
 )
 def test_errors_name_the_options_of_the_command(tmp_path, arguments, said, unsaid):

@@ -35,18 +35,23 @@ class Commands(TyperGroup):
 
 def _one_line(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, WordferryError):
-        return _with_options(str(error), arguments)
+        return _with_options(error, arguments)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return f"{type(error).__name__}: {error} (this should not happen; 'wordferry --debug ...' shows where it did)"
 
 
-def _with_options(message: str, arguments: Sequence[str]) -> str:
-    """Python's ``on_empty='drop'`` as ``--on-empty drop``, where the command that was called has such an option."""
+def _with_options(error: WordferryError, arguments: Sequence[str]) -> str:
+    """Python's ``on_empty='drop'`` as ``--on-empty drop``, where the command that was called has such an option.
+
+    Advice about empty documents that is an option of no use here is left out.
+    """
     command: Any = typer.main.get_command(app)
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
     options = {parameter.name: max(parameter.opts, key=len) for parameter in command.params if parameter.opts}
+    if isinstance(error, EmptyDocumentError) and "on_empty" not in options:
+        error = error.with_ways()
 
     def translated(match: re.Match[str]) -> str:
         option = options.get(match["name"], "")
@@ -54,7 +59,7 @@ def _with_options(message: str, arguments: Sequence[str]) -> str:
             return match[0]
         return f"{option} {match['value']}" if match["value"] else option
 
-    return re.sub(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?(?![\w=])", translated, message)
+    return re.sub(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?(?![\w=])", translated, str(error))
 
 
 app = typer.Typer(
