@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from wordferry.errors import NotFound, WordferryError
+from wordferry.errors import EmptyDocumentError, NotFound, WordferryError
 
 
 class Commands(TyperGroup):
