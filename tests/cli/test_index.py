@@ -174,7 +174,7 @@ def test_words_find_and_a_line_without_an_answer_stops_no_other(
     monkeypatch.setattr("sys.stdin", io.StringIO("w01\n?!\nfortran\n"))
     code, hits, err = run(capsys, "similar", index, "-", "-k", 1)
     assert (code, [hit["query"] for hit in hits]) == (1, [1, 3])
-    assert "query 2: " in err
+    assert "line 2: The query has no words" in err
     assert "1 of 3 queries could not be answered" in err
     code, hits, _ = run(capsys, "similar", index, "b")
     assert (code, [hit["id"] for hit in hits]) == (0, ["a"])

@@ -59,7 +59,7 @@ def test_wrong_limits(index: Index, limit: Any) -> None:
     if limit == 2**70:
         assert len(index.page(limit)) == 30  # more than there are is all there are
         return
-    with pytest.raises(InputError, match="limit must be a whole number of at least 1"):
+    with pytest.raises(InputError, match=r"limit must be (a whole number, )?at least 1"):
         index.page(limit)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION
 from wordferry.cli.evaluating import DISTANCES_OPTION, R_OPTION, settings
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, put
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
 from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
@@ -30,6 +31,8 @@ def agreement(
     unknown: str = UNKNOWN_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Correlate distances with human ratings (Spearman and Pearson; 1 is perfect agreement).
 
@@ -43,4 +46,4 @@ def agreement(
     for setting in settings(distance, embeddings, r, threads, weights, unknown):
         result = correlate(pairs.first, pairs.second, pairs.ratings, setting)
         rows.append({"distance": setting.distance, **result.to_json()})
-    emit(rows, as_json)
+    put(rows, as_json, as_csv, output_file)

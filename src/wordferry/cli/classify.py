@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, note
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, note
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, put
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_HELP
 
@@ -43,6 +44,8 @@ def classify(
     label: str = typer.Option("label", help="The field that holds the class."),
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Classify documents by a vote of their nearest labelled ones, and count errors where the classes are known.
 
@@ -69,15 +72,15 @@ def classify(
     if r == "cv" and hasattr(model, "cv_errors_"):
         tried = ", ".join(f"{value}: {error:.2f} %" for value, error in model.cv_errors_.items())
         note(f"r = {model.r_} chosen (cross-validation error {tried})")
-    emit(_rows(asked, predicted), as_json)
+    put(_rows(asked, predicted), as_json, as_csv, output_file)
 
 
 def _rows(asked: list[Any], predicted: Any) -> list[dict[str, Any]]:
     """One row per document; where classes are known, errors are counted in a note."""
     rows = []
-    for number, (record, name) in enumerate(zip(asked, predicted, strict=True)):
+    for number, (record, name) in enumerate(zip(asked, predicted, strict=True), start=1):
         rows.append(
-            {"id": record.id if record.id is not None else str(number), "predicted": name, "label": record.label}
+            {"id": record.id or str(record.metadata.get("line", number)), "predicted": name, "label": record.label}
         )
     judged = [row for row in rows if row["label"] is not None]
     if judged:

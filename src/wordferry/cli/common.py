@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,21 +45,11 @@ def note(message: str) -> None:
 
 def emit_json(rows: Iterable[Mapping[str, Any]]) -> None:
     """One JSON object per line on stdout; JSON has no infinite numbers and no NaN, so they become null."""
+    from wordferry.base.writing import json_text
+
     for row in rows:
-        try:
-            line = json.dumps(row, ensure_ascii=False, allow_nan=False)
-        except ValueError:
-            line = json.dumps(_finite(row), ensure_ascii=False)
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(json_text(row) + "\n")
     sys.stdout.flush()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What ``distance`` and ``explain`` share: two texts, the vectors, and related words to go with them."""
+"""What ``@FILE`` stands for wherever a text is given, and what ``distance`` and ``explain`` share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from wordferry.words.related.graph import RelatedWords
 
-FIRST = typer.Argument(..., help="A text, or @FILE to read one.")
-SECOND = typer.Argument(..., help="The text to compare it with, or @FILE.")
+FIRST = typer.Argument(..., help="A text; @FILE reads one from a file, @- from the standard input.")
+SECOND = typer.Argument(..., help="The text to compare it with, or @FILE or @-.")
 RELATED = typer.Option(
     None, "--related", help="A folder of related words (default: those of all words that have a vector)."
 )
@@ -19,15 +19,18 @@ OVERLAP = typer.Option(None, "--overlap", help="What happens to words in both te
 
 
 def read_text(argument: str) -> str:
-    """The text itself, or the content of the file after @."""
+    """The text itself; the content of the file after @, as one text; or, after @@, a text that begins with @."""
     if not argument.startswith("@"):
         return argument
+    if argument.startswith("@@"):
+        return argument[1:]
+    from wordferry.base.streams import text_lines
     from wordferry.errors import NotFound
 
-    path = Path(argument[1:])
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}. A text that begins with @ is taken for a file.")
-    return path.read_text(encoding="utf-8", errors="replace")
+    path = argument[1:]
+    if path != "-" and not Path(path).is_file():
+        raise NotFound(f"There is no file {path!r}. A text that begins with @ is taken for a file; @@ stands for an @.")
+    return "".join(line for _, line in text_lines(path))
 
 
 def load_related(path: Path | None) -> RelatedWords | None:

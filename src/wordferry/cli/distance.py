@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples
+from wordferry.cli.common import JSON_OPTION, complete_distance, examples
 from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, put
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
@@ -36,6 +37,8 @@ def distance(
     weights: str = WEIGHTS_OPTION,
     unknown: str = UNKNOWN_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """The distance of two texts."""
     from wordferry.compare.distances import DISTANCES, find_distance
@@ -53,4 +56,4 @@ def distance(
         measure = Measure(record, overlap, "both", weights, unknown, vectors, words)  # type: ignore[arg-type]
         value = measure.pair(texts[0], texts[1])
         rows.append({"distance": record.label, "value": value, "title": record.title})
-    emit(rows, as_json)
+    put(rows, as_json, as_csv, output_file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,14 @@ from wordferry.cli.common import (
     JSON_OPTION,
     THREADS_OPTION,
     complete_distance,
-    emit,
     examples,
     note,
     progress_bar,
 )
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
 
 if TYPE_CHECKING:
+    from wordferry.cli.output import Output
     from wordferry.index import Index
     from wordferry.index.duplicates import Duplicates
 
@@ -56,6 +56,8 @@ def duplicates(
     ),
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Find documents that are nearly the same, and delete the extra ones once they have been looked at."""
     from wordferry.errors import InputError
@@ -65,10 +67,10 @@ def duplicates(
         raise InputError("Give either --threshold, to look for duplicates, or --delete with a reviewed file.")
     if dry_run and delete is None:
         raise InputError("--dry-run belongs to --delete.")
-    with Index.open(index) as opened:
+    with Index.open(index) as opened, output(as_json, as_csv, output_file) as out:
         if delete is not None:
             gone = opened.prune(delete, dry_run=dry_run)
-            emit([{"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone], as_json)
+            out.write({"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone)
             note(f"{len(gone)} documents {'would be' if dry_run else 'were'} deleted, {len(opened)} are in {index}.")
             return
         assert threshold is not None
@@ -76,7 +78,7 @@ def duplicates(
         if review is not None:
             found.to_csv(review)
             note(f"{review}: {len(found.groups)} groups. Look at it, change keep and delete, then --delete {review}.")
-        emit(_pair_rows(found) if pairs or against is not None else _group_rows(found), as_json)
+        out.write(_pair_rows(found) if pairs or against is not None else _group_rows(found, out))
         note(f"{len(found)} pairs ({len(found.copies)} exact copies) in {len(found.groups)} groups.")
 
 
@@ -91,12 +93,12 @@ def _found(
         return opened.duplicates(threshold, distance=distance, threads=threads, progress=progress)
 
 
-def _group_rows(found: Duplicates) -> list[dict[str, Any]]:
+def _group_rows(found: Duplicates, out: Output) -> list[dict[str, Any]]:
     return [
         {
             "group": number,
             "keep": group.representative,
-            "others": ", ".join(group.others) if sys.stdout.isatty() else list(group.others),
+            "others": ", ".join(group.others) if out.table else list(group.others),
             "copies": len(group.copies),
         }
         for number, group in enumerate(found.groups, start=1)

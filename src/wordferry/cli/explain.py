@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, complete_distance, emit_json, examples, note, wants_json
+from wordferry.cli.common import JSON_OPTION, complete_distance, examples, note
 from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
@@ -38,6 +39,8 @@ def explain(
     html: Path | None = typer.Option(None, "--html", help="Write a page with a flow diagram."),
     png: Path | None = typer.Option(None, "--png", help="Write a picture (any format that matplotlib knows)."),
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Take the distance of two texts apart, word by word."""
     from wordferry.compare.distances import find_distance
@@ -55,7 +58,8 @@ def explain(
     if png is not None:
         explanation.plot(png)
         note(f"wrote {png}")
-    if wants_json(as_json):
-        emit_json(explanation.to_rows())
-    else:
-        typer.echo(explanation.to_text(limit=limit))
+    with output(as_json, as_csv, output_file) as out:
+        if out.table:
+            typer.echo(explanation.to_text(limit=limit))
+        else:
+            out.write(explanation.to_rows())

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from wordferry.cli.common import emit_json, emit_table, note, wants_json
+from wordferry.cli.common import emit_table, note
+from wordferry.cli.comparing import read_text
+from wordferry.cli.output import Output
 
 if TYPE_CHECKING:
-    from wordferry.index import Hits
+    from wordferry.errors import FormatError
+    from wordferry.index import Hits, Index
 
 BATCH = 64
 FILTER_OPTION = typer.Option(
@@ -24,55 +27,79 @@ STRICT_OPTION = typer.Option(False, "--strict", help="Exit with 1 when a query h
 _SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _RULE = re.compile(r"^(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)$", re.DOTALL)
 Ask = Callable[[list[str]], "list[Hits]"]
+Query = tuple[int, "str | FormatError"]
 
 
-def answer(query: str, ask: Ask, as_json: bool | None, *, explain: bool, strict: bool) -> None:
-    """Ask for one query, or for each line of the standard input; a line without an answer does not stop the others."""
+def ask_all(query: str, ask: Ask, opened: Index, options: Mapping[str, Any], out: Output, *, strict: bool) -> int:
+    """Ask for one query, or for each line of the standard input; a line without an answer does not stop the others.
+
+    Returns the exit code: 1 when a query could not be answered, or has no hit where ``strict`` demands one.
+    """
+    from wordferry.texts.reasons import no_word
+
     number = missed = wrong = 0
+    several = query == "-"
     for batch in _batches(query):
-        for text, hits in zip(batch, _asked(batch, ask, number, alone=query != "-"), strict=True):
+        for (line, text), hits in zip(batch, _asked(batch, ask, alone=not several), strict=True):
             number += 1
             wrong += hits is None
             if hits is None:
                 continue
             missed += not hits
-            _show(hits, text, number if query == "-" else None, as_json, explain)
+            if not hits and not opened.tokenizer(str(text)):
+                note(f"wordferry: {f'line {line}: ' if several else ''}{no_word(str(text), 'The query')}")
+            _show(hits, str(text), line if several else None, out, options["explain"])
             if number == 1 and not hits.exact:
                 note(hits.method)
+    if missed and options["filter"] and not opened.count(options["filter"]):
+        note(f"wordferry: no document passes the filter {json.dumps(options['filter'], ensure_ascii=False)}.")
     if strict and missed:
         note(f"wordferry: {missed} of {number} queries have no hit.")
     if wrong:
         note(f"wordferry: {wrong} of {number} queries could not be answered.")
-    if wrong or (strict and missed):
-        raise typer.Exit(1)
+    return int(bool(wrong or (strict and missed)))
 
 
-def _asked(batch: list[str], ask: Ask, before: int, *, alone: bool) -> Iterator[Hits | None]:
-    """The hits of a batch; None for a query that is refused, which is named."""
-    from wordferry.errors import EmptyDocumentError
+def _asked(batch: list[Query], ask: Ask, *, alone: bool) -> Iterator[Hits | None]:
+    """The hits of a batch; None for a query that is refused, which is named by its line."""
+    from wordferry.errors import EmptyDocumentError, FormatError
 
+    texts = [text for _, text in batch]
     try:
-        yield from ask(batch)
-        return
+        if not any(isinstance(text, FormatError) for text in texts):
+            yield from ask([str(text) for text in texts])
+            return
     except EmptyDocumentError:  # anything else is wrong with the options, not with a line
         if alone:
             raise
-    for place, text in enumerate(batch, start=before + 1):
+    for line, text in batch:
         try:
+            if isinstance(text, FormatError):
+                raise text
             yield ask([text])[0]
-        except EmptyDocumentError as error:
-            note(f"wordferry: query {place}: {error}")
+        except (EmptyDocumentError, FormatError) as error:
+            note(f"wordferry: line {line}: {error}")
             yield None
 
 
-def _batches(query: str) -> Iterator[list[str]]:
+def _batches(query: str) -> Iterator[list[Query]]:
     if query != "-":
-        yield [query]
+        yield [(1, read_text(query))]
         return
-    lines = (line.strip() for line in sys.stdin)
-    texts = (line for line in lines if line)
-    while batch := list(islice(texts, BATCH)):
+    lines = ((number, line) for number, line in enumerate(_lines(), start=1) if isinstance(line, Exception) or line)
+    while batch := list(islice(lines, BATCH)):
         yield batch
+
+
+def _lines() -> Iterator[str | FormatError]:
+    """The lines of the standard input; in the place of one that is not UTF-8, what is wrong with it."""
+    from wordferry.errors import FormatError
+
+    for line in getattr(sys.stdin, "buffer", sys.stdin):
+        try:
+            yield (line.decode("utf-8") if isinstance(line, bytes) else line).strip()
+        except UnicodeDecodeError as error:
+            yield FormatError(f"expected UTF-8 text, found byte 0x{line[error.start]:02x} at position {error.start}.")
 
 
 def parse_filters(texts: list[str]) -> dict[str, Any] | None:
@@ -123,13 +150,13 @@ def _value(text: str) -> Any:
     return text if isinstance(value, list | dict) else value
 
 
-def _show(hits: Hits, query: str, number: int | None, as_json: bool | None, explain: bool) -> None:
+def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool) -> None:
     value = "score" if hits.method == "words" else "distance"
-    if wants_json(as_json):
-        emit_json(_row(hit, rank, number, value) for rank, hit in enumerate(hits, start=1))
+    if not out.table:
+        out.write(_row(hit, rank, number, value) for rank, hit in enumerate(hits, start=1))
         return
     rows = [
-        (rank, hit.id, getattr(hit, value), hit.label, _shortened(hit.text)) for rank, hit in enumerate(hits, start=1)
+        (rank, hit.id, getattr(hit, value), hit.label, shortened(hit.text)) for rank, hit in enumerate(hits, start=1)
     ]
     emit_table(["rank", "id", value, "label", "text"], rows, title=None if number is None else query)
     for hit in hits if explain else ():
@@ -147,6 +174,7 @@ def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:
     return row
 
 
-def _shortened(text: Any, width: int = 80) -> str:
+def shortened(text: Any, width: int = 80) -> str:
+    """The head of a text, on one line."""
     line = " ".join(text.split() if isinstance(text, str) else text)
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,4 +1,7 @@
-"""``wordferry index create | add | delete | info | verify | compact | upgrade``: a collection on disk."""
+"""``wordferry index create | add | delete | info | verify | compact | upgrade``: a collection on disk.
+
+The commands that only list documents are in ``cli/listing``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from wordferry.cli import listing
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
 from wordferry.cli.hits import parse_settings
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
@@ -50,6 +54,7 @@ DOCUMENTS = "A file or folder of documents, or - for the standard input."
 
 def register(app: Any) -> None:
     """Add the commands to the command line."""
+    listing.register(commands)
     app.add_typer(commands, name="index")
 
 
@@ -227,7 +232,15 @@ def upgrade(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
 
 def _fields(format: str | None, text: str, id: str, label: str, skip: list[str], keep_text: bool) -> dict[str, Any]:
     """The options of ``read_documents``."""
-    return {"format": format, "text": text, "id": id, "label": label, "skip": skip, "numbers": not keep_text}
+    return {
+        "format": format,
+        "text": text,
+        "id": id,
+        "label": label,
+        "split": None,
+        "skip": skip,
+        "numbers": not keep_text,
+    }
 
 
 def _add(index: Index, documents: str | None, fields: dict[str, Any], *, upsert: bool = False) -> int:

@@ -13,13 +13,10 @@ import typer
 from wordferry.cli.common import (
     JSON_OPTION,
     THREADS_OPTION,
-    emit,
-    emit_json,
-    emit_table,
     examples,
     progress_bar,
-    wants_json,
 )
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output, put
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 SYSTEMS = typer.Option(
@@ -60,6 +57,8 @@ def retrieval(
     seed: int = SEED,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Judge searches by the right answers to queries: nDCG@10, MAP, recall and MRR, with intervals."""
     from wordferry.judge.judged import read_judged, sample_collection
@@ -77,16 +76,14 @@ def retrieval(
     for collection in collections:
         with progress_bar(f"judging on {collection.name}") as progress:
             results.append(judge_retrieval(collection, systems, baseline=baseline, seed=seed, progress=progress))
-    for result in results:
-        if wants_json(as_json):
-            emit_json({"collection": result.collection.name, **row} for row in result.rows())
-        else:
-            rows = [score.cells() for score in result.scores]
+    with output(as_json, as_csv, output_file) as out:
+        for result in results:
             found = result.collection
             title = f"{found.name}: {len(found.ids)} documents, {len(found.queries)} judged queries"
-            emit_table(list(rows[0]), (list(row.values()) for row in rows), title=title)
-    if len(results) > 1:
-        emit([{"collection": "mean", **row} for row in mean_rows(results)], as_json)
+            plain = ({"collection": found.name, **row} for row in result.rows())
+            out.write([score.cells() for score in result.scores] if out.table else plain, title=title)
+        if len(results) > 1:
+            out.write([{"collection": "mean", **row} for row in mean_rows(results)])
     if report is not None:
         command = "wordferry " + " ".join(map(shlex.quote, sys.argv[1:]))
         report.write_text(report_page(results, command), encoding="utf-8")
@@ -102,6 +99,8 @@ def pairs(
     seed: int = SEED,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Judge distances by how well they agree with people's ratings of pairs (Spearman, with intervals)."""
     from wordferry.judge.likeness import judge_pairs
@@ -109,7 +108,8 @@ def pairs(
 
     found = read_pairs(file, documents)
     names = list(dict.fromkeys(system)) or ["wmd", "rel-rwmd", "tfidf"]
-    emit(judge_pairs(found, names, embeddings=load_vectors(embeddings), threads=threads, seed=seed), as_json)
+    rows = judge_pairs(found, names, embeddings=load_vectors(embeddings), threads=threads, seed=seed)
+    put(rows, as_json, as_csv, output_file)
 
 
 def triplets(
@@ -121,6 +121,8 @@ def triplets(
     seed: int = SEED,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Judge distances by triplets: how often a is nearer to its relative b than to c (errors, with intervals)."""
     from wordferry.cli.triplets import sample_triplets
@@ -134,4 +136,5 @@ def triplets(
         documents, triples = list(found.documents), list(found.triples)
     names = list(dict.fromkeys(system)) or ["wmd", "rel-rwmd", "tfidf"]
     vectors = load_vectors(embeddings)
-    emit(judge_triplets(documents, triples, names, embeddings=vectors, threads=threads, seed=seed), as_json)
+    rows = judge_triplets(documents, triples, names, embeddings=vectors, threads=threads, seed=seed)
+    put(rows, as_json, as_csv, output_file)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit, examples, note, progress_bar, wants_json
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
 from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def show(
     r: int = R,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Show the words related to a word, nearest first, with their distances, and c_max, the distance of all others.
 
@@ -116,16 +119,19 @@ def show(
         for other, distance in found.neighbours(word)
     ]
     everything = math.isnan(found.c_max)
-    if not wants_json(as_json):
-        longest = max([row["distance"] for row in rows] + ([] if everything else [found.c_max]), default=1.0)
-        for row in rows:
-            row["own"] = "yes" if row["own"] else ""
-            row[""] = "█" * max(1, round(BAR * row["distance"] / longest)) if longest > 0 else ""
-    emit(rows, as_json)
+    with output(as_json, as_csv, output_file) as out:
+        out.write(_with_bars(rows, found.c_max) if out.table else rows)
     if everything:
         note(f"every pair of the {len(found)} words is related (r={found.r}): there is no c_max")
     else:
         note(f"c_max {found.c_max:.4f}: the distance of every other word (r={found.r}, {found.record.method})")
+
+
+def _with_bars(rows: list[dict[str, Any]], c_max: float) -> list[dict[str, Any]]:
+    """The rows with a bar as long as the distance, for people."""
+    longest = max([row["distance"] for row in rows] + ([] if math.isnan(c_max) else [c_max]), default=1.0)
+    bars = ["█" * max(1, round(BAR * row["distance"] / longest)) if longest > 0 else "" for row in rows]
+    return [{**row, "own": "yes" if row["own"] else "", "": bar} for row, bar in zip(rows, bars, strict=True)]
 
 
 def _facts(related: RelatedWords) -> dict[str, Any]:

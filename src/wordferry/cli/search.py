@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, examples
-from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, answer, parse_filters, parse_settings
+from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, ask_all, parse_filters, parse_settings
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
 
 
 def register(app: Any) -> None:
@@ -25,7 +26,10 @@ def register(app: Any) -> None:
 
 def search(
     index: Path = typer.Argument(..., help="The folder of the index."),
-    query: str = typer.Argument(..., help="The words to search for; - reads one per line from the standard input."),
+    query: str = typer.Argument(
+        ...,
+        help="The words to search for, @FILE to read them from a file, or - for one query a line from standard input.",
+    ),
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find."),
     distance: str | None = typer.Option(
         None,
@@ -51,6 +55,8 @@ def search(
     strict: bool = STRICT_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Find the documents of an index by words: those that have them, and those that stand near such documents."""
     from wordferry.index import Index
@@ -64,5 +70,6 @@ def search(
         "threads": threads,
         **parse_settings(settings),
     }
-    with Index.open(index) as opened:
-        answer(query, lambda batch: opened.search(batch, k, **options), as_json, explain=explain, strict=strict)
+    with Index.open(index) as opened, output(as_json, as_csv, output_file) as out:
+        code = ask_all(query, lambda batch: opened.search(batch, k, **options), opened, options, out, strict=strict)
+    raise typer.Exit(code)

@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, examples
-from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, answer, parse_filters
+from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, ask_all, parse_filters
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
 
 
 def register(app: Any) -> None:
@@ -24,7 +25,10 @@ def register(app: Any) -> None:
 
 def similar(
     index: Path = typer.Argument(..., help="The folder of the index."),
-    query: str = typer.Argument(..., help="A text, or the id of a document; - reads one a line from standard input."),
+    query: str = typer.Argument(
+        ...,
+        help="A text, the id of a document, @FILE to read a text from a file, or - for one a line from standard input.",
+    ),
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find."),
     distance: str | None = typer.Option(
         None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."
@@ -49,6 +53,8 @@ def similar(
     strict: bool = STRICT_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Find the documents of an index that are nearest to a text, or to one of them."""
     from wordferry.index import Hits, Index
@@ -63,7 +69,7 @@ def similar(
         "candidates": candidates,
         "threads": threads,
     }
-    with Index.open(index) as opened:
+    with Index.open(index) as opened, output(as_json, as_csv, output_file) as out:
 
         def ask(batch: list[str]) -> list[Hits]:
             if any(text in opened for text in batch):
@@ -71,4 +77,5 @@ def similar(
             found: list[Hits] = opened.similar(batch, k, **options)
             return found
 
-        answer(query, ask, as_json, explain=explain, strict=strict)
+        code = ask_all(query, ask, opened, options, out, strict=strict)
+    raise typer.Exit(code)

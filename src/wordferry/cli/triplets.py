@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, emit
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION
 from wordferry.cli.evaluating import DISTANCES_OPTION, R_OPTION, settings
+from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, put
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
 from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
 
@@ -33,6 +34,8 @@ def triplets(
     unknown: str = UNKNOWN_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
+    as_csv: bool = CSV_OPTION,
+    output_file: Path | None = OUTPUT_OPTION,
 ) -> None:
     """Judge distances on triplets: the error in percent, with counts; ties fail, documents without words are apart.
 
@@ -50,7 +53,7 @@ def triplets(
     for setting in settings(distance, embeddings, r, threads, weights, unknown):
         result = judge(documents, triples, setting, rule=rule)
         rows.append({"distance": setting.distance, **result.to_json()})
-    emit(rows, as_json)
+    put(rows, as_json, as_csv, output_file)
 
 
 def sample_triplets() -> tuple[list[Any], list[tuple[int, int, int]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -31,8 +30,9 @@ from wordferry.index.engine import Engine
 from wordferry.index.fields import Field, fields_of
 from wordferry.index.finding import WordEngine
 from wordferry.index.graph import Graphs
+from wordferry.index.listing import Listing
 from wordferry.index.lock import WriterLock, refuse_network
-from wordferry.index.model import Document, Hits, checked_id, shown
+from wordferry.index.model import Document, Hits, checked_id
 from wordferry.index.segments import MissingFolder, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
@@ -49,7 +49,7 @@ from wordferry.texts.tokenizers import Tokenizer
 _ATTEMPTS = 8
 
 
-class Index(WholeCollection, Changing):
+class Index(WholeCollection, Listing, Changing):
     """A collection of documents on disk, opened with :meth:`create` or :meth:`open`.
 
     Any number of readers may have it open while one writer works; a search sees one state of the index. A call that
@@ -208,23 +208,6 @@ class Index(WholeCollection, Changing):
             raise damaged(self._catalogue.file, f"the entry of document {id!r} (it cannot be found)")
         return row
 
-    def page(self, limit: int = 100, after: str | int | None = None) -> list[Document]:
-        """Some documents in the order in which they were added, from the one after the id ``after`` on."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InputError(f"limit must be a whole number of at least 1, got {shown(limit)}.")
-        after = None if after is None else checked_id(after, "page")
-        with self.view() as (connection, snapshot):
-            start = None if after is None else self._row(connection, snapshot, "number", after)
-            if after is not None and start is None:
-                raise NotFound(f"{self.path} has no document {after!r} to go on after.")
-            rows = connection.execute(
-                f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number > ? ORDER BY number LIMIT ?",
-                (-1 if start is None else start[0], min(limit, sys.maxsize)),
-            ).fetchall()
-            if [row[0] for row in rows] != snapshot.numbers_after(-1 if start is None else start[0], limit):
-                raise damaged(self._catalogue.file, "the list of documents")
-        return [searching.document(checked_document(row, self._catalogue.file)) for row in rows]
-
     def search(
         self,
         query: Any,
@@ -312,7 +295,7 @@ class Index(WholeCollection, Changing):
         if weighing.plain:
             return self._compared(query, plan, threads, progress)
         queries, single = searching.queries(query)
-        tokens = [searching.query_tokens(self, one, number) for number, one in enumerate(queries)]
+        tokens = searching.compared_tokens(self, queries, plan, known=weighing.unknown == "drop")
         with self.view() as (connection, snapshot):
             hits = weighing_run(self, connection, snapshot, plan, weighing, tokens, threads, progress)
         return hits[0] if single else hits
@@ -322,7 +305,8 @@ class Index(WholeCollection, Changing):
     ) -> Hits | list[Hits]:
         """The nearest documents by a distance."""
         queries, single = searching.queries(query)
-        bags = bow.bags(queries, self.embeddings.vocabulary, tokenizer=self.tokenizer)
+        tokens = searching.compared_tokens(self, queries, plan, known=True)
+        bags = bow.bags(tokens, self.embeddings.vocabulary)
         with self.view() as (connection, snapshot):
             found = searching.run(self, connection, snapshot, plan, queries, bags.matrix, threads, progress)
         return found[0] if single else found

@@ -27,11 +27,13 @@ from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits, shown
 from wordferry.index.passages import best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
-from wordferry.texts.bow import LookedUp
+from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.texts.reasons import no_known_word, no_word
 from wordferry.texts.tables import as_documents
 
 if TYPE_CHECKING:
     from wordferry.index.index import Index
+    from wordferry.index.listing import Listing
 
 _VARIABLES = 500
 _LEAST_CANDIDATES = 100
@@ -142,7 +144,7 @@ def without(
 
 
 def found_documents(
-    index: Index, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array
+    index: Listing, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array
 ) -> dict[int, tuple[Any, ...]]:
     """The rows of the catalogue of some rows of the snapshot, by them."""
     found = _selected(index, connection, snapshot.numbers[places].tolist(), DOCUMENT_COLUMNS)
@@ -157,7 +159,7 @@ def found_ids(index: Index, connection: sqlite3.Connection, snapshot: Snapshot, 
 
 
 def _selected(
-    index: Index, connection: sqlite3.Connection, numbers: list[int], columns: str
+    index: Listing, connection: sqlite3.Connection, numbers: list[int], columns: str
 ) -> Iterator[tuple[Any, ...]]:
     """Columns of the documents with these numbers, in their order; the first column is the number."""
     found: dict[int, tuple[Any, ...]] = {}
@@ -239,6 +241,22 @@ def query_tokens(index: Index, query: Any, number: int) -> list[str]:
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
         return query if isinstance(query, LookedUp) else list(query)
     raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
+
+
+def compared_tokens(index: Index, asked: Sequence[Any], plan: Plan, *, known: bool) -> list[LookedUp]:
+    """The words of queries that are to be compared, each looked up once; one without words is refused, and why.
+
+    With ``known`` a word must have a vector to count.
+    """
+    found = []
+    for number, query in enumerate(asked):
+        words = looked_up(query_tokens(index, query, number), index.embeddings.vocabulary)
+        if not words or (known and not words.bag):
+            what = "The query" if len(asked) == 1 else f"Query {number}"
+            what = what if plan.without is None else f"The document {plan.without!r}"
+            raise no_known_word(words, what) if words else no_word(query, what)
+        found.append(words)
+    return found
 
 
 def tokens_of(index: Index, text: str | Sequence[str]) -> list[str]:

@@ -96,14 +96,12 @@ class Snapshot:
                 return True
         return False
 
-    def numbers_after(self, number: int, limit: int) -> list[int]:
-        """The numbers of the next living documents."""
+    def places_after(self, number: int, allowed: BoolArray | None) -> Int64Array:
+        """The rows of the documents after a number that a mask allows; None allows every one."""
         start = int(np.searchsorted(self.numbers, number, side="right"))
-        if self.alive is None:
-            found = self.numbers[start : start + limit]
-        else:
-            found = self.numbers[start:][self.alive[start:]][:limit]
-        return [int(one) for one in found]
+        if allowed is None:
+            return np.arange(start, len(self.numbers))
+        return start + np.flatnonzero(allowed[start:])
 
     @property
     def pairs(self) -> int:

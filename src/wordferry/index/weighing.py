@@ -22,7 +22,7 @@ from wordferry.base.arrays import Int64Array, Neighbors
 from wordferry.base.runtime import Progress
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
-from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.index.engine import Engine
 from wordferry.index.model import Hit, Hits
@@ -32,7 +32,7 @@ from wordferry.index.searching import Plan, document, found_documents, without
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot
 from wordferry.index.totals import Totals
-from wordferry.texts.bow import Encoded, check_unknown, looked_up
+from wordferry.texts.bow import Encoded, check_unknown
 from wordferry.texts.weights import WEIGHTS
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
@@ -158,13 +158,6 @@ def run(
     progress: Progress | None,
 ) -> list[Hits]:
     """The hits of every query, given as tokens."""
-    known = [looked_up(tokens, index.embeddings.vocabulary) for tokens in asked]
-    asked = known
-    for number, tokens in enumerate(known):
-        if not tokens:
-            raise EmptyDocumentError(f"Query {number} has no words to compare.")
-        if weighing.unknown == "drop" and not tokens.bag:
-            raise EmptyDocumentError(f"Query {number} has no word with a vector; unknown='match' keeps the others.")
     words = "" if weighing.unknown == "drop" else ", words without vectors kept"
     method = f"{plan.record.name}, weights {weighing.weights}{words}"
     if plan.rerank is not None:

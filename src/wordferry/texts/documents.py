@@ -46,7 +46,7 @@ def read_documents(
     text: str = "text",
     id: str = "id",
     label: str = "label",
-    split: str = "split",
+    split: str | None = "split",
     skip: Iterable[str] = (),
     numbers: bool = True,
     pattern: str = "*.txt",
@@ -63,9 +63,9 @@ def read_documents(
         ``"folder"`` or ``"parquet"``; None goes by the file's name, and looks at the first line of the standard input.
     text, id, label, split : the fields that hold them. Only the text must be there, and in JSON and Parquet it may be a
         list of tokens; a field that is named here otherwise than by default must be there too. Other fields become
-        metadata.
+        metadata, and with ``split=None`` that one does as well.
     skip : fields to leave out.
-    numbers : make numbers of cells of CSV and TSV files that are numbers, and None of empty ones (metadata only).
+    numbers : make numbers of cells of CSV and TSV files that are numbers (metadata only), and None of empty ones.
         Digits after a leading zero (``007``) stay text. False keeps every cell as it is.
     pattern : which files of a folder are documents. The id is the path below the folder, the label the first
         folder on it, if any.
@@ -224,14 +224,17 @@ def _read_csv(source: str | Path, lines: Lines, fields: Fields, kind: str, numbe
     header = _next_row(reader, source, before) or []
     if len(set(header)) != len(header):
         raise FormatError(f"{source}, line {first[0]}: a column name appears twice in {header}.")
-    own = {fields.text, fields.id, fields.label, fields.split}
+    named = {fields.id, fields.label, fields.split}
     while (row := _next_row(reader, source, before)) is not None:
         where = f"{source}, line {reader.line_num + before}"
         if len(row) != len(header):
             raise FormatError(f"{where}: expected {len(header)} cells as in the header, found {len(row)}.")
         cells: dict[str, Any] = dict(zip(header, row, strict=True))
         if numbers:
-            cells = {key: cell if key in own else _value(cell) for key, cell in cells.items()}
+            cells = {
+                key: cell if key == fields.text else (cell or None) if key in named else _value(cell)
+                for key, cell in cells.items()
+            }
         yield fields.record(cells, where)
 
 

@@ -30,7 +30,8 @@ class Fields:
     text: str = "text"
     id: str = "id"
     label: str = "label"
-    split: str = "split"
+    split: str | None = "split"
+    """None: there is no such field, and one of that name is metadata."""
     skip: frozenset[str] = frozenset()
     """Fields that are left out."""
 
@@ -40,12 +41,12 @@ class Fields:
         text: str = "text",
         id: str = "id",
         label: str = "label",
-        split: str = "split",
+        split: str | None = "split",
         skip: Iterable[str] | str = (),
     ) -> Fields:
         """Check the names of a caller; ``skip`` may be one name."""
         left_out = frozenset([skip] if isinstance(skip, str) else skip)
-        for name in (text, id, label, split, *left_out):
+        for name in (text, id, label, "" if split is None else split, *left_out):
             if not isinstance(name, str):
                 raise InputError(f"The names of fields are str, got {type(name).__name__} ({name!r}).")
         if text in left_out:
@@ -55,7 +56,7 @@ class Fields:
     @property
     def named(self) -> bool:
         """True when a field is named otherwise than by default."""
-        return self != Fields()
+        return self not in (Fields(), Fields(split=None))
 
     def record(self, row: Mapping[str, Any], where: str) -> Record:
         """The record of one row; ``where`` names the file and line in errors."""
@@ -84,7 +85,7 @@ class Fields:
 
     def _optional(self, row: Mapping[str, Any], name: str, where: str) -> str | None:
         key = getattr(self, name)
-        if key in self.skip:
+        if key is None or key in self.skip:
             return None
         if key not in row:
             if key != name:

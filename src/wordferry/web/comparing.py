@@ -15,9 +15,10 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import NotFound
+from wordferry.texts.reasons import WORD, no_word
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
-from wordferry.web.texts import WORD, Prepared, Reader, no_word
+from wordferry.web.texts import Prepared, Reader
 from wordferry.words.related.graph import RelatedWords
 
 _TOKEN = re.compile(r"[^ ]+")

@@ -11,10 +11,11 @@ import orjson
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
 from wordferry.errors import InputError, NotFound
+from wordferry.texts.reasons import no_word
 from wordferry.web.comparing import Comparing, finite, plain, said_of
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
-from wordferry.web.texts import Prepared, Reader, no_word
+from wordferry.web.texts import Prepared, Reader
 from wordferry.web.work import Work, conditions, most_words, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,7 @@ from typing import Any
 from wordferry.base.cancel import check_cancelled
 from wordferry.errors import EmptyDocumentError
 from wordferry.texts.bow import LookedUp, looked_up
-
-WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
-_SHOWN = 8
+from wordferry.texts.reasons import no_known_word, no_word
 
 
 @dataclass(frozen=True)
@@ -38,21 +35,8 @@ class Prepared:
     def no_known_word(self, what: str) -> EmptyDocumentError:
         """Why this text cannot be compared; ``what`` is how its sender knows it."""
         if self.unknown:
-            return EmptyDocumentError(
-                f"{what} has no known word: this index has no vector for {_listed(self.unknown)}. Use other words."
-            )
+            return no_known_word(self.unknown, what)
         return no_word(self.text, what)
-
-
-def no_word(text: str | Sequence[str], what: str) -> EmptyDocumentError:
-    """Why a text gave no token at all."""
-    spoken = WORD.findall(text) if isinstance(text, str) else list(text)
-    if not spoken:
-        return EmptyDocumentError(f"{what} has no words.")
-    return EmptyDocumentError(
-        f"{what} has only words that are left out because nearly every text has them ({_listed(spoken)}). "
-        "Add a word that says what it is about."
-    )
 
 
 class Reader:
@@ -80,8 +64,3 @@ class Reader:
             check_cancelled()
             prepared.append(self.prepare(text))
         return prepared
-
-
-def _listed(words: Sequence[str]) -> str:
-    different = list(dict.fromkeys(words))
-    return ", ".join(different[:_SHOWN]) + (", ..." if len(different) > _SHOWN else "")
