@@ -51,12 +51,10 @@ def classify(
 
     Example: wordferry classify train.jsonl test.jsonl --distance rel-rwmd --r cv
     """
-    from wordferry.errors import InputError
     from wordferry.neighbors import WordMoverClassifier
 
     known, asked = _read(train, test, text, label)
-    if any(record.label is None for record in known):
-        raise InputError(f"Every document of {train} needs a class in the field {label!r}.")
+    _check_classes(known, train, label)
     model = WordMoverClassifier(
         neighbors,
         distance,
@@ -116,3 +114,10 @@ def _read(train: Path, test: Path | None, text: str, label: str) -> tuple[list[A
     if not known or not asked:
         raise InputError(f"Pass the documents to classify, or give those of {train} a 'split' of 'train' or 'test'.")
     return known, asked
+
+
+def _check_classes(known: list[Any], train: Path, label: str) -> None:
+    from wordferry.errors import InputError
+
+    if any(record.label is None for record in known):
+        raise InputError(f"Every document of {train} needs a class in the field {label!r}.")
