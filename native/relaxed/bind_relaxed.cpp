@@ -116,18 +116,22 @@ void related(const FloatView& x, const FloatView& y, const FloatView& graph, flo
 }
 
 void dense(const FloatView& x, const FloatView& y, const In<float, 2>& costs, const In<std::int32_t>& own,
-           Overlap overlap, Side side, const Matrix& out, int threads) {
+           std::int64_t x_known, std::int64_t y_known, float far, Overlap overlap, Side side, const Matrix& out,
+           int threads) {
   const std::int64_t width = costs.length(1);
   require(x.rows() == 1, "x must be one document");
   const std::int64_t words = x.get().indptr[1] - x.get().indptr[0];
-  require(width % 16 == 0 && width >= words, "costs needs a column for each word of x, in sixteens");
+  require(x_known >= 0 && x_known <= words, "x has no more known words than words");
+  require(y_known >= 0 && y_known <= y.columns(), "y has no more known words than words");
+  require(width % 16 == 0 && width >= x_known, "costs needs a column for each known word of x, in sixteens");
   require(own.length() == words, "own needs a place for each word of x");
-  require(costs.length() >= y.columns(), "costs needs a row for each word of y");
+  require(costs.length() >= y_known, "costs needs a row for each known word of y");
   require(is_aligned(costs.data()), "arrays must be aligned to 64 bytes");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
+  const DenseRows rows{costs.data(), width, x_known, static_cast<std::int32_t>(y_known), far};
   run_native([&](Watch& watch) {
     std::atomic<std::int64_t> done{0};
-    dense_pairs(job, costs.data(), width, own.data(), thread_limit(threads), done, watch);
+    dense_pairs(job, rows, own.data(), thread_limit(threads), done, watch);
   });
 }
 
@@ -190,7 +194,8 @@ void bind_relaxed(nb::module_& m) {
   m.def("related_pairs", &related, nb::arg("x"), nb::arg("y"), nb::arg("graph"), nb::arg("c_max"), nb::arg("overlap"),
         nb::arg("side"), nb::arg("scan"), nb::arg("out").noconvert(), nb::arg("threads"), nb::arg("progress").none());
   m.def("dense_pairs", &dense, nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("own").noconvert(),
-        nb::arg("overlap"), nb::arg("side"), nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("x_known"), nb::arg("y_known"), nb::arg("far"), nb::arg("overlap"), nb::arg("side"),
+        nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("refine_cosine", &refined, nb::arg("x"), nb::arg("y"), nb::arg("limit"), nb::arg("out").noconvert(),
         nb::arg("threads"));
   nb::class_<Nearest>(m, "Nearest", "The k nearest of each row while blocks of values come in.")

@@ -129,36 +129,60 @@ float& lane_at(LaneArray& array, std::size_t i) {
 
 class DenseRow {
  public:
-  DenseRow(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* place, Watch& watch)
-      : job_(job), pace_(watch), costs_(costs), vectors_(width / lanes), place_(place),
+  DenseRow(const PairsJob& job, const DenseRows& costs, const std::int32_t* place, Watch& watch)
+      : job_(job), pace_(watch), costs_(costs), vectors_(costs.width / lanes), place_(place),
         best_(static_cast<std::size_t>(vectors_)), penalty_(static_cast<std::size_t>(vectors_)) {}
 
   float value(std::int64_t j) {
     const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
+    const auto known = static_cast<std::size_t>(costs_.x_known);
     x_.clear();
     y_.clear();
-    for (std::int64_t k = job_.x.indptr[0]; k < job_.x.indptr[1]; ++k) x_.push_back({job_.x.data[k], far_away});
-    for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], far_away});
+    for (std::int64_t k = job_.x.indptr[0]; k < job_.x.indptr[1]; ++k) x_.push_back({job_.x.data[k], costs_.far});
+    for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], costs_.far});
     if (!take_common(job_, begin, end, place_, x_, y_)) return 0.0f;
     const bool residual = job_.overlap == Overlap::residual;
-    for (std::size_t i = 0; i < x_.size(); ++i) {
+    for (std::size_t i = 0; i < known; ++i) {
       lane_at(penalty_, i) = residual && x_[i].excess <= 0.0f ? far_away : 0.0f;
     }
     for (std::int64_t v = 0; v < vectors_; ++v) fill_lanes(best_.data()[v], far_away);
+    const float to_x = serving(x_, known, residual);  // what the nearest word without a vector costs
+    float to_y = far_away;
     for (std::int64_t k = begin; k < end; ++k) {
-      pace_.spend(vectors_);
       Word& b = y_[static_cast<std::size_t>(k - begin)];
-      const float* row = costs_ + job_.y.indices[k] * vectors_ * lanes;
-      b.best = fold_row(row, penalty_.data(), best_.data(), vectors_, !residual || b.excess > 0.0f);
+      const std::int32_t word = job_.y.indices[k];
+      const bool serves = !residual || b.excess > 0.0f;
+      if (word >= costs_.y_known) {
+        if (serves) to_y = costs_.far;
+        stay(word, b);
+        continue;
+      }
+      pace_.spend(vectors_);
+      const float* row = costs_.costs + word * vectors_ * lanes;
+      b.best = std::min(to_x, fold_row(row, penalty_.data(), best_.data(), vectors_, serves));
     }
-    for (std::size_t i = 0; i < x_.size(); ++i) x_[i].best = lane_at(best_, i);
+    for (std::size_t i = 0; i < known; ++i) x_[i].best = std::min(to_y, lane_at(best_, i));
     return chosen(job_.side, moved(x_, x_.size()), moved(y_, y_.size()));
   }
 
  private:
+  // `far` where some word without a vector can be moved to, else far_away.
+  float serving(const std::vector<Word>& words, std::size_t known, bool residual) const {
+    for (std::size_t i = known; i < words.size(); ++i) {
+      if (!residual || words[i].excess > 0.0f) return costs_.far;
+    }
+    return far_away;
+  }
+
+  // A word without a vector costs nothing onto itself, where common mass is not taken away before.
+  void stay(std::int32_t word, Word& b) {
+    const std::int32_t same = job_.overlap == Overlap::keep ? place_[word] : -1;
+    if (same >= 0) b.best = x_[static_cast<std::size_t>(same)].best = 0.0f;
+  }
+
   const PairsJob& job_;
   Pace pace_;
-  const float* costs_;
+  DenseRows costs_;
   std::int64_t vectors_;
   const std::int32_t* place_;
   LaneArray best_, penalty_;
@@ -190,7 +214,7 @@ void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int thre
   for_blocks(job.x.rows, threads, body, watch);
 }
 
-void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* own, int threads,
+void dense_pairs(const PairsJob& job, const DenseRows& costs, const std::int32_t* own, int threads,
                  std::atomic<std::int64_t>& done, Watch& watch) {
   std::int32_t words = 0;
   for (std::int64_t k = job.y.indptr[0]; k < job.y.indptr[job.y.rows]; ++k) words = std::max(words, job.y.indices[k]);
@@ -199,7 +223,7 @@ void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, co
     if (own[i] >= 0 && own[i] <= words) place[static_cast<std::size_t>(own[i])] = static_cast<std::int32_t>(i);
   }
   const std::int64_t blocks = (job.y.rows + block_documents - 1) / block_documents;
-  std::vector<DenseRow> rows(at(worker_count(blocks, threads)), DenseRow(job, costs, width, place.data(), watch));
+  std::vector<DenseRow> rows(at(worker_count(blocks, threads)), DenseRow(job, costs, place.data(), watch));
   const auto body = [&](std::int64_t block, int worker) {
     const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
     for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[static_cast<std::size_t>(worker)].value(j);

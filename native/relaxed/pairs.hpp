@@ -26,10 +26,20 @@ struct PairsJob {
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                    Watch& watch);
 
-// RWMD of one document x against all of y: costs[w][i] of word w (y's numbering) and the i-th word of x, rows padded
+// Costs of one document x to all words of y: costs[w][i] of word w (y's numbering) and the i-th word of x, rows padded
 // with far_away to `width`, a multiple of 16. A word's cost to itself must be far_away, or 0 for `keep`.
-// `own[i]` is the number in y's numbering of the i-th word of x, or -1.
-void dense_pairs(const PairsJob& job, const float* costs, std::int64_t width, const std::int32_t* own, int threads,
+// Words behind the first x_known of x, and those of y from number y_known on, have no vector: no costs are stored of
+// them, they are `far` from every other word.
+struct DenseRows {
+  const float* costs;
+  std::int64_t width;
+  std::int64_t x_known;
+  std::int32_t y_known;
+  float far;
+};
+
+// RWMD of one document x against all of y. `own[i]` is the number in y's numbering of the i-th word of x, or -1.
+void dense_pairs(const PairsJob& job, const DenseRows& rows, const std::int32_t* own, int threads,
                  std::atomic<std::int64_t>& done, Watch& watch);
 
 // Computes the cosine distances below `limit` again, as |x - y|^2 / 2 of rows of length 1: exact 0 for equal rows.

@@ -30,8 +30,9 @@ class ActPairs : public Pairs {
     if (!residual_) all_.find(query_, other, value);
     const Left& to = residual_ ? from : all_.left();
     gather(to);
-    const double there = one_way(from.x_words, from.x_mass, to.x_words, to.y_mass, there_);
-    const double back = one_way(from.y_words, from.y_mass, to.y_words, to.x_mass, back_);
+    const Flat rows{costs_.row_of, costs_.shared_row}, columns{costs_.column_of, costs_.shared_column};
+    const double there = one_way(from.x_words, from.x_mass, to.x_words, to.y_mass, there_, rows);
+    const double back = one_way(from.y_words, from.y_mass, to.y_words, to.x_mass, back_, columns);
     return std::max(there, back) / from.total;
   }
 
@@ -47,6 +48,13 @@ class ActPairs : public Pairs {
       cells.assign(rows * at(width), infinity);
     }
     float* row(std::size_t i) { return cells.data() + i * at(width); }
+  };
+
+  // Which words cost the same onto all others, so that it does not matter where their mass goes.
+  struct Flat {
+    const std::int32_t* place_of;
+    std::int32_t shared;
+    bool has(std::int32_t word) const { return shared >= 0 && place_of[word] == shared; }
   };
 
   // The costs of all words of x to all of y, and the other way round; a word does not go to itself.
@@ -73,9 +81,12 @@ class ActPairs : public Pairs {
     }
   }
 
+  float flat_cost() const { return costs_.costs[costs_.columns * costs_.shared_row]; }
+
   // `words`, some of `all`, send their masses; a row of costs is used up on the way.
   double one_way(const std::vector<std::int32_t>& words, const std::vector<Mass>& masses,
-                 const std::vector<std::int32_t>& all, const std::vector<Mass>& room, Costs& costs) {
+                 const std::vector<std::int32_t>& all, const std::vector<Mass>& room, Costs& costs,
+                 const Flat& flat) {
     zero_.assign(at(costs.width), 0);
     double total = 0;
     std::size_t place = 0;
@@ -83,6 +94,10 @@ class ActPairs : public Pairs {
       while (all[place] != words[i]) ++place;
       float* row = costs.row(place);
       Mass mass = masses[i];
+      if (flat.has(words[i])) {
+        total += static_cast<double>(mass) * static_cast<double>(flat_cost());
+        continue;
+      }
       for (int step = 0; mass > 0; ++step) {
         pace_.spend(costs.width);
         const Least nearest = row_least(row, zero_.data(), costs.width);

@@ -43,7 +43,7 @@ class Documents {
   }
 
   void distances(In<float, 2> costs, Words row_of, Words column_of, Kind kind, int transfers, bool shared) {
-    require(!shared || (kind == Kind::wmd && costs.length() > 0 && costs.length(1) > 0), "only wmd can share costs");
+    require(!shared || (costs.length() > 0 && costs.length(1) > 0), "shared costs need a row and a column");
     require(kind == Kind::wmd || kind == Kind::act_omr || kind == Kind::act_residual, "costs of another kind");
     require(transfers >= 0, "transfers must not be negative");
     require(row_of.length() > x_.largest() && column_of.length() > y_.largest(), "a place for each word");

@@ -245,29 +245,76 @@ Proof Solver::solve() {
 }
 
 // Each difference is rounded once, upwards by 2^-24 of itself at most; the sums are in float64.
-double Solver::dual_bound() {
+namespace {
+
+// A flat source has the dual `cost - rise`, and then no sink's dual may be above `rise`; each has a room of its own as
+// well. Returns the best sum of mass times dual over the flat one and all sinks (or the same with the sides changed):
+// `rise` goes up as long as more than the flat one's mass is worth it.
+double flat_sum(std::vector<std::pair<float, Mass>>& rooms, double cost, Mass mass) {
+  std::sort(rooms.begin(), rooms.end());
+  Mass above = 0;
+  for (const auto& room : rooms) above += room.second;
+  double rise = 0, sum = 0;
+  for (const auto& [room, own] : rooms) {
+    if (above > mass) rise = static_cast<double>(room);
+    sum += static_cast<double>(own) * std::min(static_cast<double>(room), rise);
+    above -= own;
+  }
+  return sum + static_cast<double>(mass) * (cost - rise);
+}
+
+}  // namespace
+
+// u_i = min_j c_ij, then v_j = min_i (c_ij - u_i). A flat source would leave no sink any room, so it comes last.
+double Solver::sources_first(int flat) {
+  double sum = 0;
   open_.assign(at(width_), 0);
   least_.assign(at(width_), rough_infinity);
-  double sources_first = 0, sinks_first = 0;
-  for (int i = 0; i < m_; ++i) {  // u_i = min_j c_ij, then v_j = min_i (c_ij - u_i)
+  for (int i = 0; i < m_; ++i) {
+    if (i == flat) continue;
     pace_.spend(2 * width_);
     const float dual = row_minimum(rough_row(i), open_.data(), width_);
     lower_columns(least_.data(), rough_row(i), dual, width_);
-    sources_first += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
+    sum += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
   }
-  for (int j = 0; j < n_; ++j) sources_first += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
+  if (flat < 0) {
+    for (int j = 0; j < n_; ++j) sum += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
+    return sum;
+  }
+  const float cost = rough_row(flat)[0];
+  rooms_.clear();  // with the cost first, which is a number whatever the other costs are
+  for (int j = 0; j < n_; ++j) rooms_.emplace_back(std::min(cost, least_[at(j)]), demand_[at(j)]);
+  return sum + flat_sum(rooms_, static_cast<double>(cost), supply_[at(flat)]);
+}
+
+// And the other way round.
+double Solver::sinks_first(int flat) {
+  double sum = 0;
   least_.assign(at(width_), rough_infinity);
-  for (int i = 0; i < m_; ++i) {  // and the other way round
+  for (int i = 0; i < m_; ++i) {
     pace_.spend(2 * width_);
     lower_columns(least_.data(), rough_row(i), 0, width_);
   }
   std::fill(least_.begin() + n_, least_.end(), 0.0f);
-  for (int j = 0; j < n_; ++j) sinks_first += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
+  const float cost = flat < 0 ? 0.0f : least_[at(flat)];
+  if (flat >= 0) least_[at(flat)] = -rough_infinity;
+  for (int j = 0; j < n_; ++j) {
+    if (j != flat) sum += static_cast<double>(demand_[at(j)]) * static_cast<double>(least_[at(j)]);
+  }
+  rooms_.clear();
   for (int i = 0; i < m_; ++i) {
     const float dual = row_minimum(rough_row(i), least_.data(), width_);
-    sinks_first += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
+    if (flat < 0) {
+      sum += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
+    } else {
+      rooms_.emplace_back(std::min(cost, dual), supply_[at(i)]);
+    }
   }
-  return std::max(sources_first, sinks_first) * (1 - 0x1p-22);
+  return flat < 0 ? sum : sum + flat_sum(rooms_, static_cast<double>(cost), demand_[at(flat)]);
+}
+
+double Solver::dual_bound(Flat flat) {
+  return std::max(sources_first(flat.source), sinks_first(flat.sink)) * (1 - 0x1p-22);
 }
 
 }  // namespace wordferry

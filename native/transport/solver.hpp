@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "support/buffer.hpp"
@@ -49,9 +50,13 @@ class Solver {
 
   Proof solve();
 
+  // A source and a sink (or -1) that cost the same onto everything: their rows and columns are flat.
+  struct Flat {
+    int source = -1, sink = -1;
+  };
   // A lower bound on the optimum of float32 costs, none negative, from one dual ascent either way; cheaper than a solve
   // by an order of magnitude.
-  double dual_bound();
+  double dual_bound(Flat flat);
 
   int sources() const { return m_; }
   int sinks() const { return n_; }
@@ -80,6 +85,8 @@ class Solver {
   void collect_plan();
   void sum_plan();
   bool proved() const;
+  double sources_first(int flat);
+  double sinks_first(int flat);
 
   Pace pace_;
   int m_ = 0, n_ = 0, width_ = 0;
@@ -94,6 +101,7 @@ class Solver {
   std::vector<float> prices_;   // of the sinks, on the scale of rough_
   std::vector<float> open_;     // the same, -infinity for sinks without room
   std::vector<float> least_;
+  std::vector<std::pair<float, Mass>> rooms_;  // of one side: how far its dual may rise, and its mass
   Tree tree_;
   std::vector<Candidate> candidates_;
   SoftPrices soft_prices_;

@@ -54,7 +54,7 @@ class WmdPairs : public Pairs {
     double value = 0;
     if (!gather(other, value)) return value;
     ready_ = other;
-    return solver_.dual_bound() / rest_.left().total;
+    return solver_.dual_bound(flat_) / rest_.left().total;
   }
 
   double solve(std::int64_t other) override {
@@ -75,30 +75,30 @@ class WmdPairs : public Pairs {
     merged_.x_mass.clear();
     merged_.y_words.clear();
     merged_.y_mass.clear();
-    std::ptrdiff_t slot = -1;
+    int x_slot = -1, y_slot = -1;  // where the words of the shared row and column are
     for (std::size_t i = 0; i < left.x_words.size(); ++i) {
       const bool shared = costs_.row_of[left.x_words[i]] == costs_.shared_row;
-      if (shared && slot >= 0) {
-        merged_.x_mass[static_cast<std::size_t>(slot)] += left.x_mass[i];
+      if (shared && x_slot >= 0) {
+        merged_.x_mass[at(x_slot)] += left.x_mass[i];
         continue;
       }
-      if (shared) slot = static_cast<std::ptrdiff_t>(merged_.x_words.size());
+      if (shared) x_slot = static_cast<int>(merged_.x_words.size());
       merged_.x_words.push_back(left.x_words[i]);
       merged_.x_places.push_back(left.x_places[i]);
       merged_.x_mass.push_back(left.x_mass[i]);
     }
-    slot = -1;
     for (std::size_t j = 0; j < left.y_words.size(); ++j) {
       const bool shared = costs_.column_of[left.y_words[j]] == costs_.shared_column;
-      if (shared && slot >= 0) {
-        merged_.y_mass[static_cast<std::size_t>(slot)] += left.y_mass[j];
+      if (shared && y_slot >= 0) {
+        merged_.y_mass[at(y_slot)] += left.y_mass[j];
         continue;
       }
-      if (shared) slot = static_cast<std::ptrdiff_t>(merged_.y_words.size());
+      if (shared) y_slot = static_cast<int>(merged_.y_words.size());
       merged_.y_words.push_back(left.y_words[j]);
       merged_.y_mass.push_back(left.y_mass[j]);
     }
     merged_.swap = second_first(merged_.x_words, merged_.y_words);
+    flat_ = merged_.swap ? Solver::Flat{y_slot, x_slot} : Solver::Flat{x_slot, y_slot};
     return merged_;
   }
 
@@ -167,6 +167,7 @@ class WmdPairs : public Pairs {
   DenseCosts costs_;
   Pace pace_;
   Solver solver_;
+  Solver::Flat flat_;  // of the problem at hand
   std::vector<float> table_;
   std::vector<std::int32_t> columns_;  // of the words left of y
   int stride_ = 0;

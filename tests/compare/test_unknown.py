@@ -185,6 +185,33 @@ def test_bounds_hold(case: Case) -> None:
     assert (residual <= exact + 1e-4).all()
 
 
+@given(
+    seed=st.integers(0, 10_000), unknown=st.integers(1, 60), distance=st.sampled_from(["wmd", "rel-wmd", "rwmd", "act"])
+)
+@settings(max_examples=40)
+def test_search_is_equal_to_comparing_with_everything(seed: int, unknown: int, distance: str) -> None:
+    case = random_case(seed, words=40, unknown=unknown, documents=40)
+    measure = Measure(distance, **options(case, distance))
+    values = measure.pairwise(case.first, case.second)
+    found = measure.top_k(case.first, case.second, 5)
+    if distance in ("wmd", "rel-wmd"):  # one way to a value: equal to the last bit, ties included
+        best = np.argsort(values, axis=1, kind="stable")[:, :5]
+        np.testing.assert_array_equal(found.indices, best)
+        np.testing.assert_array_equal(found.distances, np.take_along_axis(values, best, axis=1))
+    else:
+        np.testing.assert_allclose(found.distances, np.sort(values, axis=1)[:, :5], atol=2e-5)
+
+
+def test_words_without_a_vector_do_not_weaken_the_dual_bound() -> None:
+    """They cost the same onto everything, which leaves a plain dual ascent no room: twice as much had to be solved."""
+    texts = [article.text for article in wordferry.sample().articles]
+    solved = {
+        unknown: top_k(texts[:10], texts[10:310], 10, "wmd", unknown=unknown).counts["solved"]
+        for unknown in ("match", "drop")
+    }
+    assert solved["match"] < 1.3 * solved["drop"]
+
+
 def test_two_names_are_not_the_same_document() -> None:
     """Without them both would be "a fast parser", at distance 0."""
     a, b = "zyxlib a fast parser", "quuxor a fast parser"

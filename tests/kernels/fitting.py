@@ -66,7 +66,9 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
     omr, both = _native.Overlap.omr, _native.Side.both
     return {
         "accumulate": lambda: [csr(), csr(), _f4(1, 16, 16), 0, True, False, out, 2],
-        "dense_pairs": lambda: [csr(1), csr(), _f4(WORDS, 16), _i("i4", 0, -1), omr, both, _f4(1, ROWS), 2],
+        "dense_pairs": lambda: [
+            csr(1), csr(), _f4(WORDS, 16), _i("i4", 0, -1), 1, WORDS - 1, 1.0, omr, both, _f4(1, ROWS), 2,
+        ],
         "document_minima": lambda: [csr(), _f4(WORDS, 16), _f4(1, 32, 16), 16, 2],
         "panel_sums": lambda: [csr(), csr(), graph, 1.0, _native.PanelKind.omr, out, False, True, True, 2, None],
         "related_pairs": lambda: [csr(), csr(), graph, 1.0, omr, both, False, out, 2, None],

@@ -232,13 +232,26 @@ class Bags:
         return Csr(indptr, bags.indices[chosen], bags.data[chosen], bags.shape)
 
     @cached_property
-    def unknown_matrix(self) -> tuple[sp.csr_array, Float64Array, sp.csr_array]:
-        """:attr:`unknown_masses` in float64 for products: by document, squared lengths, and by word."""
+    def unknown_squares(self) -> Float64Array:
+        """The squared length of each document's :attr:`unknown_masses`."""
         some = self.unknown_masses
-        matrix = sp.csr_array(self.masses.shape)
-        if some is not None:
-            matrix = sp.csr_array((some.data.astype(np.float64), some.indices, some.indptr), shape=some.shape)
-        return matrix, np.asarray(matrix.power(2).sum(axis=1)).ravel(), matrix.T.tocsr()
+        if some is None:
+            return np.zeros(len(self))
+        rows = np.repeat(np.arange(len(self)), np.diff(some.indptr))
+        squares = some.data.astype(np.float64) ** 2
+        return np.bincount(rows, weights=squares, minlength=len(self)).astype(np.float64, copy=False)
+
+    @cached_property
+    def unknown_columns(self) -> sp.csr_array:
+        """:attr:`unknown_masses` by word, in float64."""
+        return self.unknown_rows(slice(None)).T.tocsr()
+
+    def unknown_rows(self, rows: Any) -> sp.csr_array:
+        """:attr:`unknown_masses` of some documents, in float64."""
+        some = self.unknown_masses
+        if some is None:
+            return sp.csr_array(self.masses.shape)[rows]
+        return sp.csr_array((some.data.astype(np.float64), some.indices, some.indptr), shape=some.shape)[rows]
 
     @cached_property
     def unknown_view(self) -> passes.View | None:
@@ -292,10 +305,15 @@ class Bags:
         return self._once("vectors", lambda: frame.vectors_of(self.words))
 
     def known_vectors(self, frame: Frame) -> Float32Array:
-        """The vectors of those of :attr:`words` that have one."""
+        """The vectors of those of :attr:`words` that have one, and a row of zeros for all others."""
         assert self.unknown is not None
         known = self.words[~self.unknown[self.words]]
-        return self._once("known", lambda: frame.vectors_of(known))
+
+        def make() -> Float32Array:
+            some = frame.vectors_of(known)
+            return np.concatenate([some, np.zeros((1, some.shape[1]), dtype=np.float32)])
+
+        return self._once("known", make)
 
     def ranked_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
         """The vectors of those of :attr:`ranked`'s words that have one, and their squared lengths."""

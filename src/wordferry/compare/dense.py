@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array
+from wordferry.base.arrays import Csr, Float32Array, Int32Array
 from wordferry.base.runtime import Multiply, products
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
@@ -119,27 +119,39 @@ def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads
 
 
 def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
-    """RWMD document by document of x: one product of its words with all words of y, then pair by pair."""
+    """RWMD document by document of x: one product of its words with all words of y, then pair by pair.
+
+    Words without a vector take no part in the products.
+    """
     x, threads, frame = problem.x.masses, problem.threads, problem.frame
     other = problem.y.ranked
     y_vectors, y_squares = problem.y.ranked_vectors(frame)
-    unknown = frame.unknown
     with products(threads) as multiply:
         for i in range(x.shape[0]):
-            words, mass = x.row(i)
-            width = max(16, -(-len(words) // 16) * 16)
+            words, mass, known = _known_first(*x.row(i), frame)
+            width = max(16, -(-known // 16) * 16)
             few = np.zeros((width, y_vectors.shape[1]), dtype=np.float32)
-            few[: len(words)] = frame.vectors_of(words)
-            costs = passes.aligned(len(other.words), width)
+            few[:known] = frame.vectors_of(words[:known])
+            costs = passes.aligned(max(len(y_vectors), 1), width)
             products_to(costs[: len(y_vectors)], y_vectors, y_squares, few, threads, multiply)
-            if unknown is not None:
-                costs[len(y_vectors) :] = frame.far
-                costs[:, np.flatnonzero(unknown[words])] = frame.far
-            costs[:, len(words) :] = passes.FAR_AWAY
+            costs[:, known:] = passes.FAR_AWAY
             own = other.number_of(words)
-            costs[own[own >= 0], np.flatnonzero(own >= 0)] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
+            same = np.flatnonzero(own[:known] >= 0)
+            costs[own[same], same] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
             local = np.arange(len(words), dtype=np.int32)
             row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
-            view, place = passes.view(row), out[i : i + 1]
-            passes.dense_pairs(view, other.view, costs, own, problem.overlap, problem.side, place, threads)
+            both, far = (known, len(y_vectors)), float(passes.FAR_AWAY) if frame.unknown is None else frame.far
+            place = out[i : i + 1]
+            passes.dense_pairs(
+                passes.view(row), other.view, costs, own, both, far, problem.overlap, problem.side, place, threads
+            )
             tick((i + 1) / x.shape[0])
+
+
+def _known_first(words: Int32Array, masses: Float32Array, frame: Frame) -> tuple[Int32Array, Float32Array, int]:
+    """The words of a document, those with a vector first, and how many they are."""
+    if frame.unknown is None:
+        return words, masses, len(words)
+    unknown = frame.unknown[words]
+    order = np.argsort(unknown, kind="stable")
+    return words[order], masses[order], len(words) - int(np.count_nonzero(unknown))

@@ -190,34 +190,41 @@ class Frame:
         if len(frame.known) == len(self.known) or self.related is None:
             graph = _spread(self.graph, np.arange(len(self.words)), len(everything))
             return replace(frame, graph=graph, c_max=frame._far(self.c_max))
-        own = _gathered(self.graph, self.known)
-        graph, c_max = self._extended_costs(own, everything[frame.known], len(frame.known) - len(self.known))
-        return replace(frame, graph=_spread(graph, frame.known, len(everything)), c_max=frame._far(c_max))
+        graph, c_max = self._extended_costs(frame)
+        return replace(frame, graph=graph, c_max=frame._far(c_max))
 
-    def _extended_costs(self, graph: Csr, words: Int64Array, added: int) -> tuple[Csr, float]:
-        """Costs over ``words``, the last ``added`` of which are new: their edges are put into ``graph``."""
-        related, embeddings = self.related, _required(self.embeddings)
+    def _extended_costs(self, frame: Frame) -> tuple[Csr, float]:
+        """Costs over the words of a frame that begins with ours: the edges of the others are put into our graph."""
+        related, embeddings, graph = self.related, _required(self.embeddings), self.graph
         assert related is not None
-        old = len(words) - added
+        assert graph is not None
+        words, old = frame.words[frame.known], len(self.known)
         ids = _link(related, embeddings).ids_of(words)
         if np.isnan(related.c_max) or ((ids[:old] < 0).any() and (ids[old:] >= 0).any()):
-            return costs_over(related, embeddings, words)
+            costs, c_max = costs_over(related, embeddings, words)
+            return _spread(costs, frame.known, len(frame.words)), c_max
         rows, columns, costs = _joined(related, embeddings, words, ids, np.arange(old, len(words)))
         one_end = (ids[rows] < 0) & (columns >= old)  # between two new words, known from one end only
         rows, columns = np.concatenate([rows, columns[one_end]]), np.concatenate([columns, rows[one_end]])
         costs = np.minimum(np.concatenate([costs, costs[one_end]]), np.float32(related.c_max))
-        order = np.lexsort((columns, rows))
-        rows, columns, costs = rows[order], columns[order], costs[order]
-        back = np.lexsort((rows, columns))
-        back = back[columns[back] < old]
-        ends = graph.indptr[columns[back] + 1]
-        indices = np.concatenate([np.insert(graph.indices, ends, rows[back]), columns]).astype(np.int32)
-        data = np.concatenate([np.insert(graph.data, ends, costs[back]), costs]).astype(np.float32)
-        degrees = np.zeros(len(words), dtype=np.int64)
-        degrees[:old] = np.diff(graph.indptr) + np.bincount(columns[back], minlength=old)
-        degrees += np.bincount(rows, minlength=len(words))
-        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-        return Csr(indptr, indices, data, (len(words), len(words))), self.c_max
+        return _inserted(graph, frame.known[rows], frame.known[columns], costs, len(frame.words)), self.c_max
+
+
+def _inserted(graph: Csr, rows: Int64Array, columns: Int64Array, costs: Float32Array, size: int) -> Csr:
+    """A graph with edges from new words, which come behind its own; those to its own words go in both ways."""
+    old = graph.shape[0]
+    order = np.lexsort((columns, rows))
+    rows, columns, costs = rows[order], columns[order], costs[order]
+    back = np.lexsort((rows, columns))
+    back = back[columns[back] < old]
+    ends = graph.indptr[columns[back] + 1]
+    indices = np.concatenate([np.insert(graph.indices, ends, rows[back]), columns]).astype(np.int32)
+    data = np.concatenate([np.insert(graph.data, ends, costs[back]), costs]).astype(np.float32)
+    degrees = np.zeros(size, dtype=np.int64)
+    degrees[:old] = np.diff(graph.indptr) + np.bincount(columns[back], minlength=old)
+    degrees += np.bincount(rows, minlength=size)
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    return Csr(indptr, indices, data, (size, size))
 
 
 def _required(embeddings: Embeddings | None) -> Embeddings:
@@ -364,18 +371,6 @@ def _spread(graph: Csr, places: Int64Array, size: int) -> Csr:
     same = len(places) == 0 or places[-1] == len(places) - 1
     indices = graph.indices if same else places[graph.indices].astype(np.int32)
     return Csr(indptr, indices, graph.data, (size, size))
-
-
-def _gathered(graph: Csr, places: Int64Array) -> Csr:
-    """The graph of the words at ``places`` (rising) alone; the others must have no edge."""
-    if len(places) == graph.shape[0]:
-        return graph
-    if len(places) == 0 or places[-1] == len(places) - 1:  # the first words: nothing moves
-        return Csr(graph.indptr[: len(places) + 1], graph.indices, graph.data, (len(places), len(places)))
-    number = np.zeros(graph.shape[0], dtype=np.int32)
-    number[places] = np.arange(len(places), dtype=np.int32)
-    indptr = np.concatenate([[0], np.cumsum(np.diff(graph.indptr)[places])]).astype(np.int64)
-    return Csr(indptr, number[graph.indices], graph.data, (len(places), len(places)))
 
 
 def _csr(rows: Any, columns: Any, values: Any, n: int) -> Csr:

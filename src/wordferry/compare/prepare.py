@@ -97,7 +97,8 @@ def _renumbered(X: bow.Encoded, words: OpenVocabulary) -> sp.csr_array:
             words.add(word)
     behind = matrix.indices >= closed
     used, where = np.unique(matrix.indices[behind], return_inverse=True)
-    ids = np.array([words.add(X.vocabulary[number]) for number in used.tolist()], dtype=np.int64)
+    names = X.vocabulary.extra
+    ids = np.array(words.add_others(names[number - closed] for number in used.tolist()), dtype=np.int64)
     if np.array_equal(ids, used):
         return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], len(words)))
     indices = matrix.indices.astype(np.int64)

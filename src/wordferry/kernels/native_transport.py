@@ -102,8 +102,8 @@ class Documents:
     ) -> None:
         """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``.
 
-        With ``shared``, the last row and the last column stand for several words each, that cost the same onto
-        all words of the other side.
+        With ``shared``, the last row and the last column stand for several words each, that cost the same onto all
+        other words.
         """
         self._native.distances(costs, row_of, column_of, kind, transfers, shared)
 

@@ -139,13 +139,19 @@ def dense_pairs(
     y: View,
     costs: Float32Array,
     own: Int32Array,
+    known: tuple[int, int],
+    far: float,
     overlap: str,
     side: str,
     out: Float32Array,
     threads: int,
 ) -> None:
-    """RWMD of one document to many: ``costs[w, i]`` of word w of y's numbering and the i-th word of x."""
-    _native.dense_pairs(x, y, costs, own, _native.Overlap[overlap], _native.Side[side], out, threads)
+    """RWMD of one document to many: ``costs[w, i]`` of word w of y's numbering and the i-th word of x.
+
+    Only the first ``known`` words of x, and of y's numbering, have costs; all others are ``far`` from every other word.
+    """
+    kind, way = _native.Overlap[overlap], _native.Side[side]
+    _native.dense_pairs(x, y, costs, own, *known, far, kind, way, out, threads)
 
 
 def refine_cosine(x: View, y: View, limit: float, out: Float32Array, threads: int) -> None:

@@ -67,3 +67,17 @@ class OpenVocabulary:
     def _other(self, word: str) -> int:
         found = self._ids.get(word, -1)
         return self.base._other(word) if found < 0 and isinstance(self.base, OpenVocabulary) else found
+
+    def add_others(self, words: Iterable[str]) -> list[int]:
+        """The same for many words that the closed vocabulary is known not to have."""
+        own, ids, following = self._ids, [], len(self)
+        for word in words:
+            found = own.get(word, -1)
+            if found < 0:
+                found = self._other(word)
+            if found < 0:
+                found = own[word] = following
+                self._words.append(word)
+                following += 1
+            ids.append(found)
+        return ids

@@ -26,8 +26,8 @@ class _Apart:
 
     def __init__(self, x: Bags, y: Bags, frame: Frame) -> None:
         self.weight = frame.far**2 / 2
-        self.x, self.x_squares, _ = x.unknown_matrix
-        self.y, self.y_squares, self.columns = y.unknown_matrix
+        self.x, self.y = x, y
+        self.x_lengths, self.y_lengths = (self.weight * side.unknown_squares for side in (x, y))
 
     @classmethod
     def of(cls, problem: Problem) -> _Apart | None:
@@ -36,21 +36,28 @@ class _Apart:
         found = x.unknown_masses is not None or y.unknown_masses is not None
         return cls(x, y, problem.frame) if found else None
 
-    def lengths(self, rows: slice) -> Float64Array:
-        """The sum of the squared lengths of each pair."""
-        return self.weight * (self.x_squares[rows, None] + self.y_squares)
-
-    def squared(self, rows: slice) -> Float64Array:
-        """What is added to each squared distance."""
-        width = min(self.x.shape[1], self.columns.shape[0])
-        product = (self.x[rows, :width] @ self.columns[:width]).toarray()
-        result: Float64Array = self.lengths(rows) - 2 * self.weight * product
+    def product(self, rows: slice) -> Float64Array | None:
+        """The products of the masses of such words, for some rows of x; None where all are 0."""
+        x, columns = self.x.unknown_masses, self.y.unknown_columns
+        if x is None or not columns.nnz:
+            return None
+        span = slice(x.indptr[rows.start], x.indptr[rows.stop])
+        owners = np.repeat(np.arange(rows.stop - rows.start), np.diff(x.indptr[rows.start : rows.stop + 1]))
+        inside = x.indices[span] < columns.shape[0]
+        owners, words, masses = owners[inside], x.indices[span][inside], x.data[span][inside]
+        starts, lengths = columns.indptr[words], columns.indptr[words + 1] - columns.indptr[words]
+        ends = np.cumsum(lengths)
+        entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+        places = np.repeat(owners * len(self.y), lengths) + columns.indices[entries]
+        values = np.repeat(masses, lengths) * columns.data[entries]
+        summed = np.bincount(places, weights=values, minlength=(rows.stop - rows.start) * len(self.y))
+        result: Float64Array = summed.reshape(-1, len(self.y)).astype(np.float64, copy=False)
         return result
 
     def exactly(self, p: Int64Array, q: Int64Array) -> Float64Array:
-        """The same for some pairs, from differences."""
-        width = max(self.x.shape[1], self.y.shape[1])
-        a, b = self.x[p], self.y[q]
+        """What is added to the squared distances of some pairs, from differences."""
+        a, b = self.x.unknown_rows(p), self.y.unknown_rows(q)
+        width = max(a.shape[1], b.shape[1])
         a.resize(len(p), width)
         b.resize(len(q), width)
         result: Float64Array = self.weight * np.asarray((a - b).power(2).sum(axis=1)).ravel()
@@ -71,6 +78,8 @@ class Products(Method):
         a, a_squares = problem.x.centroids(problem.frame)
         b, b_squares = problem.y.centroids(problem.frame)
         apart = _Apart.of(problem)
+        if apart is not None:
+            a_squares, b_squares = a_squares + apart.x_lengths, b_squares + apart.y_lengths
         step = max(16, (8 << 20) // (8 * max(problem.shape[1], 1)))
         with products(problem.threads) as multiply:
             for i in range(0, problem.shape[0], step):
@@ -79,13 +88,14 @@ class Products(Method):
                 squared = np.empty_like(both)
                 multiply(a[rows], b.T, squared)
                 squared = both - 2 * squared
-                if apart is not None:
-                    both, squared = both + apart.lengths(rows), squared + apart.squared(rows)
+                shared = None if apart is None else apart.product(rows)
+                if apart is not None and shared is not None:
+                    squared -= 2 * apart.weight * shared
                 near = np.nonzero(squared < _NEAR * both)
                 for some in np.array_split(np.arange(len(near[0])), len(near[0]) // 4096 + 1):
                     p, q = near[0][some], near[1][some]
                     squared[p, q] = ((a[i + p] - b[q]) ** 2).sum(axis=1)
-                    if apart is not None:
+                    if apart is not None and len(p):
                         squared[p, q] += apart.exactly(i + p, q)
                 out[rows] = np.sqrt(squared)
                 report(rows.stop, problem.shape[0])

@@ -85,52 +85,33 @@ class ByPairs(Method):
                 documents.related(frame.view, frame.c_max, problem.overlap == "keep")
                 yield Block(start + low, start + high, documents)
             return
-        targets = problem.y.vectors(frame)
-        for low, high in _query_ranges(x, len(targets)):
+        for low, high in _query_ranges(x, len(problem.y.words)):
             part = x.rows(low, high)
-            words = np.unique(part.indices)
-            row_of = np.full(len(frame.words), -1, np.int32)
-            row_of[words] = np.arange(len(words), dtype=np.int32)
-            kind = self.kind_of(problem)
+            costs, row_of, places = _costs(problem, np.unique(part.indices))
             documents = kernels.Documents(kernels.whole_view(part), others)
-            if frame.unknown is not None and kind == Kind.wmd:
-                costs, row_of, places = _shared_costs(problem, words)
-                documents.distances(costs, row_of, places, kind, shared=True)
-            else:
-                costs = _costs(problem, words, targets)
-                documents.distances(costs, row_of, problem.y.places, kind, self.transfers(problem))
+            shared = frame.unknown is not None
+            documents.distances(costs, row_of, places, self.kind_of(problem), self.transfers(problem), shared=shared)
             yield Block(start + low, start + high, documents)
 
 
-def _costs(problem: Problem, words: Any, targets: Float32Array) -> Float32Array:
-    """Costs of some words of x (rows) to all words of y (columns); a word without a vector is c_max from all others."""
-    frame, places, threads = problem.frame, problem.y.places, problem.threads
-    if frame.unknown is None:
-        return kernels.word_distances(frame.vectors_of(words), targets, threads)
-    rows, columns = ~frame.unknown[words], ~frame.unknown[problem.y.words]
-    costs = np.full((len(words), len(targets)), frame.far, dtype=np.float32)
-    near = kernels.word_distances(frame.vectors_of(words[rows]), targets[columns], threads)
-    costs[np.ix_(rows, columns)] = near
-    inside = words < len(places)
-    same = np.where(inside, places[np.where(inside, words, 0)], -1)
-    costs[np.flatnonzero(same >= 0), same[same >= 0]] = 0
-    return costs
+def _costs(problem: Problem, words: Any) -> tuple[Float32Array, Any, Any]:
+    """Costs of some words of x (rows) to all words of y (columns), and the row and the column of each word.
 
-
-def _shared_costs(problem: Problem, words: Any) -> tuple[Float32Array, Any, Any]:
-    """The same with one row and one column for all words without a vector: what moves of them costs c_max.
-
-    The mass that two documents have in common stays, so no such word meets itself; they can then move as one.
+    All words without a vector have one row and one column in common, behind the others: they cost c_max onto every
+    other word, and what such a word has in common with itself stays where it is before anything moves.
     """
     frame = problem.frame
-    assert frame.unknown is not None
-    known = words[~frame.unknown[words]]
-    row_of = np.full(len(frame.words), len(known), np.int32)
+    known = words if frame.unknown is None else words[~frame.unknown[words]]
+    row_of = np.full(len(frame.words), -1 if frame.unknown is None else len(known), np.int32)
     row_of[known] = np.arange(len(known), dtype=np.int32)
-    vectors, places = problem.y.known_vectors(frame), problem.y.known_places
-    costs = np.full((len(known) + 1, len(vectors) + 1), frame.far, dtype=np.float32)
-    costs[:-1, :-1] = kernels.word_distances(frame.vectors_of(known), vectors, problem.threads)
-    return costs, row_of, places
+    if frame.unknown is None:
+        costs = kernels.word_distances(frame.vectors_of(known), problem.y.vectors(frame), problem.threads)
+        return costs, row_of, problem.y.places
+    targets = problem.y.known_vectors(frame)
+    rows = np.concatenate([frame.vectors_of(known), np.zeros_like(targets[:1])])
+    costs = kernels.word_distances(rows, targets, problem.threads)
+    costs[-1], costs[:, -1] = frame.far, frame.far
+    return costs, row_of, problem.y.known_places
 
 
 def whole_bags(x: Bags, y: Bags) -> tuple[Csr, Csr]:
