@@ -233,14 +233,21 @@ void dense_pairs(const PairsJob& job, const DenseRows& costs, const std::int32_t
 }
 
 void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch) {
+  constexpr std::int64_t run = 256;  // few values are below the limit: runs without one are passed at a glance
   const auto body = [&](std::int64_t i, int) {
     Pace pace(watch);
-    for (std::int64_t j = 0; j < job.y.rows; ++j) {
-      float& value = job.out[i * job.stride + j];
-      pace.spend(1);
-      if (!(value < limit)) continue;
-      pace.spend(job.x.indptr[i + 1] - job.x.indptr[i] + job.y.indptr[j + 1] - job.y.indptr[j]);
-      value = static_cast<float>(half_squared_difference(job.x, i, job.y, j));
+    for (std::int64_t start = 0; start < job.y.rows; start += run) {
+      const std::int64_t stop = std::min(start + run, job.y.rows);
+      float* values = job.out + i * job.stride;
+      bool any = false;
+      for (std::int64_t j = start; j < stop; ++j) any |= values[j] < limit;
+      pace.spend(stop - start);
+      if (!any) continue;
+      for (std::int64_t j = start; j < stop; ++j) {
+        if (!(values[j] < limit)) continue;
+        pace.spend(job.x.indptr[i + 1] - job.x.indptr[i] + job.y.indptr[j + 1] - job.y.indptr[j]);
+        values[j] = static_cast<float>(half_squared_difference(job.x, i, job.y, j));
+      }
     }
   };
   for_blocks(job.x.rows, threads, body, watch);

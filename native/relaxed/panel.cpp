@@ -180,24 +180,30 @@ void expect_store(const PanelJob& job, std::int64_t begin, std::int64_t end, std
   }
 }
 
-void put(float* target, float value, bool combine) { *target = combine ? std::max(*target, value) : value; }
+template <bool combine>
+inline void put(float* target, float value) {
+  *target = combine ? std::max(*target, value) : value;
+}
 
 // Stores the sums of some rows, as columns `first` .. `first + count` or, transposed, as rows of these numbers.
+template <bool combine>
 void store(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int64_t end, std::int64_t first,
            std::int64_t count) {
-  const std::int64_t rows = end - begin;
-  if (job.transposed) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      float* target = job.out + (first + i) * job.stride + begin;
-      for (std::int64_t j = 0; j < rows; ++j) put(target + j, lane(sums[j], static_cast<int>(i)), job.combine);
+  float values[lanes][lanes];
+  for (std::int64_t low = begin; low < end; low += lanes) {
+    const std::int64_t rows = std::min(lanes, end - low);
+    std::memcpy(values, sums + (low - begin), static_cast<std::size_t>(rows) * sizeof(Lanes));
+    if (job.transposed) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        float* target = job.out + (first + i) * job.stride + low;
+        for (std::int64_t j = 0; j < rows; ++j) put<combine>(target + j, values[j][i]);
+      }
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        float* target = job.out + (low + i) * job.stride + first;
+        for (std::int64_t j = 0; j < count; ++j) put<combine>(target + j, values[i][j]);
+      }
     }
-    return;
-  }
-  for (std::int64_t i = 0; i < rows; ++i) {
-    float* target = job.out + (begin + i) * job.stride + first;
-    float source[lane_count];
-    std::memcpy(source, &sums[i], sizeof source);
-    for (std::int64_t j = 0; j < count; ++j) put(target + j, source[j], job.combine);
   }
 }
 
@@ -228,7 +234,7 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
       const std::int64_t end = std::min(begin + chunk_rows, high);
       expect_store(job, begin, end, first, count);
       pass_over(pass, begin, end, table.slots(), table.table(), sums.data());
-      store(job, sums.data(), begin, end, first, count);
+      (job.combine ? store<true> : store<false>)(job, sums.data(), begin, end, first, count);
     }
     done += count * (high - start);
   };

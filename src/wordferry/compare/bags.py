@@ -265,7 +265,8 @@ class Bags:
         rows = np.repeat(np.arange(bags.shape[0]), np.diff(bags.indptr))
         values = bags.data.astype(np.float64)
         lengths = np.sqrt(np.bincount(rows, weights=values * values, minlength=bags.shape[0]))
-        return replace(bags, data=(values / lengths[rows]).astype(np.float32))
+        values /= np.repeat(lengths, np.diff(bags.indptr))
+        return replace(bags, data=values.astype(np.float32))
 
     @cached_property
     def unit_view(self) -> passes.View:
@@ -367,7 +368,7 @@ def _mass_blocks(
             lengths = np.bincount(rows, minlength=stop - start).astype(np.int64)
         sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)
         check_row_sums(sums, start, name=name)
-        shares = values / sums[rows]
+        shares = values / np.repeat(sums, lengths)
         if ((ids[1:] < ids[:-1]) & (rows[1:] == rows[:-1])).any():
             order = np.lexsort((ids, rows))
             ids, shares, values = ids[order], shares[order], values[order]

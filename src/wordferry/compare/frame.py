@@ -26,6 +26,8 @@ _cache: OrderedDict[tuple[str, bytes, int], RelatedWords] = OrderedDict()
 _cache_lock = threading.Lock()
 _CHECKED_EDGES = 64
 _EDGE_TOLERANCE = 1e-2
+_FEW_EDGES = 2000
+"""Below this, sorting the edges of a few documents costs less than making SciPy's objects."""
 _NOTHING: Float32Array = np.zeros(0, dtype=np.float32)
 
 
@@ -329,11 +331,13 @@ def _link(related: RelatedWords, embeddings: Embeddings) -> _Link:
 
 def _edges(graph: Any, rows: Int64Array, place: Int64Array, names: Int64Array) -> tuple[Any, Any, Any]:
     """Edges of some rows of a graph whose far end is in play: (row's name, place of the far end, distance)."""
-    part = graph[rows]
-    far = place[part.indices]
-    near = np.repeat(names, np.diff(part.indptr))
-    keep = far >= 0
-    return near[keep], far[keep], part.data[keep].astype(np.float32)
+    starts = graph.indptr[rows].astype(np.int64)
+    degrees = graph.indptr[rows + 1] - starts
+    ends = degrees.cumsum()
+    entries = np.repeat(starts - ends + degrees, degrees) + np.arange(ends[-1] if len(ends) else 0)
+    far = place[graph.indices[entries]]
+    keep = np.flatnonzero(far >= 0)
+    return np.repeat(names, degrees)[keep], far[keep], graph.data[entries[keep]].astype(np.float32, copy=False)
 
 
 def _check_same_vectors(embeddings: Embeddings, words: Int64Array, rows: Any, columns: Any, costs: Any) -> None:
@@ -375,6 +379,11 @@ def _spread(graph: Csr, places: Int64Array, size: int) -> Csr:
 
 def _csr(rows: Any, columns: Any, values: Any, n: int) -> Csr:
     """A canonical Csr of distinct edges; explicit zeros (words with equal vectors) stay."""
+    if len(rows) < _FEW_EDGES:
+        order = np.lexsort((columns, rows))
+        indptr = np.zeros(n + 1, dtype=np.int64)
+        np.bincount(rows, minlength=n).cumsum(out=indptr[1:])
+        return Csr(indptr, columns[order].astype(np.int32), values[order].astype(np.float32, copy=False), (n, n))
     matrix = sp.coo_array((values, (rows, columns)), shape=(n, n)).tocsr()
     matrix.sort_indices()
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
