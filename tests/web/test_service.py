@@ -500,23 +500,6 @@ def test_another_writer_is_named(own_index: Path) -> None:
         assert hits[0]["id"] == "theirs"
 
 
-def test_replaced_index(own_index: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Another index in the place of the opened one: never a mixture of both, and the reason is in the log."""
-    with open_client(own_index) as client, caplog.at_level(logging.INFO, "wordferry.access"):
-        before = post(client, "/api/search", {"texts": ["river"]})["results"]
-        with wordferry.Index.create(own_index, overwrite=True) as other:
-            other.add([{"id": "new", "text": "a river"}])
-        answer = client.post("/api/search", json={"texts": ["river"]})
-        if answer.status_code == 200:
-            assert answer.json()["results"] == before
-        else:
-            assert answer.status_code == 503
-            assert "was replaced by another one" in answer.json()["error"]
-            assert str(own_index) not in answer.text
-            assert str(own_index) in caplog.text
-        assert client.get("/healthz").status_code == 200
-
-
 def test_empty_index(tmp_path: Path) -> None:
     """Everything answers before the first document is there, and finds it once it is."""
     wordferry.Index.create(tmp_path / "empty").close()

@@ -80,7 +80,7 @@ def _answer_errors(app: FastAPI) -> None:
             return failed(503, "The service is shutting down.", {"retry-after": "5"})
         if isinstance(error, ReplacedError | FormatError):  # nothing that a client did, nor can mend
             access_log.error(json.dumps({"level": "error", "message": str(error)}))
-            gone = "was replaced by another one" if isinstance(error, ReplacedError) else "cannot be read"
+            gone = "was moved or removed" if isinstance(error, ReplacedError) else "cannot be read"
             text = f"The index behind this service {gone}. Whoever runs the service finds more in its log."
             return failed(503, text, {"retry-after": "60"})
         if isinstance(error, NotFound):

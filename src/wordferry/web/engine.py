@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import orjson
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
-from wordferry.errors import InputError, NotFound
+from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.texts.reasons import no_word
 from wordferry.web.comparing import Comparing, finite, plain, said_of
 from wordferry.web.models import EXPLAINED, PAIRED
@@ -57,6 +58,15 @@ class Engine:
         self.comparing = Comparing(index, self.reader, self._related_words)
         self._vectors: tuple[RelatedWords, Embeddings] | None = None
         """The vectors of the graph's words, kept for words outside it."""
+
+    def reopened(self) -> Engine:
+        """An engine over the index that lies at this one's place now."""
+        return Engine(type(self._index).open(self._index.path), self._limits)
+
+    def close(self) -> None:
+        """Close the index; one that was replaced has nothing more to store."""
+        with suppress(ReplacedError):
+            self._index.close()
 
     def name(self, distance: str | None) -> str:
         """The distance to use: the one asked for, else the index's own."""

@@ -6,6 +6,7 @@ made for each service, with its limits.
 
 import math
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import nullcontext
 from importlib import resources
 from typing import Annotated, Any
 
@@ -46,45 +47,35 @@ class _JsonRequest(Request):
         return orjson.loads(await self.body())
 
 
-class _JsonRoute(APIRoute):
-    """A route that takes bodies of type application/json only (which also keeps other sites' forms out)."""
+def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
+    """Routes that take bodies of type application/json only (which also keeps other sites' forms out), and answer from
+    the index that is there when theirs was replaced. Whoever comes to a writing one has shown the writer token first.
+    """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def handle(request: Request) -> Response:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if self.body_field is not None and kind != "application/json":
-                raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
-            return await handler(_JsonRequest(request.scope, request.receive))
-
-        return handle
-
-
-def _writing_route(service: Service) -> type[APIRoute]:
-    """The routes of the router that writes: whoever comes to one has shown the writer token first."""
-
-    class WritingRoute(_JsonRoute):
+    class Route(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
 
             async def handle(request: Request) -> Response:
-                check_writer(service.settings, request.scope)
-                with writer_admitted():
-                    return await handler(request)
+                if writing:
+                    check_writer(service.settings, request.scope)
+                kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if self.body_field is not None and kind != "application/json":
+                    raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
+                asked = _JsonRequest(request.scope, request.receive)  # keeps its body, should it be needed again
+                with writer_admitted() if writing else nullcontext():
+                    return await service.answered(lambda: handler(asked))
 
             return handle
 
-    return WritingRoute
+    return Route
 
 
 def reading(service: Service) -> APIRouter:
     requests = request_models(service.settings.limits)
     bearer = Depends(HTTPBearer(auto_error=False, description="The reader or the writer token."))
     common = _errors(400, 401, 413, 415, 422, 503)
-    router = APIRouter(prefix="/api", route_class=_JsonRoute, dependencies=[bearer], tags=["read"])
-    engine = service.engine
-    comparing = engine.comparing
+    router = APIRouter(prefix="/api", route_class=_route(service), dependencies=[bearer], tags=["read"])
     SearchRequest, SimilarRequest = requests["search"], requests["similar"]
     DistanceRequest, ExplainRequest = requests["distance"], requests["explain"]
 
@@ -97,12 +88,15 @@ def reading(service: Service) -> APIRouter:
     @router.post("/similar", responses=common | _errors(404), response_model=models.SimilarAnswer)
     async def similar(request: SimilarRequest) -> Response:  # type: ignore[valid-type]
         """The documents most like a text or a stored document, by a distance."""
+        engine = service.engine
         result = await service.similar(request)
         return _json({"distance": engine.name(request.distance), **result})  # type: ignore[attr-defined]
 
     @router.post("/distance", responses=common, response_model=models.DistanceAnswer)
     async def distance(request: DistanceRequest) -> Response:  # type: ignore[valid-type]
         """The distance of two texts, by one name or several."""
+        engine = service.engine
+        comparing = engine.comparing
         names = comparing.names(request.distances)  # type: ignore[attr-defined]
         a, b = await service.read(engine.reader.prepare_all, [request.a, request.b])  # type: ignore[attr-defined]
         work = of_pair(names, len(set(a.tokens)), len(set(b.tokens)))
@@ -111,6 +105,7 @@ def reading(service: Service) -> APIRouter:
     @router.post("/explain", responses=common | _errors(404), response_model=models.ExplainAnswer)
     async def explain(request: ExplainRequest) -> Response:  # type: ignore[valid-type]
         """Which word of one text or stored document travels to which of the other, and what it costs."""
+        comparing = service.engine.comparing
         name = comparing.explained_name(request.distance)  # type: ignore[attr-defined]
         given = request.a.model_dump(), request.b.model_dump(), request.passages  # type: ignore[attr-defined]
         plain = request.plain  # type: ignore[attr-defined]
@@ -121,12 +116,12 @@ def reading(service: Service) -> APIRouter:
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
     async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:
         """The related words of a word, and the one distance of all others."""
-        return _json(await service.read(engine.related, word))
+        return _json(await service.read(service.engine.related, word))
 
     @router.get("/fields", responses=_errors(401), response_model=models.FieldsAnswer)
     async def fields() -> Response:
         """The fields of the documents' metadata and their most frequent values, to filter by."""
-        return _json(await service.read(engine.fields))
+        return _json(await service.read(service.engine.fields))
 
     @router.get("/documents", responses=_errors(400, 401, 404), response_model=models.DocumentPage)
     async def documents(
@@ -134,12 +129,12 @@ def reading(service: Service) -> APIRouter:
         after: Annotated[str | None, Query(max_length=512, description="The cursor of the page before.")] = None,
     ) -> Response:
         """The stored documents, a page at a time."""
-        return _json(await service.read(engine.page, limit, after))
+        return _json(await service.read(service.engine.page, limit, after))
 
     @router.get("/documents/{id:path}", responses=_errors(400, 401, 404), response_model=models.DocumentAnswer)
     async def document(id: str) -> Response:
         """One stored document."""
-        return _json(await service.read(engine.get, id))
+        return _json(await service.read(service.engine.get, id))
 
     @router.get("/stats", responses=_errors(401), response_model=models.StatsAnswer)
     async def stats() -> Response:
@@ -154,8 +149,7 @@ def reading(service: Service) -> APIRouter:
 def writing(service: Service) -> APIRouter:
     AddRequest = request_models(service.settings.limits)["add"]
     bearer = Depends(HTTPBearer(auto_error=False, description="The writer token.", scheme_name="Writer"))
-    router = APIRouter(prefix="/api", route_class=_writing_route(service), dependencies=[bearer], tags=["write"])
-    engine = service.engine
+    router = APIRouter(prefix="/api", route_class=_route(service, writing=True), dependencies=[bearer], tags=["write"])
 
     @router.post(
         "/documents",
@@ -166,7 +160,7 @@ def writing(service: Service) -> APIRouter:
     async def add(request: AddRequest) -> Response:  # type: ignore[valid-type]
         """Store documents. When the answer comes they are on disk."""
         documents = [document.model_dump() for document in request.documents]  # type: ignore[attr-defined]
-        ids = await service.write(engine.add, documents, request.replace)  # type: ignore[attr-defined]
+        ids = await service.write(service.engine.add, documents, request.replace)  # type: ignore[attr-defined]
         return _json({"ids": ids}, 201)
 
     @router.delete(
@@ -174,7 +168,7 @@ def writing(service: Service) -> APIRouter:
     )
     async def delete(id: str) -> Response:
         """Delete a document. When the answer comes it is gone from the disk's catalogue."""
-        await service.write(engine.delete, id)
+        await service.write(service.engine.delete, id)
         return _json({"deleted": id})
 
     return router

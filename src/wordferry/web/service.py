@@ -7,14 +7,17 @@ for is estimated first, and refused where it is more than allowed. Health and co
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from wordferry.errors import ReplacedError, StorageError, WordferryError
 from wordferry.web.batching import Batcher
 from wordferry.web.engine import Answer, Engine, Lane, Query
+from wordferry.web.guard import access_log
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 from wordferry.web.work import Work
@@ -26,6 +29,8 @@ _PANEL = 16
 _FRESH_SECONDS = 0.25
 """How long a request for counts waits for new ones before it gets the last ones."""
 _OLD_SECONDS = 5.0
+_REPLACED = 4
+"""How often a request begins again because the index was replaced under it."""
 _admitted: ContextVar[bool] = ContextVar("wordferry_writer", default=False)
 
 
@@ -46,6 +51,9 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.engine = Engine(index, settings.limits)
+        """What answers now; another one when the index was replaced."""
+        self._own: Engine | None = None
+        """The same, where its index was opened here."""
         limits = settings.limits
         self._searches = Workers("search", 2, limits.waiting)
         self._reads = Workers("read", 2, limits.waiting)
@@ -55,12 +63,14 @@ class Service:
         self._facts: dict[str, Any] = {}
         self._seen = 0.0
         self._fresh: asyncio.Task[None] | None = None
+        self._opening: asyncio.Lock | None = None
         self.batcher: Batcher[Query, Answer] | None = None
 
     def start(self) -> None:
         """Make what belongs to the running event loop."""
+        self._opening = asyncio.Lock()
         self.batcher = Batcher(
-            self.engine.search,
+            _search,
             self._searches,
             largest=_PANEL if self.settings.batching else 1,
             waiting=self.settings.limits.waiting,
@@ -73,6 +83,35 @@ class Service:
         for workers in (self._searches, self._heavy, self._reads, self._watch):
             workers.close()
         self._writer.close(self.settings.stop_seconds / 4)
+        if self._own is not None:
+            self._own.close()
+
+    async def answered(self, call: Callable[[], Awaitable[Result]]) -> Result:
+        """What a request's call gives. When the index was replaced meanwhile, it is made again with the new one."""
+        for _ in range(_REPLACED):
+            engine = self.engine
+            try:
+                return await call()
+            except (ReplacedError, StorageError) as error:
+                if engine is self.engine:  # else somebody has opened the new one already, and closed the old one
+                    if not isinstance(error, ReplacedError):
+                        raise
+                    await self._reopen(engine, error)
+        return await call()
+
+    async def _reopen(self, old: Engine, error: ReplacedError) -> None:
+        """Put the index that lies at the same place now behind the service, or say why there is none."""
+        assert self._opening is not None
+        async with self._opening:
+            if self.engine is not old:
+                return
+            try:
+                self.engine = self._own = await self._reads.run(old.reopened)
+            except WordferryError as reason:
+                raise ReplacedError(f"{error} It could not be opened again: {reason}") from None
+            self._facts, self._fresh = {}, None
+            access_log.warning(json.dumps({"level": "warning", "message": f"{error} It was."}))
+            await self._reads.run(old.close)
 
     async def read(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Run a light reading call in a thread."""
@@ -100,37 +139,39 @@ class Service:
         return self._facts or self.engine.unknown_facts()
 
     async def _refresh(self) -> None:
-        self._facts = await self._watch.run(self.engine.stats)
-        self._seen = time.monotonic()
+        with suppress(ReplacedError, StorageError):  # the last ones stay
+            self._facts = await self.answered(lambda: self._watch.run(self.engine.stats))
+            self._seen = time.monotonic()
 
     async def search(self, request: Any) -> list[dict[str, Any]]:
         """Answer each text of a search."""
         queries = [Query(text, request.k, request.offset, explain=request.explain) for text in request.texts]
-        return await self._find(queries, self.engine.lane(request.distance, request.filter))
+        engine = self.engine
+        return await self._find(engine, queries, engine.lane(request.distance, request.filter))
 
     async def similar(self, request: Any) -> dict[str, Any]:
         """The documents that are like a text, or like a stored one."""
-        like = request.like.model_dump()
+        engine, like = self.engine, request.like.model_dump()
         if "text" in like:
             query = Query(like["text"], request.k, request.offset)
         else:
-            query = await self.read(self.engine.like, like["id"], request.k, request.offset)
-        lane = self.engine.lane(self.engine.name(request.distance), request.filter, similar=True)
-        return (await self._find([query], lane))[0]
+            query = await self.read(engine.like, like["id"], request.k, request.offset)
+        lane = engine.lane(engine.name(request.distance), request.filter, similar=True)
+        return (await self._find(engine, [query], lane))[0]
 
-    async def _find(self, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
+    async def _find(self, engine: Engine, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
         """Answer queries, joined with those of others where they are light."""
         assert self.batcher is not None
         limits = self.settings.limits
         sizes = await self._sizes()
-        work = self.engine.most_work(queries, lane, *sizes)
+        work = engine.most_work(queries, lane, *sizes)
         if not work.light(limits):  # perhaps it is, once its words are counted
-            queries = await self.read(self.engine.prepare, queries)
-            work = self.engine.most_work(queries, lane, *sizes).check(limits)
+            queries = await self.read(engine.prepare, queries)
+            work = engine.most_work(queries, lane, *sizes).check(limits)
         if work.light(limits):
-            answers = await _together([self.batcher.submit(lane, query) for query in queries])
+            answers = await _together([self.batcher.submit((engine, lane), query) for query in queries])
         else:
-            answers = await self._heavy.run(self.engine.search_in_turn, lane, queries)
+            answers = await self._heavy.run(engine.search_in_turn, lane, queries)
         for number, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 raise answer if len(answers) == 1 else type(answer)(f"texts.{number}: {answer}")
@@ -143,6 +184,12 @@ class Service:
         elif time.monotonic() - self._seen > _OLD_SECONDS and (self._fresh is None or self._fresh.done()):
             self._fresh = asyncio.create_task(self._refresh())
         return int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0)
+
+
+def _search(key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[Answer]:
+    """Queries that are joined because they ask the same index in the same way."""
+    engine, lane = key
+    return engine.search(lane, queries)
 
 
 async def _together(calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:
