@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Neighbors
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import ShowProgress
 from wordferry.compare.calls import explain as explain_documents
 from wordferry.compare.calls import pairwise as pairwise_documents
 from wordferry.compare.calls import top_k as nearest_documents
@@ -75,7 +75,7 @@ def pairwise(
     side: str = "both",
     normalize: bool = True,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> Float32Array:
     """Distances of all clouds of X to all of Y, or of X to each other. The options are those of :func:`distance`.
 
@@ -99,7 +99,7 @@ def top_k(
     side: str = "both",
     normalize: bool = True,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> Neighbors:
     """The k clouds of Y nearest to each of X, exact, sorted by (distance, index); wmd solves only what can still win.
 

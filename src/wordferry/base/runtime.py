@@ -10,10 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.checks import whole_number
+from wordferry.base.progress import Progress as Progress
+from wordferry.base.progress import ShowProgress as ShowProgress
+from wordferry.base.progress import no_progress as no_progress
+from wordferry.base.progress import progress_for as progress_for
 from wordferry.errors import InputError, MissingDependency
 
 logger = logging.getLogger("wordferry")
@@ -32,12 +36,6 @@ _PRODUCT_STEP = 256
 """Matrices are cut at multiples of this, as the kernels of BLAS cut them."""
 _SMALL_PRODUCT = 1 << 22
 """Multiplications that are not worth waking another thread for."""
-
-
-class Progress(Protocol):
-    """A callable told how much of a long job is done: ``progress(done, total)``."""
-
-    def __call__(self, done: int, total: int, /) -> object: ...
 
 
 MOST_THREADS = 4096
@@ -128,15 +126,11 @@ def optional_import(module: str, extra: str) -> ModuleType:
         ) from error
 
 
-def no_progress(done: int, total: int, /) -> Any:
-    """The progress of a caller who did not ask for any."""
-
-
 class Report:
     """A part of a long job that tells the caller's progress where the whole job stands, and stops it when cancelled."""
 
-    def __init__(self, progress: Progress | None, total: int, low: float = 0.0, high: float = 1.0) -> None:
-        self.progress, self.total, self.low, self.high = progress, total, low, high
+    def __init__(self, progress: ShowProgress, total: int, low: float = 0.0, high: float = 1.0) -> None:
+        self.progress, self.total, self.low, self.high = progress_for(progress), total, low, high
 
     def part(self, low: float, high: float) -> Report:
         """The report of a part of this part: from share ``low`` to share ``high`` of it."""
@@ -158,19 +152,21 @@ class Run:
     ----------
     threads : how many threads; None means ``WORDFERRY_THREADS``, else every usable core.
     memory : bytes to work in beside the inputs and the output, at least a megabyte.
-    progress : a callable that is told ``(done, total)`` while a long call runs.
+    progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` while a long
+        call runs.
     device : where to compute: "cpu".
     """
 
     threads: int | None = None
     memory: int = MEMORY
-    progress: Progress | None = None
+    progress: ShowProgress = None
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.threads is not None:  # else it is decided when threads are needed: a single pair needs none
             object.__setattr__(self, "threads", thread_count(self.threads))
         object.__setattr__(self, "memory", check_memory(self.memory))
+        object.__setattr__(self, "progress", progress_for(self.progress))
         if self.device not in DEVICES:
             raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}; got {self.device!r}.")
 
@@ -179,7 +175,7 @@ class Run:
         """The number of threads, decided."""
         return thread_count(self.threads)
 
-    def telling(self, progress: Progress | None) -> Run:
+    def telling(self, progress: ShowProgress) -> Run:
         """The same with another progress, e.g. that of a part of the job."""
         return replace(self, progress=progress)
 

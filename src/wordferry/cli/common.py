@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from wordferry.base.progress import Bar
 from wordferry.base.runtime import Progress, no_progress
 
 JSON_OPTION = typer.Option(
@@ -94,21 +95,12 @@ def _cell(value: Any, decimals: int) -> str:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """A bar on stderr with rate and time left, only on a terminal; else a progress that does nothing."""
+    """A bar on stderr with the time left, only on a terminal; else a progress that does nothing."""
     if not sys.stderr.isatty():
         yield no_progress
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    rate = TextColumn("{task.fields[rate]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(label, total=None, rate="")
-
-        def show(done: int, total: int, /) -> None:
-            speed = bars.tasks[0].speed
-            bars.update(task, completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
-
-        yield show
+    bar = Bar(label, keep=False)
+    try:
+        yield bar
+    finally:
+        bar.close()

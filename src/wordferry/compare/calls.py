@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
-from wordferry.base.runtime import MEMORY, Progress, Run
+from wordferry.base.runtime import MEMORY, Run, ShowProgress
 from wordferry.compare.distances import find_weights
 from wordferry.compare.measure import Measure, one
 from wordferry.compare.problem import Distance
@@ -41,7 +41,7 @@ def pairwise(
     explain_plan: bool = False,
     memory: int = MEMORY,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     device: str = "cpu",
 ) -> Any:
     """Distances of all documents of X to all of Y, or of X to each other.
@@ -71,7 +71,7 @@ def pairwise(
         instead of distances.
     memory : bytes to work in beside the inputs and the output.
     threads : how many threads; None means ``WORDFERRY_THREADS``, else every usable core.
-    progress : a callable that is told ``(done, total)`` while a long call runs.
+    progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
     device : where to compute: "cpu".
 
     >>> import numpy as np
@@ -102,7 +102,7 @@ def one_to_many(
     idf: Any = None,
     memory: int = MEMORY,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     device: str = "cpu",
 ) -> Float32Array:
     """Distances of one document (a text, a token list, or a matrix of one row) to all of Y; a vector.
@@ -194,7 +194,7 @@ def paired(
     idf: Any = None,
     memory: int = MEMORY,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     device: str = "cpu",
 ) -> Float32Array:
     """The distance of each document of A to the document of B in the same place; one value per pair.
@@ -229,7 +229,7 @@ def top_k(
     budget: int | None = None,
     memory: int = MEMORY,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     device: str = "cpu",
 ) -> Neighbors:
     """The k documents of Y nearest to each of X, sorted by (distance, index); the whole matrix is never held.

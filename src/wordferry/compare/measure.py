@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
-from wordferry.base.runtime import Run
+from wordferry.base.runtime import Report, Run
 from wordferry.compare.distances import find_distance, find_overlap, find_side
 from wordferry.compare.plan import fill, make_plan
 from wordferry.compare.prepare import is_matrix, prepare, vectors_for
@@ -130,12 +130,12 @@ class Measure(Options):
         values = np.empty(problem.shape[0], dtype=np.float32)
         # A call costs more than a few pairs that nobody asked for, unless a pair compares all its words.
         step = 1 if self.distance.costly else _PAIRED_ROWS
+        report = Report(problem.run.progress, len(values))
         for start in range(0, len(values), step):
             rows = slice(start, min(start + step, len(values)))
             part = problem.part(rows, rows)
             values[rows] = fill(part, np.empty(part.shape, dtype=np.float32)).diagonal()
-            if problem.run.progress is not None:
-                problem.run.progress(rows.stop, len(values))
+            report(rows.stop, len(values))
         return values
 
     def explain(self, a: Any, b: Any) -> Explanation:

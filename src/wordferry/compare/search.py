@@ -12,7 +12,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import MEMORY, Progress, Report, Run
+from wordferry.base.runtime import MEMORY, Report, Run, ShowProgress
 from wordferry.compare import cascade
 from wordferry.compare.distances import find_distance, find_overlap, find_side, find_weights
 from wordferry.compare.plan import fill, make_plan
@@ -223,7 +223,7 @@ class Searcher:
         other.related = other._frame.related
         return other
 
-    def problem(self, X: Any, *, threads: int | None = None, progress: Progress | None = None) -> Problem:
+    def problem(self, X: Any, *, threads: int | None = None, progress: ShowProgress = None) -> Problem:
         """The problem of some queries against the prepared collection.
 
         Words that are new to the collection are put behind its own, for this problem only.
@@ -246,7 +246,7 @@ class Searcher:
         mask: BoolArray | None = None,
         budget: int | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> Neighbors:
         """The k nearest documents of the collection to each of X.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Progress, no_progress
+from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.engines.components import Components
 from wordferry.engines.engine import Engine, Local
@@ -85,7 +85,7 @@ class Job:
         engine: Engine | None = None,
         work: str | os.PathLike[str] | None = None,
         memory: int = 256 << 20,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> None:
         self.settings = settings.checked()
         self.output = Path(output)
@@ -93,7 +93,7 @@ class Job:
         self.tokenizer = tokenizer
         self.engine = engine or Local()
         self.memory = memory
-        self.progress = progress or no_progress
+        self.progress = progress_for(progress, "tasks") or no_progress
         if self.output.exists() and any(self.output.iterdir() if self.output.is_dir() else [self.output]):
             raise InputError(f"{self.output} exists and is not empty. Give the job another output folder.")
         self.parts = {side: cut(source, settings.block, settings.fields) for side, source in sources.items()}

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr
-from wordferry.base.runtime import Progress, no_progress, optional_import
+from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
 from wordferry.compare.measure import Measure
 from wordferry.compare.search import Searcher
 from wordferry.engines.journal import write_whole
@@ -66,10 +66,10 @@ class Sparse:
         """Twice the number of words in play."""
         return 2 * self.searcher.bags.masses.shape[1]
 
-    def documents(self, progress: Progress | None = None) -> Iterator[sp.csr_array]:
+    def documents(self, progress: ShowProgress = None) -> Iterator[sp.csr_array]:
         """The vectors of the documents, some rows at a time: expansion, then masses."""
         problem = self.searcher.problem([[]])
-        bags, tell = self.searcher.bags, progress or no_progress
+        bags, tell = self.searcher.bags, progress_for(progress, "documents") or no_progress
         for start in range(0, len(bags), _BLOCK):
             part = bags.slice(start, min(start + _BLOCK, len(bags))).masses
             expanded = expand(part, problem.frame.graph, problem.frame.c_max, self.error)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordferry.base.runtime import Progress, logger, thread_count
+from wordferry.base.runtime import Progress, ShowProgress, logger, no_progress, progress_for, thread_count
 from wordferry.compare.distances import find_distance
 from wordferry.errors import StorageError
 from wordferry.index.catalogue import Catalogue, get_meta, set_meta
@@ -53,8 +53,8 @@ class Changing:
         label: str = "label",
         skip: Iterable[str] = (),
         threads: int | None = None,
-        progress: Progress | None = None,
-        graph_progress: Progress | None = None,
+        progress: ShowProgress = None,
+        graph_progress: ShowProgress = None,
     ) -> list[str]:
         """Add documents, all or none; their ids, given or generated.
 
@@ -64,7 +64,7 @@ class Changing:
         dict of columns. ``text``, ``id`` and ``label`` name the columns (or keys) that hold them, ``skip`` those to
         leave out; the rest is metadata. An id that exists is an error. Texts are split on ``threads`` threads, and the
         index is the same whatever their number. ``progress`` is told of documents; ``graph_progress`` of the related
-        words, which are extended when many new words have come.
+        words, which are extended when many new words have come; ``progress=True`` shows bars for both.
         """
         fields = Fields.of(text, id, label, skip=skip)
         return self._store(documents, fields, False, threads, progress, graph_progress)
@@ -80,19 +80,22 @@ class Changing:
         fields: Fields,
         replace: bool,
         threads: int | None = None,
-        progress: Progress | None = None,
-        graph_progress: Progress | None = None,
+        progress: ShowProgress = None,
+        graph_progress: ShowProgress = None,
     ) -> list[str]:
         total = len(documents) if isinstance(documents, Sized) else 0
+        if progress is True and graph_progress is None:
+            graph_progress = True
+        tell = progress_for(progress, "adding documents") or no_progress
         count = thread_count(threads)
         with self._writing() as writer:
             ids = writer.add(
                 entries(documents, fields),
                 replace=replace,
-                report=lambda done: progress(done, max(total, done)) if progress is not None else None,
+                report=lambda done: tell(done, max(total, done)),
                 threads=count,
             )
-            self._keep_graph(least=1000, progress=graph_progress)
+            self._keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
         return ids
 
     def number_others(self, words: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError
 from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
@@ -215,17 +215,17 @@ def run(
     snapshot: Snapshot,
     question: Question,
     asked: Sequence[Sequence[str]],
-    progress: Progress | None,
+    progress: ShowProgress,
 ) -> list[Hits]:
     """The hits of every query, given as tokens."""
     allowed = snapshot.allowed(question.condition)
     collection = index.words.collection(connection, snapshot)
     rankings = []
+    tell = progress_for(progress, "searching") or no_progress
     for number, tokens in enumerate(asked, start=1):
         check_cancelled()
         rankings.append(collection.search(tokens, question.k, question.settings, allowed=allowed))
-        if progress is not None:
-            progress(number, len(asked))
+        tell(number, len(asked))
     rows = found_documents(index, connection, snapshot, _all(one.rows for one in rankings))
     near = _all(one.neighbours.ravel() for one in rankings)
     ids = found_ids(index, connection, snapshot, near[near >= 0])

@@ -84,7 +84,7 @@ def _chosen(
 
 
 def pairs_between(
-    searcher: Searcher, matrix: sp.csr_array, threshold: float, *, threads: int | None
+    searcher: Searcher, matrix: sp.csr_array, threshold: float, *, threads: int | None, progress: Progress | None = None
 ) -> Iterator[tuple[int, int, float]]:
     """All (row of the collection, row of ``matrix``, distance) of at most the threshold, block by block."""
     step = max(1, BLOCK_VALUES // max(1, len(searcher)))
@@ -93,6 +93,8 @@ def pairs_between(
         values = fill(problem, np.empty(problem.shape, dtype=np.float32))
         for j, i in np.argwhere(values <= threshold).tolist():
             yield i, j + start, float(values[j, i])
+        if progress is not None:
+            progress(min(start + step, matrix.shape[0]), matrix.shape[0])
 
 
 def neighbour_graph(

@@ -12,7 +12,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Any
 
-from wordferry.base.runtime import Progress, logger
+from wordferry.base.runtime import ShowProgress, logger
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, finding, searching, upgrade
 from wordferry.index.catalogue import (
@@ -219,7 +219,7 @@ class Index(WholeCollection, Listing, Changing):
         rerank: str | None = None,
         candidates: int | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
         **constants: Any,
     ) -> Any:
         """The k documents that the words of a query find best, or of each of several queries; each has a score.
@@ -263,7 +263,7 @@ class Index(WholeCollection, Listing, Changing):
         rerank: str | None = None,
         candidates: int | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> Any:
         """The k documents nearest to a text, or to a document of the index; each has a distance.
 
@@ -301,7 +301,7 @@ class Index(WholeCollection, Listing, Changing):
         return hits[0] if single else hits
 
     def _compared(
-        self, query: Any, plan: searching.Plan, threads: int | None, progress: Progress | None
+        self, query: Any, plan: searching.Plan, threads: int | None, progress: ShowProgress
     ) -> Hits | list[Hits]:
         """The nearest documents by a distance."""
         queries, single = searching.queries(query)

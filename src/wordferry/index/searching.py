@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Distance
@@ -103,7 +103,7 @@ def run(
     asked: Sequence[Any],
     matrix: sp.csr_array,
     threads: int | None,
-    progress: Progress | None,
+    progress: ShowProgress,
 ) -> list[Hits]:
     """The hits of every query."""
     mask = without(connection, snapshot, snapshot.allowed(plan.condition), plan.without)
@@ -114,7 +114,8 @@ def run(
     if not len(snapshot.numbers) or not matrix.shape[0] or (mask is not None and not mask.any()):
         return [Hits(method=method, exact=exact) for _ in asked]
     k = plan.k if plan.rerank is None else plan.candidates
-    near = index.engine.top_k(snapshot, matrix, k, plan.record, mask=mask, threads=threads, progress=progress)
+    tell = progress_for(progress, "searching")
+    near = index.engine.top_k(snapshot, matrix, k, plan.record, mask=mask, threads=threads, progress=tell)
     if plan.rerank is not None:
         near = _reranked(index, snapshot, plan, matrix, near, threads)
     rows = found_documents(index, connection, snapshot, np.unique(near.indices[near.indices >= 0]))

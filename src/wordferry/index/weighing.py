@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Int64Array, Neighbors
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError
@@ -155,7 +155,7 @@ def run(
     weighing: Weighing,
     asked: Sequence[Sequence[str]],
     threads: int | None,
-    progress: Progress | None,
+    progress: ShowProgress,
 ) -> list[Hits]:
     """The hits of every query, given as tokens."""
     words = "" if weighing.unknown == "drop" else ", words without vectors kept"
@@ -170,7 +170,8 @@ def run(
     allowed = None if mask is None else mask[live]
     searcher = index.weighed.searcher(connection, snapshot, plan.record, weighing)
     k = min(plan.k if plan.rerank is None else plan.candidates, len(live))
-    near = searcher.top_k(list(asked), k, mask=allowed, threads=threads, progress=progress)
+    tell = progress_for(progress, "searching")
+    near = searcher.top_k(list(asked), k, mask=allowed, threads=threads, progress=tell)
     if plan.rerank is not None:
         searcher = index.weighed.searcher(connection, snapshot, plan.rerank, weighing)
         near = _reranked(searcher, asked, near, min(plan.k, len(live)), len(live), threads)

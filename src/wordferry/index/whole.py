@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k
 from wordferry.errors import InputError, NotFound
@@ -56,7 +56,7 @@ class WholeCollection:
         *,
         distance: str | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> Duplicates:
         """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held.
 
@@ -72,7 +72,8 @@ class WholeCollection:
             exact = self._engine.live_searcher(snapshot, record)
             bound = self._engine.bound_searcher(snapshot, record)
             matrix = self._live_matrix(snapshot)
-            blocks = close_pairs(exact, bound, matrix, limit, threads=threads, progress=progress)
+            tell = progress_for(progress, "comparing")
+            blocks = close_pairs(exact, bound, matrix, limit, threads=threads, progress=tell)
             found = [
                 (ids[i], ids[j], float(d))
                 for block in blocks
@@ -90,6 +91,7 @@ class WholeCollection:
         *,
         distance: str | None = None,
         threads: int | None = None,
+        progress: ShowProgress = None,
     ) -> Duplicates:
         """Pairs of a document of this index and one of ``documents``, at most so far apart: test data in training data.
 
@@ -104,7 +106,9 @@ class WholeCollection:
         with self.view() as (connection, snapshot):
             ids = searching.ids_of(connection, snapshot, self._catalogue.file)
             searcher = self._engine.live_searcher(snapshot, record)
-            found = list(pairs_between(searcher, matrix, limit, threads=threads)) if ids and given else []
+            tell = progress_for(progress, "comparing")
+            pairs_found = pairs_between(searcher, matrix, limit, threads=threads, progress=tell)
+            found = list(pairs_found) if ids and given else []
         texts = {names[j]: given[j].text for _, j, _ in found}
         mine = {ids[i]: _text(self, ids[i]) for i, _, _ in found}
         pairs = [Pair(ids[i], names[j], d, mine[ids[i]] == texts[names[j]]) for i, j, d in found]
@@ -148,7 +152,7 @@ class WholeCollection:
         *,
         distance: str | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> sp.csr_array:
         """The k nearest other documents of each document, as a CSR matrix of distances; rows as :meth:`ids` says.
 
@@ -161,7 +165,7 @@ class WholeCollection:
             if matrix.shape[0] == 0:
                 return sp.csr_array((0, 0), dtype="float32")
             searcher = self._engine.live_searcher(snapshot, record)
-            return neighbour_graph(searcher, matrix, k, threads=threads, progress=progress)
+            return neighbour_graph(searcher, matrix, k, threads=threads, progress=progress_for(progress, "comparing"))
 
     def map(
         self,
@@ -169,7 +173,7 @@ class WholeCollection:
         neighbours: int = 15,
         seed: int = 0,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> Map:
         """The collection as a map: a place for each document, clusters with names; ``.to_html(path)`` is a page.
 

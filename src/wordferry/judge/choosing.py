@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Int64Array
-from wordferry.base.runtime import Progress, Run, no_progress
+from wordferry.base.runtime import Run, ShowProgress, no_progress, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.compare.plan import fill
@@ -56,7 +56,7 @@ def cross_validate_r(
     weights: Any = "counts",
     validation: Validation | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> RChoice:
     """Choose r on the training documents X (Werner & Laber 2020, section 4.1).
 
@@ -79,7 +79,7 @@ def cross_validate_r(
     fold = folds(numbers, plan.folds, seed=plan.seed, stratified=plan.stratified)
     order = np.argsort(fold, kind="stable")
     arranged = X.take(order) if isinstance(X, Encoded) else X[order]
-    tell = progress or no_progress
+    tell = progress_for(progress, "choosing r") or no_progress
     errors: dict[int, float] = {}
     for done, r in enumerate(sorted(plan.values)):
         smaller = related if r == related.r else related.restrict(r)

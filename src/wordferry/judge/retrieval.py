@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.runtime import Progress, no_progress, optional_import
+from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
 from wordferry.errors import InputError
 from wordferry.judge.bootstrap import Interval, interval_of
 from wordferry.judge.judged import Judged
@@ -103,7 +103,7 @@ def judge_retrieval(
     *,
     baseline: str | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> Retrieval:
     """Let each system answer all judged queries with its best 100 documents, and measure the answers.
 
@@ -116,7 +116,7 @@ def judge_retrieval(
     measures = [library.parse_measure(name) for name in MEASURES]
     grades = {query: {d: max(0, g) for d, g in found.items()} for query, found in collection.right.items()}
     found: dict[str, tuple[dict[str, dict[str, float]], float]] = {}
-    tell = progress or no_progress
+    tell = progress_for(progress, "judging") or no_progress
     for number, (name, system) in enumerate(systems.items()):
         start = time.process_time()
         run = _run(collection, system, lambda done, n=number: tell(n * len(grades) + done, len(systems) * len(grades)))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Progress, Report, optional_import, thread_count
+from wordferry.base.runtime import Report, ShowProgress, optional_import, progress_for, thread_count
 from wordferry.compare.calls import top_k
 from wordferry.errors import InputError
 from wordferry.maps.clusters import Level, find_levels
@@ -107,7 +107,7 @@ def make_map(
     neighbours: int = DEFAULT_NEIGHBOURS,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
 ) -> Map:
     """Lay a collection out as a map.
 
@@ -127,7 +127,7 @@ def make_map(
     neighbours = whole_number(neighbours, "neighbours")
     workers = thread_count(threads)
     vectors = embeddings or default_embeddings()
-    report = Report(progress, 1000)
+    report = Report(progress_for(progress, "drawing the map"), 1000)
     placed, counts, vectors = _counted(records, vectors, tokenizer)
     report(0.02)
     related = RelatedWords.build(vectors, r, threads=workers)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
-from wordferry.base.runtime import Progress, no_progress, optional_import
+from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
 
 _EARLY, _LATE = 250, 500
 """Steps of the layout: first with groups pulled tight so that they can pass each other, then in detail."""
@@ -19,7 +19,7 @@ _MANY = 5000
 """Below this many documents a second thread costs more than it brings."""
 
 
-def coordinates(near: Neighbors, *, seed: int = 0, threads: int = 1, progress: Progress | None = None) -> Float32Array:
+def coordinates(near: Neighbors, *, seed: int = 0, threads: int = 1, progress: ShowProgress = None) -> Float32Array:
     """One (x, y) per document, in -1 .. 1, from the nearest other documents of each (t-SNE from a spectral start).
 
     The same neighbours, seed and number of threads give the same map.
@@ -38,7 +38,7 @@ def coordinates(near: Neighbors, *, seed: int = 0, threads: int = 1, progress: P
         weights = affinity.Uniform(knn_index=index, k_neighbors=indices.shape[1], symmetrize="mean")
         start = initialization.spectral(weights.P, random_state=seed)
         drawn = TSNEEmbedding(start, weights, n_jobs=threads if count >= _MANY else 1, random_state=seed)
-    tell = progress or no_progress
+    tell = progress_for(progress, "placing documents") or no_progress
     done = 0
 
     def told(iteration: int, error: float, embedding: Any) -> None:

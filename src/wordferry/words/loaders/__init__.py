@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.runtime import Progress, no_progress
+from wordferry.base.runtime import Progress, ShowProgress, no_progress, progress_for
 from wordferry.base.storage import MANIFEST, read_manifest
 from wordferry.base.streams import ByteReader
 from wordferry.errors import FormatError, InputError, NotFound
@@ -39,7 +39,7 @@ def load_embeddings(
     limit: int | None = None,
     words: Iterable[str] | None = None,
     normalize: bool = True,
-    progress: Progress | None = None,
+    progress: ShowProgress = None,
     *,
     format: str | None = None,
     vocabulary: Iterable[str] | str | os.PathLike[str] | None = None,
@@ -59,7 +59,7 @@ def load_embeddings(
     limit : read only the first ``limit`` words (files are sorted by frequency as a rule).
     words : keep only these words, in the order of the file; those that it does not have are left out.
     normalize : scale every vector to length 1.
-    progress : called with (done, total) now and then; bytes of the file, or rows of an array.
+    progress : True shows a bar; a callable is told (done, total) now and then: bytes of the file, or rows of an array.
     format : ``"text"``, ``"word2vec-binary"``, ``"array"`` or ``"folder"``; None looks at the file.
     vocabulary : the words of an array file: a list, or a file with one word per line. None looks inside the file and
         beside it (``<name>.vocab.txt``).
@@ -72,12 +72,13 @@ def load_embeddings(
     Memory is that of the result and a few megabytes.
     """
     selection = Selection.of(limit, words, on_duplicate, unpack)
+    tell = progress_for(progress, "reading vectors") or no_progress
     if isinstance(source, str | os.PathLike) and str(source) in NAMES and not Path(source).exists():
-        return load_named(str(source), selection, normalize, progress or no_progress)
+        return load_named(str(source), selection, normalize, tell)
     if isinstance(source, str | os.PathLike) and is_pickle(Path(source)):
         source = open_pickle(Path(source), trusted)
     with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
-        return _load(source, selection, normalize, progress or no_progress, format, vocabulary)
+        return _load(source, selection, normalize, tell, format, vocabulary)
 
 
 def _load(

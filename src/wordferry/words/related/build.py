@@ -8,7 +8,7 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Progress, blas_threads, logger, no_progress, thread_count
+from wordferry.base.runtime import Progress, ShowProgress, blas_threads, logger, no_progress, progress_for, thread_count
 from wordferry.errors import InputError
 from wordferry.words.related.clusters import (
     ClusterOptions,
@@ -60,9 +60,10 @@ class Work:
     progress: Progress
 
     @classmethod
-    def checked(cls, memory: int, threads: int | None, progress: Progress | None) -> Work:
+    def checked(cls, memory: int, threads: int | None, progress: ShowProgress) -> Work:
         """From what a caller passed."""
-        return cls(whole_number(memory, "memory", of="bytes"), thread_count(threads), progress or no_progress)
+        tell = progress_for(progress, "relating words") or no_progress
+        return cls(whole_number(memory, "memory", of="bytes"), thread_count(threads), tell)
 
 
 def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Int32Array
 from wordferry.base.checks import whole_number
 from wordferry.base.frames import html_table
-from wordferry.base.runtime import Progress, thread_count
+from wordferry.base.runtime import ShowProgress, thread_count
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.kernels import native
 from wordferry.words.embeddings import Embeddings
@@ -64,7 +64,7 @@ class RelatedWords:
         seed: int = 0,
         memory: int = 256 << 20,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> RelatedWords:
         """Find the r nearest words of each word.
 
@@ -81,7 +81,7 @@ class RelatedWords:
         seed : of everything that is drawn.
         memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB per word, come on top).
         threads : None for ``WORDFERRY_THREADS`` or every core. The answer does not depend on it.
-        progress : a callable told ``(done, total)``.
+        progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)``.
 
         >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
         >>> related = RelatedWords.build(emb, r=1)
@@ -161,7 +161,7 @@ class RelatedWords:
         *,
         memory: int = 256 << 20,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> RelatedWords:
         """Related words of more words: ``embeddings`` holds the old words in the same order, then new ones.
 

@@ -15,7 +15,7 @@ from threading import Lock
 
 import numpy as np
 
-from wordferry.base.runtime import Progress, logger, thread_count
+from wordferry.base.runtime import ShowProgress, logger, thread_count
 from wordferry.base.storage import cache_folder
 from wordferry.errors import WordferryError
 from wordferry.kernels import native
@@ -35,7 +35,7 @@ _lock = Lock()
 
 
 def related_of(
-    embeddings: Embeddings, r: int = DEFAULT_R, *, threads: int | None = None, progress: Progress | None = None
+    embeddings: Embeddings, r: int = DEFAULT_R, *, threads: int | None = None, progress: ShowProgress = None
 ) -> RelatedWords:
     """The related words of all words of some embeddings.
 
@@ -103,7 +103,7 @@ def _kept(embeddings: Embeddings, r: int) -> RelatedWords | None:
     return related if right else None
 
 
-def _built(embeddings: Embeddings, r: int, threads: int | None, progress: Progress | None) -> RelatedWords:
+def _built(embeddings: Embeddings, r: int, threads: int | None, progress: ShowProgress) -> RelatedWords:
     """Those found now, and kept for the next process where that pays and is possible."""
     related = RelatedWords.build(embeddings, r, threads=threads, progress=progress)
     if _worth_keeping(embeddings):

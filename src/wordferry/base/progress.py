@@ -1,0 +1,165 @@
+"""How far a long job is: told to a callable of the caller's, or shown as a bar on a terminal or in a notebook."""
+
+from __future__ import annotations
+
+import html
+import sys
+import time
+from typing import Any, Protocol, TextIO
+
+from wordferry.errors import InputError
+
+_EVERY = 0.1
+"""Seconds between two pictures of a bar."""
+_LINES_EVERY = 10.0
+"""The same where there is neither a terminal nor a notebook, so that each picture is a line of a log."""
+_WIDTH = 24
+_SOON = 1.0
+"""Seconds of work before what is left of it is guessed."""
+
+
+class Progress(Protocol):
+    """A callable told how much of a long job is done: ``progress(done, total)``."""
+
+    def __call__(self, done: int, total: int, /) -> object: ...
+
+
+ShowProgress = Progress | bool | None
+"""What ``progress=`` takes: a callable, True for a bar, or None (also False) for nothing."""
+
+
+def no_progress(done: int, total: int, /) -> Any:
+    """The progress of a caller who did not ask for any."""
+
+
+def progress_for(given: ShowProgress, label: str = "") -> Progress | None:
+    """The callable for what a caller passed as ``progress=``."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return Bar(label)
+    if not callable(given):
+        raise InputError(f"progress must be True, or a callable that is told (done, total); got {given!r}.")
+    return given
+
+
+class Bar:
+    """A bar that shows itself: on the standard error, or under the cell of a notebook.
+
+    A job may have several parts, each counting in its own way; a bar begins again when what it is told does. Where the
+    standard error is neither a terminal nor a notebook, a job that takes long writes a line now and then.
+    """
+
+    def __init__(self, label: str = "", *, keep: bool = True) -> None:
+        self.label, self.keep = label, keep
+        self._stream: TextIO = sys.stderr
+        self._notebook = None if _kernel() is None else _Cell()
+        self._terminal = self._notebook is None and self._stream.isatty()
+        self._reset(0)
+
+    def _reset(self, total: int) -> None:
+        self.total, self.done = total, 0
+        self._began = time.monotonic()
+        self._shown = -1.0 if self._notebook or self._terminal else self._began
+        self._open = False
+
+    def __call__(self, done: int, total: int, /) -> None:
+        if total != self.total or done < self.done:
+            self.close()
+            self._reset(total)
+        elif self._ended:
+            return
+        self.done = done
+        now = time.monotonic()
+        watched = self._notebook is not None or self._terminal
+        last = self._ended and (watched or self._open)
+        if last or now - self._shown >= (_EVERY if watched else _LINES_EVERY):
+            self._shown = now
+            self._show()
+        if self._ended:
+            self.close()
+
+    @property
+    def _ended(self) -> bool:
+        return 0 < self.total <= self.done
+
+    def close(self) -> None:
+        """Leave the line, or clear it; nothing more is shown of this part."""
+        if self._terminal and self._open:
+            self._stream.write("\n" if self.keep else "\r\x1b[K")
+            self._stream.flush()
+        elif self._notebook is not None and not self.keep:
+            self._notebook.clear()
+        self._open = False
+
+    def __del__(self) -> None:
+        """A job that was stopped leaves a line of its own to what is written next."""
+        if getattr(self, "_open", False) and self._terminal:
+            try:
+                self.close()
+            except (OSError, ValueError):  # the stream has gone
+                return
+
+    def text(self) -> str:
+        """How far it is, in words."""
+        share = min(self.done / self.total, 1.0) if self.total else 0.0
+        seconds = time.monotonic() - self._began
+        parts = [f"{share:4.0%}", f"{self.done:,} of {self.total:,}"]
+        if self._ended:
+            parts.append(f"in {_duration(seconds)}")
+        elif seconds >= _SOON and share > 0:
+            parts.append(f"{_duration(seconds / share - seconds)} left")
+        return "  ".join(parts)
+
+    def _show(self) -> None:
+        label = f"{self.label}  " if self.label else ""
+        if self._notebook is not None:
+            self._notebook.show(label, self.done, self.total, self.text())
+            self._open = True
+            return
+        filled = round(_WIDTH * min(self.done / self.total, 1.0)) if self.total else 0
+        line = f"{label}[{'#' * filled}{'.' * (_WIDTH - filled)}] {self.text()}"
+        self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+        self._stream.flush()
+        self._open = True
+
+
+class _Cell:
+    """The place of a bar among the outputs of a notebook's cell. It needs IPython alone, and no widgets."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, label: str, done: int, total: int, text: str) -> None:
+        """Draw the bar, in the place where it was."""
+        page = (
+            f"<div>{html.escape(label)}<progress value='{done}' max='{max(total, 1)}' style='width:16em'></progress> "
+            f"<span style='font-variant-numeric:tabular-nums'>{html.escape(text)}</span></div>"
+        )
+        self._put({"text/html": page, "text/plain": f"{label}{text}"})
+
+    def clear(self) -> None:
+        """Leave nothing to see."""
+        if self._handle is not None:
+            self._put({"text/html": "", "text/plain": ""})
+
+    def _put(self, data: dict[str, str]) -> None:
+        if self._handle is None:
+            display = sys.modules["IPython"].display.display
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
+def _kernel() -> Any:
+    """The kernel of the notebook that this runs in; None elsewhere. Nothing is imported to find out."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
