@@ -16,6 +16,7 @@ import typer
 
 from wordferry.cli import listing
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
+from wordferry.cli.comparing import read_text
 from wordferry.cli.hits import parse_settings
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
 
@@ -48,7 +49,19 @@ ON_EMPTY = typer.Option("error", "--on-empty", help="What to do with documents w
 KEEP = typer.Option(
     "copy", "--keep", help="Keep a copy of the word vectors in the index (copy), or only their path (path)."
 )
-TOKENIZER = typer.Option(None, "--tokenizer", help="A language: its stop words and word boundaries (default: English).")
+LANGUAGE = typer.Option(
+    None,
+    "--language",
+    help="The language of the documents: its stop words, word boundaries and stems (default: English); none: no stems.",
+)
+TOKENIZER = typer.Option(
+    None,
+    "--tokenizer",
+    help="A tokenizer by its registered name, in the place of the language's; --language then gives the stems.",
+)
+STOP = typer.Option(
+    None, "--stop", help="Words to leave out: none, a language, or @FILE with your own (default: those of --language)."
+)
 DOCUMENTS = "A file or folder of documents, or - for the standard input."
 
 
@@ -94,9 +107,10 @@ def create(
     overlap: str | None = OVERLAP,
     on_empty: str = ON_EMPTY,
     keep: str = KEEP,
+    language: str | None = LANGUAGE,
     tokenizer: str | None = TOKENIZER,
+    stop: str | None = STOP,
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
-    language: str | None = typer.Option(None, "--language", help="Whose word stems 'search' knows, or none."),
     weights: str = typer.Option(
         "idf", "--weights", help="What words count for in 'similar': counts, idf, log-idf, bm25 or norm."
     ),
@@ -118,7 +132,8 @@ def create(
     check_target(path, overwrite)
     beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all
     start = r if related is None else RelatedWords.load(related)
-    options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True, "tokenizer": tokenizer}
+    options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
+    options["tokenizer"] = tokenizer if stop is None else _tokenizer(tokenizer, language, stop)
     options |= {"language": language, "settings": parse_settings(settings), "weights": weights, "unknown": unknown}
     index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
     try:
@@ -228,6 +243,21 @@ def upgrade(path: Path = INDEX, as_json: bool | None = JSON_OPTION) -> None:
     if not Index.upgrade(path):
         note(f"{path} is up to date")
     _report(path, as_json)
+
+
+def _tokenizer(tokenizer: str | None, language: str | None, stop: str) -> Any:
+    """A tokenizer of a language with stop words of the caller's choice."""
+    from wordferry.errors import InputError
+    from wordferry.texts.tokenizers import make_tokenizer
+
+    if tokenizer is not None:
+        raise InputError("--stop belongs to the tokenizer of a language, and --tokenizer names another: leave one out.")
+    words: Any = stop
+    if stop.startswith("@"):
+        words = read_text(stop).split()
+    elif stop == "none":
+        words = None
+    return make_tokenizer(None if language == "none" else language, stop=words)
 
 
 def _fields(format: str | None, text: str, id: str, label: str, skip: list[str], keep_text: bool) -> dict[str, Any]:

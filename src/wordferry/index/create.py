@@ -14,8 +14,6 @@ from wordferry.base import storage
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.find.settings import Settings
-from wordferry.find.stems import NO_LANGUAGE, stemmer
-from wordferry.find.stems import languages as stem_languages
 from wordferry.index import config as choices
 from wordferry.index.catalogue import FILE, Catalogue
 from wordferry.index.config import COPY, Config
@@ -27,9 +25,8 @@ from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
 from wordferry.index.weighing import Weighing
+from wordferry.index.words_of_language import choose_words
 from wordferry.texts import bow
-from wordferry.texts.languages import LANGUAGES
-from wordferry.texts.tokenizers import tokenizer_config
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -54,9 +51,9 @@ def create_folder(
     if overlap is not None:
         find_overlap(record, overlap)
     bow.check_on_empty(on_empty)
-    words = tokenizer_config(tokenizer)
+    words, stems = choose_words(tokenizer, language)
+    Settings().changed(**(settings or {}))
     place = choices.check_keep(keep, given)
-    language, constants = _check_words(words, language, settings)
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
     embeddings = choices.read_embeddings(given)
@@ -72,8 +69,8 @@ def create_folder(
         fingerprint=embeddings.fingerprint,
         normalized=embeddings.normalized,
         vocabulary=embeddings.vocabulary.fingerprint,
-        language=language,
-        settings=constants,
+        language=stems,
+        settings=dict(settings or {}),
         weights=weighing.weights,
         unknown=weighing.unknown,
     )
@@ -89,19 +86,6 @@ def _write_or_say_why(path: Path, config: Config, embeddings: Embeddings, start:
         if is_full(error, path.absolute()):
             raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
         raise read_only_error(path, error) from error
-
-
-def _check_words(
-    tokenizer: dict[str, Any], language: str | None, settings: Mapping[str, Any] | None
-) -> tuple[str, dict[str, Any]]:
-    """The language whose stems are known - that of the tokenizer unless it is named - and the constants to store."""
-    if language is None:
-        code = str(tokenizer.get("language", "en"))
-        name = LANGUAGES[code].lower() if code in LANGUAGES else "english"
-        language = name if name in stem_languages() else NO_LANGUAGE
-    stemmer(language)
-    Settings().changed(**(settings or {}))
-    return language, dict(settings or {})
 
 
 def check_target(path: Path, overwrite: bool) -> None:

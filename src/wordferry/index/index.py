@@ -121,12 +121,12 @@ class Index(WholeCollection, Listing, Changing):
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
         distance, overlap : what :meth:`similar` uses unless told otherwise.
-        tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer``; it is stored, and used for documents and
-            for queries.
+        language : the language of the documents: its stop words, word boundaries and stems. None is English, or that of
+            the tokenizer; "none" is for words without stems.
+        tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer`` or a registered name, in the place of the
+            language's; it is stored, and used for documents and for queries.
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
-        language : whose stems :meth:`search` knows (:func:`wordferry.find.languages`); "none" for no stems, None for
-            the tokenizer's language.
         weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
             them; "counts", "log-idf", "bm25", "norm"), and whether those without a vector do ("match": onto themselves,
             "drop": not at all).
