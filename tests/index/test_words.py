@@ -137,7 +137,7 @@ def test_what_makes_no_sense_is_refused(make: Make, tmp_path: Path) -> None:
         index.similar()
     with pytest.raises(EmptyDocumentError):
         index.similar("cobol")
-    with pytest.raises(InputError, match="There is no language .klingon"):
+    with pytest.raises(InputError, match=r"There is no language .klingon"):
         Index.create(tmp_path / "other", embeddings=embeddings(), language="klingon")
     with pytest.raises(InputError, match="lift must be a number"):
         Index.create(tmp_path / "other", embeddings=embeddings(), settings={"lift": 7})
