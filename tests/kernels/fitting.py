@@ -58,6 +58,20 @@ def _word_counter() -> Any:
     return _native.WordCounter(b"cat\xffdog\xff", _i("i4", 0, 1), b"the\xff", True, 1)
 
 
+def _list_part() -> Any:
+    return _native.ListPart(*_list_arrays())
+
+
+def _list_arrays() -> list[Any]:
+    lists = [_i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1)]
+    return [*lists, _i("i8", 0, 2, 3), _i("i4", 0, 2, 2), _i("u1", 1, 1, 1), _f4(2)]
+
+
+def _list_query() -> list[Any]:
+    edges = [_i("i4", 0, 1), _i("i4", 2, 4), _f4(2)]
+    return [_i("i4", 0, 3), _f4(2), *edges, 1.0, _native.Overlap.omr, WORDS]
+
+
 def fitting() -> dict[str, Callable[[], list[Any]]]:
     """What makes the arguments of each target; methods have their object first."""
     graph, out = csr(WORDS), _f4(ROWS, ROWS)
@@ -113,6 +127,15 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         ],
         "place_lists": lambda: [
             _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 1, 2, 3), _i("i8", 0, 1), _ones("u2", 3), _ones("u1", 3),
+        ],
+        "ListPart": _list_arrays,
+        "ListQuery": _list_query,
+        "ListQuery.nearest": lambda: [
+            _native.ListQuery(*_list_query()), [_list_part(), _list_part()], _ones("u1", 4), 0.1, 2, _ones("i8", 3),
+            _f4(3),
+        ],
+        "ListQuery.distances": lambda: [
+            _native.ListQuery(*_list_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
         ],
         "list_bounds": lambda: [
             _i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1), _i("i4", 0, 2),

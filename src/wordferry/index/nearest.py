@@ -37,17 +37,60 @@ _ROUNDING = 1.2e-7
 
 @dataclass(frozen=True)
 class Query:
-    """One query against the words of an index."""
+    """One query against the words of an index: its words, those outside the index last, and what they relate to."""
 
-    x: passes.View
-    graph: passes.View
-    touched: lists.Touched
-    c_max: float
+    index: Words
+    ids: Int64Array
+    masses: Float32Array
+    edges: tuple[Int64Array, Int64Array, Float32Array]
+    """(position in the query, word of the index, cost)."""
     overlap: str
-    words: int
-    """How many words there are in play."""
-    place: Int32Array
-    """The number of each word of the vocabulary among them, or -1."""
+
+    @property
+    def c_max(self) -> float:
+        return self.index.c_max
+
+    @cached_property
+    def listed(self) -> lists.ListQuery:
+        """As the lists take it; not for residual."""
+        near, far, costs = self.edges
+        edges = near.astype(np.int32), far.astype(np.int32), costs
+        size = len(self.index.place)
+        return lists.ListQuery(self.ids.astype(np.int32), self.masses, edges, self.c_max, self.overlap, size)
+
+    @cached_property
+    def touched(self) -> lists.Touched:
+        """The words that the query has or is related to."""
+        _, far, costs = self.edges
+        words = np.unique(np.concatenate([self.ids, far]))
+        c_max = np.float32(self.c_max)
+        near = np.full(len(words), c_max, dtype=np.float32)
+        np.minimum.at(near, np.searchsorted(words, far), costs)
+        common = np.zeros(len(words), dtype=np.float32)
+        own = np.searchsorted(words, self.ids)
+        if self.overlap == "keep":
+            near[own] = 0
+        else:
+            common[own] = self.masses
+        return lists.Touched(words.astype(np.int32), near, c_max - near, common)
+
+    @cached_property
+    def place(self) -> Int32Array:
+        """The number of each word of the vocabulary among those in play, or -1."""
+        inside = self.index.place
+        outside = self.ids[inside[self.ids] < 0]
+        place = inside.copy()
+        place[outside] = np.arange(self.index.size, self.index.size + len(outside), dtype=np.int32)
+        return place
+
+    @cached_property
+    def views(self) -> tuple[passes.View, passes.View, int]:
+        """The query and the graph as far as it needs it, and how many words are in play."""
+        near, far, costs = self.edges
+        rows = self.place[self.ids]
+        size = self.index.size + int(np.count_nonzero(rows >= self.index.size))
+        x = Csr(np.array([0, len(rows)]), rows.astype(np.int32), self.masses, (1, size))
+        return passes.view(x), passes.view(_links(rows[near], self.place[far], costs, size)), size
 
 
 class Words:
@@ -59,6 +102,7 @@ class Words:
         self._words = words
         self._known: Embeddings | None = None
         self._reaches: dict[tuple[Any, ...], Float32Array] = {}
+        self.size = len(words)
         self.place = np.full(len(embeddings), -1, dtype=np.int32)
         self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
         self._row = np.full(len(embeddings), -1, dtype=np.int64)
@@ -66,28 +110,19 @@ class Words:
 
     def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
         """A query of these words, which rise; words outside the index come after all others."""
-        outside = ids[self._row[ids] < 0]
-        place = self.place
-        if len(outside):
-            place = place.copy()
-            place[outside] = np.arange(len(self._words), len(self._words) + len(outside), dtype=np.int32)
-        order = np.argsort(place[ids])
+        order = np.argsort(self._row[ids] < 0, kind="stable")
         ids, masses = ids[order], masses[order]
-        size = len(self._words) + len(outside)
-        near, far, costs = self._edges(ids)
-        rows = place[ids]
-        x = Csr(np.array([0, len(ids)]), rows.astype(np.int32), masses, (1, size))
-        links = _links(rows[near], place[far], costs, size, both_ways=overlap == "residual")
-        touched = self._touched(ids, masses, far, costs, overlap)
-        return Query(passes.view(x), passes.view(links), touched, self._related.c_max, overlap, size, place)
+        return Query(self, ids, masses, self._edges(ids), overlap)
 
     def _edges(self, ids: Int64Array, *, clamp: bool = True) -> tuple[Int64Array, Int64Array, Float32Array]:
         """What the query's words are related to: (position in the query, word of the index, cost)."""
         rows = self._row[ids]
         inside, outside = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
-        known = self._related.graph[rows[inside]]
-        near = [np.repeat(inside, np.diff(known.indptr))]
-        far, costs = [self._words[known.indices]], [known.data]
+        graph, own = self._related.graph, rows[inside]
+        starts, sizes = graph.indptr[own].astype(np.int64), graph.indptr[own + 1] - graph.indptr[own]
+        places = np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        near = [np.repeat(inside, sizes)]
+        far, costs = [self._words[graph.indices[places]]], [graph.data[places]]
         if len(outside):
             if self._known is None:
                 self._known = self._embeddings.restrict(self._words)
@@ -141,21 +176,6 @@ class Words:
             common[own] = masses[inside]
         return lists.Touched(words.astype(np.int32), near, reach - near, common)
 
-    def _touched(
-        self, ids: Int64Array, masses: Float32Array, far: Int64Array, costs: Float32Array, overlap: str
-    ) -> lists.Touched:
-        words = np.unique(np.concatenate([ids, far]))
-        c_max = np.float32(self._related.c_max)
-        near = np.full(len(words), c_max, dtype=np.float32)
-        np.minimum.at(near, np.searchsorted(words, far), costs)
-        common = np.zeros(len(words), dtype=np.float32)
-        own = np.searchsorted(words, ids)
-        if overlap == "keep":
-            near[own] = 0
-        else:
-            common[own] = masses
-        return lists.Touched(words.astype(np.int32), near, c_max - near, common)
-
 
 def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
     """Worked through a block of rows at a time."""
@@ -171,13 +191,12 @@ def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
     return np.divide(out, part.rows.totals, out=np.zeros_like(out), where=part.rows.totals > 0)
 
 
-def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int, *, both_ways: bool) -> Csr:
-    """The graph as far as a query needs it: from its own words, and back where documents are walked."""
-    if both_ways:
-        rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-        costs = np.concatenate([costs, costs])
-        _, first = np.unique(rows.astype(np.int64) * size + columns, return_index=True)
-        rows, columns, costs = rows[first], columns[first], costs[first]
+def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int) -> Csr:
+    """The graph as far as a query needs it: from its own words, and back, as documents are walked."""
+    rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    costs = np.concatenate([costs, costs])
+    _, first = np.unique(rows.astype(np.int64) * size + columns, return_index=True)
+    rows, columns, costs = rows[first], columns[first], costs[first]
     graph = sp.csr_array((costs, (rows, columns)), shape=(size, size), dtype=np.float32)
     graph.sort_indices()
     return Csr(graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, (size, size))
@@ -214,8 +233,10 @@ def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, th
         rows = np.arange(total) if mask is None else np.flatnonzero(mask)
         found.put(rows, distances(snapshot.parts, query, rows, threads))
         counts["evaluated"] = len(rows)
-    else:
+    elif query.overlap == "residual":
         _search(snapshot, query, mask, threads, found, counts)
+    else:
+        _search_lists(snapshot, query, mask, threads, found, counts)
     indices = np.full((1, k), -1, dtype=np.int64)
     values = np.full((1, k), np.inf, dtype=np.float32)
     indices[0, : found.k], values[0, : found.k] = found.rows[0], found.values[0]
@@ -245,6 +266,24 @@ def stacked(found: Sequence[Neighbors]) -> Neighbors:
     )
 
 
+def _slack(snapshot: Snapshot, query: Query) -> float:
+    """How far sums in float32 may be off."""
+    return query.c_max * _ROUNDING * (max(part.rows.longest for part in snapshot.parts) + 32)
+
+
+def _search_lists(
+    snapshot: Snapshot, query: Query, mask: BoolArray | None, threads: int, found: _Found, counts: dict[str, int]
+) -> None:
+    """The kernel does it all; nothing is held for every document."""
+    stored = [part.rows.stored for part in snapshot.parts]
+    try:
+        near = query.listed.nearest(stored, mask, _slack(snapshot, query), found.k, threads)
+    except ValueError as error:
+        raise _damaged_among(snapshot.parts, error) from None
+    found.put(near.rows, near.distances)
+    counts["postings"], counts["evaluated"] = near.visited, near.evaluated
+
+
 def _search(
     snapshot: Snapshot, query: Query, mask: BoolArray | None, threads: int, found: _Found, counts: dict[str, int]
 ) -> None:
@@ -254,8 +293,7 @@ def _search(
     first = np.sort(heap.finish(threads).indices[0])
     found.put(first, distances(snapshot.parts, query, first, threads))
     counts["evaluated"] += len(first)
-    longest = max(part.rows.longest for part in snapshot.parts)
-    slack = query.c_max * _ROUNDING * (longest + 32)
+    slack = _slack(snapshot, query)
     near = bounds <= found.worst + slack
     near[first] = False
     if mask is not None:
@@ -288,6 +326,11 @@ def _bounds(parts: Sequence[Part], query: Query, threads: int) -> tuple[Float32A
 
 def distances(parts: Sequence[Part], query: Query, rows: Int64Array, threads: int) -> Float32Array:
     """The distances of some rows of a snapshot, given in rising order."""
+    if query.overlap != "residual":
+        try:
+            return query.listed.distances([part.rows.stored for part in parts], rows)
+        except ValueError as error:
+            raise _damaged_among(parts, error) from None
     out = np.empty(len(rows), dtype=np.float32)
     for part in parts:
         low, high = np.searchsorted(rows, (part.span.start, part.span.stop)).tolist()
@@ -301,25 +344,22 @@ def _compared(part: Part, query: Query, rows: Int64Array, threads: int) -> Float
     out = np.empty((1, len(rows)), dtype=np.float32)
     try:
         bags = part.bags.select(rows)
+        x, graph, size = query.views
         places = query.place[bags.words]
         shares = bags.counts / np.repeat(totals, np.diff(bags.indptr))
-        y = passes.view(Csr(bags.indptr, places, shares.astype(np.float32), (len(rows), query.words)))
+        y = passes.view(Csr(bags.indptr, places, shares.astype(np.float32), (len(rows), size)))
     except (ValueError, IndexError) as error:
         raise damaged_part(part, error) from None
-    passes.related_pairs(
-        query.x,
-        y,
-        query.graph,
-        query.c_max,
-        query.overlap,
-        "both",
-        out,
-        scan=query.overlap != "residual",
-        threads=threads,
-    )
+    passes.related_pairs(x, y, graph, query.c_max, query.overlap, "both", out, threads=threads)
     out[0, totals == 0] = np.inf
     result: Float32Array = out[0]
     return result
+
+
+def _damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
+    """The error for parts of which the kernel says that one is damaged; ``verify`` says which."""
+    names = " or ".join(str(part.key[1]) for part in parts)
+    return with_remedy(FormatError(f"Segment {names} of the index is damaged: {error}."))
 
 
 def damaged_part(part: Part, error: Exception) -> FormatError:

@@ -32,7 +32,7 @@ class Counts(NamedTuple):
 
     def select(self, rows: Int64Array) -> Counts:
         """Some rows, in the order given."""
-        lengths = np.diff(self.indptr)[rows]
+        lengths = self.indptr[rows + 1] - self.indptr[rows]
         indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         return Counts(indptr, self.words[places], self.counts[places])

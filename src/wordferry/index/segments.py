@@ -20,7 +20,7 @@ from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
 from wordferry.index.others import Counts
-from wordferry.kernels.related_lists import Lists, build
+from wordferry.kernels.related_lists import Lists, Stored, build
 
 FOLDER = "segments"
 CHECKED_BYTES = 64 << 20
@@ -52,7 +52,7 @@ class Bags:
 
     def select(self, rows: Int64Array) -> Bags:
         """Some rows, in the order given."""
-        lengths = np.diff(self.indptr)[rows]
+        lengths = self.indptr[rows + 1] - self.indptr[rows]
         indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         return Bags(indptr, self.words[places], self.counts[places], self.numbers[rows], self.others.select(rows))
@@ -162,6 +162,11 @@ class Rows:
         others = bags.others._replace(counts=_narrow(bags.others.counts))
         bags = replace(bags, counts=counts, others=others)
         return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), build(*others), columns)
+
+    @cached_property
+    def stored(self) -> Stored:
+        """The arrays as the kernels take them."""
+        return Stored(self.lists, (self.bags.indptr, self.bags.words, self.bags.counts), self.totals)
 
     @cached_property
     def longest(self) -> int:

@@ -98,6 +98,56 @@ def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, th
     return out, visited
 
 
+class Stored:
+    """Documents as an index stores them, by row and by word, as the kernels take them."""
+
+    def __init__(
+        self, lists: Lists, bags: tuple[Int64Array, Int32Array, npt.NDArray[Any]], totals: Float32Array
+    ) -> None:
+        self.native = _native.ListPart(lists.blocks, lists.words, lists.starts, lists.rows, lists.counts, *bags, totals)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The nearest rows by (distance, row), and how much was looked at."""
+
+    rows: Int64Array
+    distances: Float32Array
+    visited: int
+    """Entries of lists."""
+    evaluated: int
+    """Documents that were compared in full."""
+
+
+class ListQuery:
+    """A query of Rel-RWMD against stored documents; words are numbered as the vectors are."""
+
+    def __init__(
+        self,
+        words: Int32Array,
+        masses: Float32Array,
+        edges: tuple[Int32Array, Int32Array, Float32Array],
+        c_max: float,
+        overlap: str,
+        vocabulary: int,
+    ) -> None:
+        self._native = _native.ListQuery(words, masses, *edges, c_max, _native.Overlap[overlap], vocabulary)
+
+    def nearest(self, parts: list[Stored], allowed: BoolArray | None, slack: float, k: int, threads: int) -> Found:
+        """The k nearest of the allowed rows. ValueError when the arrays lead outside, which only damaged ones do."""
+        rows, distances = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float32)
+        mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+        own = [part.native for part in parts]
+        count, visited, evaluated = self._native.nearest(own, mask, slack, threads, rows, distances)
+        return Found(rows[:count], distances[:count], visited, evaluated)
+
+    def distances(self, parts: list[Stored], rows: Int64Array) -> Float32Array:
+        """The distances of some rows."""
+        out = np.empty(len(rows), dtype=np.float32)
+        self._native.distances([part.native for part in parts], rows, out)
+        return out
+
+
 @dataclass(frozen=True)
 class QueryForms:
     """The forms of the words of a query, those of one word after the other."""

@@ -1,0 +1,190 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "lists/nearest.hpp"
+#include "support/bind.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr int widths[] = {1, 2, 4};
+constexpr float largest_cost = 1e30f;
+using Counts = std::variant<In<std::uint8_t>, In<std::uint16_t>, In<std::int32_t>>;
+
+const void* data_of(const Counts& counts) {
+  return std::visit([](const auto& some) -> const void* { return some.data(); }, counts);
+}
+
+// Documents and their lists, mapped from files: lengths are checked here, every offset when it is used.
+class ListPart {
+ public:
+  template <class Count>
+  ListPart(In<std::int64_t> blocks, In<std::int32_t> words, In<std::int64_t> starts, In<std::uint16_t> rows,
+           In<Count> counts, In<std::int64_t> indptr, In<std::int32_t> bag_words, In<Count> bag_counts, In<float> totals)
+      : blocks_(std::move(blocks)), words_(std::move(words)), starts_(std::move(starts)), rows_(std::move(rows)),
+        counts_(std::move(counts)), indptr_(std::move(indptr)), bag_words_(std::move(bag_words)),
+        bag_counts_(std::move(bag_counts)), totals_(std::move(totals)) {
+    require(blocks_.length() >= 1 && starts_.length() == words_.length() + 1, "blocks, words and starts must agree");
+    require(rows_.length() == std::get<In<Count>>(counts_).length(), "one count for each row of a list");
+    require(indptr_.length() == totals_.length() + 1, "indptr and totals must agree");
+    require(bag_words_.length() == std::get<In<Count>>(bag_counts_).length(), "one count for each word of a bag");
+    require(blocks_.length() - 1 == (documents() + list_block_rows - 1) / list_block_rows,
+            "one block for each 65,536 rows");
+    for (std::int64_t row = 0; row < documents(); ++row) largest_total_ = std::max(largest_total_, totals_.data()[row]);
+  }
+
+  std::int64_t documents() const { return totals_.length(); }
+
+  SearchedPart get(std::int64_t start, const std::uint8_t* allowed) const {
+    const int width = widths[counts_.index()];
+    const std::int64_t blocks = blocks_.length() - 1;
+    const StoredLists lists{{blocks_.data(), words_.data(), starts_.data(), rows_.data(), data_of(counts_), blocks,
+                             words_.length(), rows_.length()},
+                            width};
+    const StoredBags bags{indptr_.data(), bag_words_.data(), data_of(bag_counts_), width,
+                          totals_.data(), documents(),       bag_words_.length(), largest_total_};
+    return {lists, bags, start, allowed == nullptr ? nullptr : allowed + start};
+  }
+
+ private:
+  In<std::int64_t> blocks_;
+  In<std::int32_t> words_;
+  In<std::int64_t> starts_;
+  In<std::uint16_t> rows_;
+  Counts counts_;
+  In<std::int64_t> indptr_;
+  In<std::int32_t> bag_words_;
+  Counts bag_counts_;
+  In<float> totals_;
+  float largest_total_ = 0.0f;
+};
+
+using Parts = std::vector<const ListPart*>;
+
+std::vector<SearchedPart> searched(const Parts& parts, const std::optional<In<std::uint8_t>>& allowed) {
+  std::int64_t start = 0;
+  std::vector<SearchedPart> found;
+  for (const ListPart* part : parts) {
+    require(part != nullptr, "a part must not be None");
+    found.push_back(part->get(start, allowed ? allowed->data() : nullptr));
+    start += part->documents();
+  }
+  require(!allowed || allowed->length() == start, "allowed needs a value for each document");
+  return found;
+}
+
+// A query by the words of the vectors.
+class ListQuery {
+ public:
+  ListQuery(In<std::int32_t> words, In<float> masses, In<std::int32_t> positions, In<std::int32_t> related,
+            In<float> costs, float c_max, Overlap overlap, std::int64_t vocabulary)
+      : words_(std::move(words)), masses_(std::move(masses)), positions_(std::move(positions)),
+        related_(std::move(related)), costs_(std::move(costs)), c_max_(c_max), overlap_(overlap),
+        vocabulary_(vocabulary) {
+    require(vocabulary >= 0 && vocabulary <= INT32_MAX, "the vocabulary must fit in an int32");
+    require(words_.length() == masses_.length(), "one mass for each word");
+    require(positions_.length() == related_.length() && costs_.length() == related_.length(),
+            "one cost for each relation");
+    require(overlap != Overlap::residual, "lists cannot serve residual");
+    require(c_max >= 0.0f && c_max <= largest_cost, "c_max must be a cost");
+    require_range(words_.data(), words_.length(), 0, vocabulary, "words must lie in the vocabulary");
+    require_range(related_.data(), related_.length(), 0, vocabulary, "related words must lie in the vocabulary");
+    require_range(positions_.data(), positions_.length(), 0, words_.length(), "positions must lie in the query");
+    bool fits = true;
+    for (std::int64_t i = 0; i < costs_.length(); ++i) fits &= costs_.data()[i] >= 0.0f && costs_.data()[i] <= c_max;
+    for (std::int64_t i = 0; i < masses_.length(); ++i) fits &= masses_.data()[i] >= 0.0f && masses_.data()[i] <= 1.0f;
+    require(fits, "costs must lie in 0 .. c_max and masses in 0 .. 1");
+  }
+
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> nearest(const Parts& parts,
+                                                               const std::optional<In<std::uint8_t>>& allowed,
+                                                               float slack, int threads, const Out<std::int64_t>& rows,
+                                                               const Out<float>& distances) {
+    const std::vector<SearchedPart> all = searched(parts, allowed);
+    require(rows.length() == distances.length(), "rows and distances must agree in length");
+    require(slack >= 0.0f, "slack must not be negative");
+    NearestRows found;
+    bool sound = true;
+    run_native([&](Watch& watch) {
+      TouchedQuery query = made();
+      sound = nearest_by_lists(all, query, slack, rows.length(), thread_limit(threads), found, watch);
+    });
+    require(sound, "the arrays lead outside of themselves");
+    for (std::size_t i = 0; i < found.best.size(); ++i) {
+      rows.data()[i] = found.best[i].row;
+      distances.data()[i] = found.best[i].distance;
+    }
+    return {static_cast<std::int64_t>(found.best.size()), found.visited, found.evaluated};
+  }
+
+  void distances(const Parts& parts, const In<std::int64_t>& rows, const Out<float>& out) {
+    const std::vector<SearchedPart> all = searched(parts, std::nullopt);
+    const std::int64_t documents = all.empty() ? 0 : all.back().start + all.back().bags.rows;
+    require(rows.length() == out.length(), "one distance for each row");
+    require_range(rows.data(), rows.length(), 0, documents, "rows must lie in the parts");
+    bool sound = true;
+    run_native([&](Watch& watch) {
+      TouchedQuery query = made();
+      sound = distances_of(all, query, rows.data(), rows.length(), out.data(), watch);
+    });
+    require(sound, "the arrays lead outside of themselves");
+  }
+
+ private:
+  TouchedQuery made() const {
+    TouchedQuery query(vocabulary_, c_max_, overlap_);
+    for (std::int64_t i = 0; i < words_.length(); ++i) query.add(words_.data()[i], masses_.data()[i]);
+    for (std::int64_t i = 0; i < related_.length(); ++i) {
+      query.relate(positions_.data()[i], related_.data()[i], costs_.data()[i]);
+    }
+    query.finish();
+    return query;
+  }
+
+  In<std::int32_t> words_;
+  In<float> masses_;
+  In<std::int32_t> positions_, related_;
+  In<float> costs_;
+  float c_max_;
+  Overlap overlap_;
+  std::int64_t vocabulary_;
+};
+
+template <class Count>
+void bind_part(nb::class_<ListPart>& part) {
+  part.def(nb::init<In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::uint16_t>, In<Count>,
+                    In<std::int64_t>, In<std::int32_t>, In<Count>, In<float>>(),
+           nb::arg("blocks").noconvert(), nb::arg("words").noconvert(), nb::arg("starts").noconvert(),
+           nb::arg("rows").noconvert(), nb::arg("counts").noconvert(), nb::arg("indptr").noconvert(),
+           nb::arg("bag_words").noconvert(), nb::arg("bag_counts").noconvert(), nb::arg("totals").noconvert());
+}
+
+}  // namespace
+
+void bind_nearest_lists(nb::module_& m) {
+  nb::class_<ListPart> part(m, "ListPart", "Documents as they are stored, by row and by word.");
+  bind_part<std::uint8_t>(part);
+  bind_part<std::uint16_t>(part);
+  bind_part<std::int32_t>(part);
+  nb::class_<ListQuery>(m, "ListQuery", "A query of Rel-RWMD against documents with lists.")
+      .def(nb::init<In<std::int32_t>, In<float>, In<std::int32_t>, In<std::int32_t>, In<float>, float, Overlap,
+                    std::int64_t>(),
+           nb::arg("words").noconvert(), nb::arg("masses").noconvert(), nb::arg("positions").noconvert(),
+           nb::arg("related").noconvert(), nb::arg("costs").noconvert(), nb::arg("c_max"), nb::arg("overlap"),
+           nb::arg("vocabulary"))
+      .def("nearest", &ListQuery::nearest, nb::arg("parts"), nb::arg("allowed").noconvert().none(), nb::arg("slack"),
+           nb::arg("threads"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
+           "The nearest rows; how many there are, how many entries of lists and how many documents were looked at.")
+      .def("distances", &ListQuery::distances, nb::arg("parts"), nb::arg("rows").noconvert(), nb::arg("out").noconvert(),
+           "The distances of some rows.");
+}
+
+}  // namespace wordferry

@@ -1,0 +1,58 @@
+// What the touched words of a query save in each row of a block of 65,536 rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lists/nearest.hpp"
+#include "support/watch.hpp"
+
+namespace wordferry {
+
+// The touched words of a query, rising, with what their lists save.
+struct ListedWord {
+  std::int32_t word;
+  float near;    // as in TouchedWords
+  float gain;
+  float common;
+};
+
+class ListedWords {
+ public:
+  explicit ListedWords(const TouchedQuery& query);
+  const std::vector<ListedWord>& words() const { return words_; }
+
+ private:
+  std::vector<ListedWord> words_;
+};
+
+// The memory belongs to a thread and is all zero between two blocks, so that a query pays for what it touches.
+class BlockSums {
+ public:
+  static BlockSums& of_this_thread();
+
+  // Sums up the lists of one block; words that are not touched cost c_max, the others no more. Returns how many entries were visited, or -1 when the lists lead outside.
+  std::int64_t add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, Watch& watch);
+
+  // Takes out the allowed rows with the lowest bounds, at most `count` of them: they come with no later call.
+  void take_lowest(float c_max, std::size_t count, std::vector<NearRow>& rows);
+
+  // Appends the allowed rows whose bound does not exceed the limit.
+  void collect(float c_max, float limit, std::vector<NearRow>& rows) const;
+
+  void clear();
+
+ private:
+  BlockSums();
+  bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
+  float bound(std::int64_t row, float c_max) const;
+
+  std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
+  std::vector<float> padded_;
+  float units_ = 1.0f;  // of a cost of 1
+  const float* totals_ = nullptr;  // of the rows of the block
+  const std::uint8_t* allowed_ = nullptr;
+  std::int64_t start_ = 0, rows_ = 0;
+};
+
+}  // namespace wordferry

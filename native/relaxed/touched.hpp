@@ -1,0 +1,151 @@
+// One query of Rel-RWMD: the words that it has or is related to, ready for documents to be compared with it. Every other
+// word of a document costs c_max.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <vector>
+
+#include "relaxed/pairs.hpp"
+
+namespace wordferry {
+
+// A word that the query has or is related to.
+struct TouchedWord {
+  float near = 0.0f;             // the cost of the nearest word of the query that it may move to
+  float mass = 0.0f;             // what the query has of this very word and may stay
+  std::int32_t own = -1;         // its position in the query, or -1
+  std::int64_t begin = 0, end = 0;  // the query's words related to it, in `links`
+};
+
+class TouchedQuery {
+ public:
+  TouchedQuery(std::int64_t vocabulary, float c_max, Overlap overlap)
+      : c_max_(c_max), overlap_(overlap), vocabulary_(vocabulary),
+        slots_(static_cast<std::uint32_t*>(std::calloc(static_cast<std::size_t>(vocabulary) + 1, sizeof(std::uint32_t)))) {
+    if (slots_ == nullptr) throw std::bad_alloc();
+    clear();
+  }
+
+  float c_max() const { return c_max_; }
+  std::int64_t vocabulary() const { return vocabulary_; }
+  const std::vector<std::int32_t>& words() const { return words_; }  // in the order in which they were touched
+  const TouchedWord& touched(std::int32_t word) const { return touched_[slots_[static_cast<std::size_t>(word)]]; }
+
+  // Ready for another query.
+  void clear() {
+    for (const std::int32_t word : words_) slots_[static_cast<std::size_t>(word)] = 0;
+    words_.clear();
+    touched_.assign(1, {});
+    found_.clear();
+    masses_.clear();
+  }
+
+  // The next word of the query.
+  void add(std::int32_t word, float mass) {
+    TouchedWord& own = touch(word);
+    own.own = static_cast<std::int32_t>(masses_.size());
+    own.mass = overlap_ == Overlap::keep ? 0.0f : mass;
+    if (overlap_ == Overlap::keep) own.near = 0.0f;
+    masses_.push_back(mass);
+  }
+
+  // A word that is related to the one at a position of the query.
+  void relate(std::int32_t position, std::int32_t word, float cost) {
+    TouchedWord& other = touch(word);
+    other.near = std::min(other.near, cost);
+    ++other.end;  // how many there are, for now
+    found_.push_back({word, {position, cost}});
+  }
+
+  // After the last word: the links of each word together, in the order they were found in.
+  void finish() {
+    std::int64_t next = 0;
+    for (TouchedWord& word : touched_) {
+      const std::int64_t count = word.end;
+      word.begin = word.end = next;
+      next += count;
+    }
+    links_.resize(static_cast<std::size_t>(next));
+    for (const Found& one : found_) {
+      links_[static_cast<std::size_t>(touched_[slots_[static_cast<std::size_t>(one.word)]].end++)] = one.link;
+    }
+    best_.resize(masses_.size());
+    excess_.resize(masses_.size());
+  }
+
+  // The distance to a document of `count` words; mass(k) is that of the k-th.
+  template <class Mass>
+  float value(const std::int32_t* words, std::int64_t count, Side side, Mass&& mass_of) {
+    std::fill(best_.begin(), best_.end(), c_max_);
+    std::copy(masses_.begin(), masses_.end(), excess_.begin());
+    float near = 0.0f, rest = 0.0f;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::uint32_t slot = slots_[static_cast<std::size_t>(words[k])];
+      const float mass = mass_of(k);
+      if (slot == 0) {
+        rest += mass;
+        continue;
+      }
+      const TouchedWord& word = touched_[slot];
+      near += std::max(mass - word.mass, 0.0f) * word.near;
+      for (std::int64_t l = word.begin; l < word.end; ++l) {
+        float& at = best_[static_cast<std::size_t>(links_[static_cast<std::size_t>(l)].position)];
+        at = std::min(at, links_[static_cast<std::size_t>(l)].cost);
+      }
+      if (word.own >= 0) own_word(static_cast<std::size_t>(word.own), mass);
+    }
+    const float left = std::inner_product(excess_.begin(), excess_.end(), best_.begin(), 0.0f);
+    const float right = near + rest * c_max_;
+    return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
+  }
+
+ private:
+  struct Link {
+    std::int32_t position;
+    float cost;
+  };
+  struct Found {
+    std::int32_t word;
+    Link link;
+  };
+
+  struct Free {
+    void operator()(std::uint32_t* memory) const { std::free(memory); }
+  };
+
+  TouchedWord& touch(std::int32_t word) {
+    std::uint32_t& slot = slots_[static_cast<std::size_t>(word)];
+    if (slot == 0) {
+      slot = static_cast<std::uint32_t>(touched_.size());
+      touched_.push_back({c_max_, 0.0f, -1});
+      words_.push_back(word);
+    }
+    return touched_[slot];
+  }
+
+  void own_word(std::size_t i, float mass) {
+    if (overlap_ == Overlap::keep) {
+      best_[i] = 0.0f;
+    } else {
+      excess_[i] = std::max(excess_[i] - mass, 0.0f);
+    }
+  }
+
+  float c_max_;
+  Overlap overlap_;
+  std::int64_t vocabulary_;
+  // The place of each word in touched_, 0 for the others; pages of it that are never written take no memory.
+  std::unique_ptr<std::uint32_t[], Free> slots_;
+  std::vector<std::int32_t> words_;   // those with a slot
+  std::vector<TouchedWord> touched_;
+  std::vector<Found> found_;
+  std::vector<Link> links_;
+  std::vector<float> masses_, best_, excess_;
+};
+
+}  // namespace wordferry

@@ -1,0 +1,134 @@
+"""The kernel over inverted lists against comparing with every document, over several blocks and parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wordferry.base.arrays import BoolArray
+from wordferry.kernels import reference
+from wordferry.kernels import related_lists as lists
+
+WORDS, C_MAX = 60, 0.75
+Bags = list[dict[int, int]]
+
+
+def stored(bags: Bags, kind: Any = np.uint8) -> lists.Stored:
+    indptr = np.cumsum([0, *map(len, bags)])
+    words = np.array([w for bag in bags for w in sorted(bag)], dtype=np.int32)
+    counts = np.array([bag[w] for bag in bags for w in sorted(bag)], dtype=kind)
+    totals = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
+    return lists.Stored(lists.build(indptr, words, counts), (indptr, words, counts), totals)
+
+
+def some_bags(rng: np.random.Generator, rows: int, most: int = 5) -> Bags:
+    """Few different words and counts, so that many documents are equally far; some are empty."""
+    sizes = rng.integers(0, most, size=rows)
+    words = np.minimum(rng.zipf(1.4, size=int(sizes.sum())) - 1, WORDS - 1)
+    parts = np.split(words, np.cumsum(sizes)[:-1])
+    return [dict(zip(*(a.tolist() for a in np.unique(part, return_counts=True)), strict=True)) for part in parts]
+
+
+def some_graph(rng: np.random.Generator) -> dict[int, dict[int, float]]:
+    graph: dict[int, dict[int, float]] = {i: {} for i in range(WORDS)}
+    for i, j in rng.integers(0, WORDS, size=(120, 2)):
+        if i != j:
+            graph[int(i)][int(j)] = graph[int(j)][int(i)] = float(np.float32(rng.integers(1, 9) / 12))
+    return graph
+
+
+def query_of(query: dict[int, int], graph: dict[int, dict[int, float]], overlap: str) -> lists.ListQuery:
+    words = sorted(query)
+    edges = [(place, other, cost) for place, word in enumerate(words) for other, cost in graph[word].items()]
+    near, far, costs = zip(*edges, strict=True) if edges else ((), (), ())
+    masses = np.array([query[w] / sum(query.values()) for w in words], dtype=np.float32)
+    found = np.array(near, np.int32), np.array(far, np.int32), np.array(costs, np.float32)
+    return lists.ListQuery(np.array(words, np.int32), masses, found, C_MAX, overlap, WORDS)
+
+
+def check(parts: list[lists.Stored], rows: int, query: lists.ListQuery, allowed: BoolArray | None, k: int) -> None:
+    everything = query.distances(parts, np.arange(rows))
+    choice = np.arange(rows) if allowed is None else np.flatnonzero(allowed)
+    wanted = choice[np.lexsort((choice, everything[choice]))][:k]
+    for threads in (1, 2):
+        found = query.nearest(parts, allowed, 1e-5, k, threads)
+        np.testing.assert_array_equal(found.rows, wanted)
+        np.testing.assert_array_equal(found.distances, everything[wanted])
+        assert found.evaluated <= len(choice)
+
+
+@pytest.mark.parametrize("overlap", ["omr", "keep"])
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int32])
+def test_several_blocks_and_parts(overlap: str, kind: Any) -> None:
+    """More rows than a block has, in parts of different sizes, with ties all over and documents without words."""
+    rng = np.random.default_rng(4)
+    sizes = (300, lists.BLOCK + 700, 5)
+    parts, rows = [stored(some_bags(rng, size), kind) for size in sizes], sum(sizes)
+    graph = some_graph(rng)
+    for k, words in ((1, [3]), (10, [0, 5, 9]), (700, [1, 2, 30, 31]), (40, [50])):
+        query = query_of({w: 1 + i for i, w in enumerate(words)}, graph, overlap)
+        check(parts, rows, query, None, k)
+        check(parts, rows, query, rng.random(rows) < 0.3, k)
+        check(parts, rows, query, rng.random(rows) < 0.0003, k)
+
+
+def test_more_than_there_are() -> None:
+    """k larger than the allowed documents: all of them, empty ones at infinity at the end."""
+    rng = np.random.default_rng(8)
+    parts = [stored(some_bags(rng, 50)), stored([{}, {1: 300}, {}], np.uint16)]
+    query = query_of({1: 2, 7: 1}, some_graph(rng), "omr")
+    check(parts, 53, query, None, 1000)
+    check(parts, 53, query, np.arange(53) >= 50, 1000)
+    assert query.nearest(parts, np.zeros(53, bool), 1e-5, 3, 1).rows.tolist() == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    query=st.dictionaries(st.integers(0, WORDS - 1), st.integers(1, 9), min_size=1, max_size=12),
+    overlap=st.sampled_from(["omr", "keep"]),
+    k=st.sampled_from([1, 5, 200]),
+    large=st.booleans(),
+)
+def test_nearest_by_the_reference(seed: int, query: dict[int, int], overlap: str, k: int, large: bool) -> None:
+    """Distances are those of the reference, the nearest those of all distances, also with very long documents."""
+    rng = np.random.default_rng(seed)
+    graph, bags = some_graph(rng), some_bags(rng, 80, 9)
+    if large:
+        bags[3] = {1: 2_000_000, 4: 1}
+    parts = [stored(bags[:30], np.int32), stored(bags[30:], np.int32)]
+    asked = query_of(query, graph, overlap)
+    check(parts, 80, asked, None, k)
+    found = asked.distances(parts, np.arange(80))
+    x = {w: c / sum(query.values()) for w, c in query.items()}
+    cost = reference.related_cost(graph, C_MAX)
+    for bag, distance in zip(bags, found.tolist(), strict=True):
+        y = {w: c / sum(bag.values()) for w, c in bag.items()}
+        wanted = reference.rwmd(x, y, cost, overlap) if y else np.inf
+        assert distance == pytest.approx(wanted, abs=2e-6)
+
+
+def test_damaged_arrays_are_refused() -> None:
+    """Offsets and words that lead outside are an error of ours, not of the processor."""
+    rng = np.random.default_rng(2)
+    query = query_of({1: 1, 2: 1}, some_graph(rng), "omr")
+    bags = [bag or {1: 1} for bag in some_bags(rng, 30)]
+    indptr = np.cumsum([0, *map(len, bags)])
+    words = np.array([w for bag in bags for w in sorted(bag)], dtype=np.int32)
+    counts = np.ones(len(words), np.uint8)
+    made = lists.build(indptr, words, counts)
+    totals = np.ones(30, np.float32)
+    for name, array in {"blocks": made.blocks, "starts": made.starts, "indptr": indptr, "words": words}.items():
+        for value in (-1, 2**31 - 1) if name == "words" else (-1, 2**40, -(2**62)):
+            wrong = np.full_like(array, value)
+            given_lists = (
+                lists.Lists(**{**vars(made), name: wrong}) if hasattr(made, name) and name != "words" else made
+            )
+            forward = (wrong if name == "indptr" else indptr, wrong if name == "words" else words, counts)
+            part = lists.Stored(given_lists, forward, totals)
+            with pytest.raises(ValueError, match="outside"):
+                query.nearest([part], None, 0.0, 5, 1)
