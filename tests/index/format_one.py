@@ -10,6 +10,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.index.catalogue import checksum
+from wordferry.index.packs import Unpacker
 
 
 def to_format_one(place: Path) -> None:
@@ -36,7 +37,16 @@ def to_format_one(place: Path) -> None:
     for number, words, counts in database.execute("SELECT number, words, counts FROM old").fetchall():
         row = (number, words, counts, checksum(number, words, counts))
         database.execute("INSERT INTO buffer VALUES(?, ?, ?, ?)", row)
-    for table in ("old", "others"):
+    whole = Unpacker(database, place)
+    rows = [whole.checked(row) for row in database.execute("SELECT * FROM documents").fetchall()]
+    database.execute("ALTER TABLE documents RENAME TO packed")
+    database.execute(
+        "CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, "
+        "tokenized INTEGER NOT NULL, label TEXT, metadata TEXT NOT NULL, tokens INTEGER NOT NULL, "
+        "known INTEGER NOT NULL, checksum INTEGER NOT NULL)"
+    )
+    database.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    for table in ("old", "others", "packed", "packs"):
         database.execute(f"DROP TABLE {table}")
     text = json.dumps(state)
     database.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = 'state'", (text, checksum("state", text)))

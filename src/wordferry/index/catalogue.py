@@ -32,9 +32,9 @@ BUSY_SECONDS = 20.0
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE others(number INTEGER PRIMARY KEY, word TEXT NOT NULL);
-CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
-  tokenized INTEGER NOT NULL, label TEXT, metadata TEXT NOT NULL, tokens INTEGER NOT NULL, known INTEGER NOT NULL,
-  checksum INTEGER NOT NULL);
+CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, tokenized INTEGER NOT NULL,
+  label TEXT, metadata TEXT, tokens INTEGER NOT NULL, known INTEGER NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE packs(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, others BLOB NOT NULL,
   other_counts BLOB NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE segments(name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -327,17 +327,6 @@ def all_ids(connection: sqlite3.Connection, file: Path) -> list[str]:
     if len(ids) != state["documents"] or id_sum(ids) != state.get("id_sum", id_sum(ids)):
         raise damaged(file, "the list of ids")
     return ids
-
-
-def all_documents(connection: sqlite3.Connection, file: Path) -> Iterator[tuple[Any, ...]]:
-    """The rows of all documents in order; an error at the end when some were missing."""
-    state = get_meta(connection, "state", file)
-    count = numbers = 0
-    for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
-        count, numbers = count + 1, numbers + row[0]
-        yield checked_document(row, file)
-    if count != state["documents"] or numbers != state["number_sum"]:
-        raise damaged(file, "the list of documents")
 
 
 def document_checksum(row: tuple[Any, ...]) -> int:

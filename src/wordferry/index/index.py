@@ -18,9 +18,7 @@ from wordferry.index import create, finding, searching, upgrade
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
-    all_documents,
     all_ids,
-    checked_document,
     damaged,
     get_meta,
 )
@@ -33,6 +31,7 @@ from wordferry.index.graph import Graphs
 from wordferry.index.listing import Listing
 from wordferry.index.lock import WriterLock, refuse_network
 from wordferry.index.model import Document, Hits, checked_id
+from wordferry.index.packs import Unpacker, all_documents
 from wordferry.index.segments import MissingFolder, with_remedy
 from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
@@ -197,9 +196,9 @@ class Index(WholeCollection, Listing, Changing):
         id = checked_id(id, "get")
         with self.view() as (connection, snapshot):
             row = self._row(connection, snapshot, DOCUMENT_COLUMNS, id)
-        if row is None:
-            raise NotFound(f"{self.path} has no document {id!r}.")
-        return searching.document(checked_document(row, self._catalogue.file))
+            if row is None:
+                raise NotFound(f"{self.path} has no document {id!r}.")
+            return searching.document(Unpacker(connection, self._catalogue.file).checked(row))
 
     def _row(self, connection: sqlite3.Connection, snapshot: Snapshot, columns: str, id: str) -> Any:
         """Some columns of the document with an id, or None when the segments know no living one either."""

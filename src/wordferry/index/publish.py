@@ -35,9 +35,13 @@ class Publisher:
         self._written: list[str] = []
         self._replaced: list[str] = []
 
+    def is_full(self, more: int) -> bool:
+        """Whether so many more documents would be too many for the segment that waits."""
+        return self._waiting + more > SEGMENT
+
     def take(self, connection: sqlite3.Connection, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
-        if self._waiting + len(bags) > SEGMENT:
+        if self.is_full(len(bags)):
             self._write(connection)
         self._parts.append(bags)
         self._waiting += len(bags)

@@ -21,10 +21,11 @@ from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import check_k
 from wordferry.errors import InputError
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, checked_document, damaged
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits, shown
+from wordferry.index.packs import Unpacker
 from wordferry.index.passages import best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.texts.bow import LookedUp, looked_up
@@ -150,7 +151,8 @@ def found_documents(
     """The rows of the catalogue of some rows of the snapshot, by them."""
     found = _selected(index, connection, snapshot.numbers[places].tolist(), DOCUMENT_COLUMNS)
     file = index.path / "catalogue.sqlite"
-    return {place: checked_document(row, file) for place, row in zip(places.tolist(), found, strict=True)}
+    whole = Unpacker(connection, file)
+    return {place: whole.checked(row) for place, row in zip(places.tolist(), found, strict=True)}
 
 
 def found_ids(index: Index, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array) -> dict[int, str]:

@@ -17,10 +17,11 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.errors import FormatError, WordferryError
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checked_document, checksum, damaged, get_meta
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta
 from wordferry.index.columns import Columns, document_fields
 from wordferry.index.filters import Condition
 from wordferry.index.others import Counts
+from wordferry.index.packs import Unpacker
 from wordferry.index.segments import Bags, Rows, Segment, join, with_remedy
 
 _KEPT_MASKS = 16
@@ -234,13 +235,14 @@ def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) 
     if not len(numbers):
         return Columns.gather([])
     found: list[int] = []
+    whole = Unpacker(connection, file)
 
     def rows() -> Iterator[dict[str, Any]]:
         span = (int(numbers[0]), int(numbers[-1]))
         query = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number BETWEEN ? AND ? ORDER BY number"
         for row in connection.execute(query, span):
             found.append(row[0])
-            _, identifier, _, _, label, metadata, *_ = checked_document(row, file)
+            _, identifier, _, _, label, metadata, *_ = whole.checked(row)
             yield document_fields(identifier, label, {} if metadata == "{}" else json.loads(metadata))
 
     columns = Columns.gather(rows())

@@ -14,10 +14,11 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.errors import FormatError, WordferryError
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, document_checksum, get_meta, translate
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import Graphs
 from wordferry.index.others import read_others
+from wordferry.index.packs import Unpacker
 from wordferry.index.segments import Bags, Rows, Segment, check_manifest, join
 from wordferry.index.snapshot import read_buffer
 from wordferry.words.embeddings import Embeddings
@@ -103,12 +104,10 @@ class Checker:
 
     def _check_documents(self, connection: sqlite3.Connection) -> Int64Array:
         numbers = []
+        whole = Unpacker(connection, self.catalogue.file)
         for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
             numbers.append(row[0])
-            if document_checksum(row) != row[8]:
-                self._wrong(f"{self.catalogue.file} is damaged: document {row[1]!r} does not match its checksum.")
-            else:
-                self._attempt(lambda: json.loads(row[5]))  # noqa: B023 - called at once
+            self._attempt(lambda: json.loads(whole.checked(row)[5]))  # noqa: B023 - called at once
         return np.array(numbers, dtype=np.int64)
 
     def _check_segments(self, connection: sqlite3.Connection, used: BoolArray) -> tuple[Int64Array, int, int]:

@@ -20,7 +20,6 @@ from wordferry.index.catalogue import (
     FORMAT,
     SCHEMA,
     Catalogue,
-    checked_document,
     document_checksum,
     get_meta,
     id_sum,
@@ -31,6 +30,7 @@ from wordferry.index.config import Config
 from wordferry.index.counting import Counting
 from wordferry.index.model import Entry, shown
 from wordferry.index.others import EMPTY, Encoded, OtherWords
+from wordferry.index.packs import FEWEST, Packer, Unpacker, repack
 from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
@@ -48,6 +48,7 @@ class _Call:
     first: int
     """The number of its first document."""
     replace: bool
+    packer: Packer
     done: int = 0
     """How many of its documents have been looked at."""
 
@@ -72,11 +73,12 @@ class Writer:
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             source = iter(entries)
-            call = _Call(state["next_number"], replace)
-            while chunk := list(islice(source, CHUNK)):
-                ids.extend(self._insert(connection, state, chunk, call, publisher))
-                call.done += len(chunk)
-                report(call.done)
+            with Packer(connection, threads) as packer:
+                call = _Call(state["next_number"], replace, packer)
+                while chunk := list(islice(source, CHUNK)):
+                    ids.extend(self._insert(connection, state, chunk, call, publisher))
+                    call.done += len(chunk)
+                    report(call.done)
             publisher.publish(connection)
 
         self._transact(action)
@@ -113,6 +115,7 @@ class Writer:
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             bags = self._encode_all(connection) if rebuild else self._live(connection)
             self._write_anew(connection, state, publisher, bags, renumber=rebuild)
+            repack(connection, self._catalogue.file)
 
         self._transact(action)
         self._have = None
@@ -123,6 +126,7 @@ class Writer:
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             self._write_anew(connection, state, publisher, self._encode_all(connection), renumber=False)
+            repack(connection, self._catalogue.file)
             state["id_sum"] = id_sum(row[0] for row in connection.execute("SELECT id FROM documents"))
             if self._catalogue.identity is None:
                 set_meta(connection, "identity", secrets.token_hex(16))
@@ -201,12 +205,15 @@ class Writer:
         for number, (identifier, entry) in enumerate(zip(ids, kept, strict=True)):
             facts = (tokens[number], known[number])
             row = (first + number, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata, *facts)
-            rows.append((*row, document_checksum(row)))
+            own = row if len(kept) < FEWEST else (first + number, identifier, None, row[3], None, None, *facts)
+            rows.append((*own, document_checksum(row)))
         try:
             connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.IntegrityError:
             self._refuse_existing(connection, ids, first, call)
             raise
+        if len(kept) >= FEWEST:
+            call.packer.put([(first + place, e.text, e.label, e.metadata) for place, e in enumerate(kept)])
         state["next_number"] += len(rows)
         state["documents"] += len(rows)
         state["number_sum"] += sum(range(first, first + len(rows)))
@@ -216,6 +223,8 @@ class Writer:
         self._note_words(connection, state, bags.words)
         self._others.store(connection, state)
         fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
+        if publisher.is_full(len(bags)):
+            call.packer.flush()  # the publisher may read what earlier chunks have stored
         publisher.take(connection, bags, fields)
         return ids
 
@@ -313,7 +322,8 @@ class Writer:
     def _encode_all(self, connection: Connection) -> Iterator[Bags]:
         """The bags of all documents, made again from their texts."""
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
-        while rows := [checked_document(row, self._catalogue.file) for row in cursor.fetchmany(CHUNK)]:
+        whole = Unpacker(connection, self._catalogue.file)
+        while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
             texts = [json.loads(row[2]) if row[3] else row[2] for row in rows]
             found = self._encode(texts)
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
@@ -321,12 +331,15 @@ class Writer:
 
 
 def _make_tables(connection: Connection, state: State) -> None:
-    """The tables that know words without vectors, which format 1 did not; its documents are all read again."""
+    """The tables that format 1 did not have, or had with other columns; its documents are all read again."""
+    connection.execute("ALTER TABLE documents RENAME TO documents_before")
     for table in ("buffer", "others"):
         connection.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in SCHEMA.strip().split(";\n"):
-        if statement.startswith(("CREATE TABLE buffer", "CREATE TABLE others")):
+        if statement.startswith(tuple(f"CREATE TABLE {name}(" for name in ("buffer", "others", "documents", "packs"))):
             connection.execute(statement)
+    connection.execute("INSERT INTO documents SELECT * FROM documents_before")
+    connection.execute("DROP TABLE documents_before")
     state |= EMPTY
 
 
