@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import statistics
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import numpy as np
 import pytest
 
 from tests.web.conftest import serving
@@ -50,20 +50,25 @@ def closed_within(connection: socket.socket, seconds: float) -> bool:
 def _crowded(address: str, count: int, seconds: float) -> list[float]:
     """With so many connections open, half of them silent and half with part of a head, everything is answered.
 
-    Returns how long each answer about health took.
+    Returns how long each answer about health took, over a connection of its own.
     """
     times = []
+    place = urlsplit(address)
     with (
         connected(address, count // 2),
         connected(address, count // 2, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Part"),
+        httpx.Client(base_url=address, timeout=10) as client,
     ):
         until = time.monotonic() + seconds
         rounds = 0
         while time.monotonic() < until or rounds < 3:
+            health = HTTPConnection(str(place.hostname), place.port, timeout=10)
             start = time.monotonic()
-            assert httpx.get(f"{address}/healthz", timeout=10).status_code == 200
+            health.request("GET", "/healthz")
+            assert health.getresponse().read() == b'{"status":"ok"}'
             times.append(time.monotonic() - start)
-            answer = httpx.post(f"{address}/api/search", json=QUERY, timeout=10)
+            health.close()
+            answer = client.post("/api/search", json=QUERY)
             assert answer.status_code == 200, answer.text
             rounds += 1
             time.sleep(0.05)
@@ -77,9 +82,15 @@ def test_600_idle_connections(built_index: Path) -> None:
 
 @pytest.mark.slow
 def test_600_idle_connections_for_long(built_index: Path) -> None:
-    with serving(built_index, "--quiet") as (address, _):
+    """The promise itself, on a machine that has nothing else to do: health within 50 ms for half a minute.
+
+    The service gives them more time than it does by itself, so that there are 600 all the while.
+    """
+    with serving(built_index, "--quiet", "--max-head-seconds", "60") as (address, _):
         times = _crowded(address, 600, 30)
-    assert statistics.median(times) < 0.05 * (1 + os.getloadavg()[0])  # a busy machine is not the service's fault
+    p99 = float(np.percentile(times, 99))
+    print(f"{len(times)} answers about health: median {1000 * np.median(times):.1f} ms, p99 {1000 * p99:.1f} ms")
+    assert p99 < 0.05
 
 
 def test_more_connections_than_allowed(built_index: Path) -> None:

@@ -136,7 +136,9 @@ def test_light_beside_heavy(large_index: Path) -> None:
 @pytest.mark.slow
 def test_light_beside_heavy_for_long(large_index: Path) -> None:
     times = _light_beside_heavy(large_index, 20)
-    assert float(np.percentile(times, 99)) < 1
+    p99 = float(np.percentile(times, 99))
+    print(f"{len(times)} light searches: median {1000 * np.median(times):.0f} ms, p99 {1000 * p99:.0f} ms, no error")
+    assert p99 < 1
 
 
 def test_counts_and_health_wait_for_nobody(large_index: Path) -> None:
@@ -154,20 +156,41 @@ def test_counts_and_health_wait_for_nobody(large_index: Path) -> None:
 
 @needs_proc
 def test_work_ends_when_its_client_goes(large_index: Path) -> None:
-    body = json.dumps(heaviest()).encode()
-    head = "POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    head += f"Content-Length: {len(body)}\r\n\r\n"
     with serving(large_index, "--quiet") as (address, process):
-        place = urlsplit(address)
-        clients = [socket.create_connection((place.hostname, place.port)) for _ in range(2)]
-        for client in clients:
-            client.sendall(head.encode() + body)
-        assert _reaches(lambda: busy_share(process.pid, 0.3) > 0.3)
-        for client in clients:
-            client.close()
+        _leave(address, process.pid)
         time.sleep(1)
         assert busy_share(process.pid, 1) < 0.3
         assert httpx.post(f"{address}/api/search", json={"texts": ["a boat"]}, timeout=10).status_code == 200
+
+
+@needs_proc
+@pytest.mark.slow
+def test_work_ends_within_a_second(large_index: Path) -> None:
+    """The promise itself: how long after two clients have gone the process computes no more."""
+    seconds = []
+    with serving(large_index, "--quiet") as (address, process):
+        for _ in range(5):
+            _leave(address, process.pid)
+            gone = time.monotonic()
+            while busy_share(process.pid, 0.1) > 0.15:
+                assert time.monotonic() - gone < 30
+            seconds.append(time.monotonic() - gone - 0.1)  # the last span was quiet from its beginning
+    print("idle after", ", ".join(f"{one:.2f}" for one in seconds), "s")
+    assert max(seconds) < 1
+
+
+def _leave(address: str, pid: int) -> None:
+    """Two clients send about the heaviest that is allowed, and go away while the service works on it."""
+    body = json.dumps(heaviest()).encode()
+    head = "POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
+    place = urlsplit(address)
+    clients = [socket.create_connection((place.hostname, place.port)) for _ in range(2)]
+    for client in clients:
+        client.sendall(head.encode() + body)
+    assert _reaches(lambda: busy_share(pid, 0.3) > 0.3)
+    for client in clients:
+        client.close()
 
 
 @needs_proc
@@ -189,6 +212,20 @@ def _reaches(state: Callable[[], bool]) -> bool:
 
 
 def test_stop_under_full_load(large_index: Path, tmp_path: Path) -> None:
+    assert _stopped_under_full_load(large_index, tmp_path) < 15  # it ends itself after 4.5; the rest is this machine
+
+
+@pytest.mark.slow
+def test_stop_under_full_load_in_time(large_index: Path, tmp_path: Path) -> None:
+    seconds = []
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+        seconds.append(_stopped_under_full_load(large_index, tmp_path / str(number)))
+    print("stopped after", ", ".join(f"{one:.2f}" for one in seconds), "s")
+    assert max(seconds) < 5
+
+
+def _stopped_under_full_load(large_index: Path, tmp_path: Path) -> float:
     """SIGTERM while searches and writes run: the service ends in seconds and keeps what it acknowledged."""
     path = tmp_path / "copy"
     shutil.copytree(large_index, path)
@@ -213,9 +250,9 @@ def test_stop_under_full_load(large_index: Path, tmp_path: Path) -> None:
         stop.set()
         for writer in writers:
             writer.join()
-    assert seconds < 6  # it ends itself after 4.5; the rest is this machine
     with wordferry.Index.open(path) as index:
         assert acknowledged - deleted <= set(index.ids())
+    return seconds
 
 
 TOO_MUCH: list[tuple[str, dict[str, Any], str]] = [
