@@ -68,7 +68,7 @@ def test_names_of_blends() -> None:
     for wrong, message in (
         ("rel-rwmd + ", "Unknown distance ''"),
         ("rel-rwmd + x*cosine", "Cannot read 'x\\*cosine'"),
-        ("rel-rwmd + -1*cosine", "share of cosine in a blend must be a positive"),
+        ("rel-rwmd + -1*cosine", "share of cosine in a blend must be a number greater than 0"),
         ("cosine + cosine", "stands twice"),
         ("rel-rwmd + tfidf-cosine", "weights='idf'"),
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Any
 
 from wordferry.errors import InputError
@@ -25,3 +27,22 @@ def whole_number(
     if most is not None and value > most:
         raise InputError(f"{name} must be at most {most}, got {value}.{advice and ' ' + advice}")
     return int(value)
+
+
+def real_number(
+    value: Any, name: str, least: float = 0, most: float = math.inf, *, what: str = "a number", open_ends: bool = False
+) -> float:
+    """A number from ``least`` to ``most`` (between them with ``open_ends``), of Python or of NumPy, but no bool.
+
+    ``what`` says what it is, for the error.
+
+    >>> real_number(0.5, "threshold", what="a distance")
+    0.5
+    """
+    allowed = f"from {least:g} to {most:g}" if most < math.inf else f"of at least {least:g}"
+    if open_ends:
+        allowed = f"between {least:g} and {most:g}" if most < math.inf else f"greater than {least:g}"
+    fits = isinstance(value, Real) and not isinstance(value, bool)
+    if not fits or not (least < value < most if open_ends else least <= value <= most):
+        raise InputError(f"{name} must be {what} {allowed}, got {value!r}.")
+    return float(value)

@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from wordferry.base.checks import whole_number
 from wordferry.errors import FormatError, InputError, NotFound
 
 GZIP = b"\x1f\x8b"
@@ -39,9 +40,7 @@ def unpack_limit(packed: int | None, asked: int | None = None) -> int:
         if not text.isdecimal():
             raise InputError(f"{UNPACK_VARIABLE} must be a whole number of bytes, got {text!r}.")
         return int(text)
-    if isinstance(asked, bool) or not hasattr(asked, "__index__") or int(asked) < 1:
-        raise InputError(f"unpack must be a whole number of bytes of at least 1, got {asked!r}.")
-    return int(asked)
+    return whole_number(asked, "unpack", of="bytes")
 
 
 def too_large(name: object, limit: int) -> FormatError:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.checks import whole_number
+from wordferry.base.checks import real_number, whole_number
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.engines.components import Components
@@ -306,9 +306,7 @@ def duplicates(source: str, output: str, threshold: float, settings: Settings | 
     the first document of the group; only documents that have a duplicate). ``run`` as for :func:`knn_graph`.
     """
     keep = bool(run.pop("keep", False))
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold < math.inf:
-        raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
-    options = {"threshold": float(threshold)}
+    options = {"threshold": real_number(threshold, "threshold", what="a distance")}
     job = Job("duplicates", {"documents": source}, output, settings or Settings(), options, **run)
     job.encode()
     columns = job.columns("documents")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
+from wordferry.base.checks import whole_number
 from wordferry.errors import InputError
 from wordferry.find.explaining import ScoreExplanation, explain_score
 from wordferry.find.forms import Forms
@@ -91,8 +92,7 @@ class WordSearch:
         ``allowed`` is True for each document that may be found; ``constants`` replace those of :class:`Settings` for
         this call, e.g. ``lift=0``.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InputError(f"k must be a whole number of at least 1, got {k!r}.")
+        k = whole_number(k, "k")
         if allowed is not None:
             allowed = np.asarray(allowed, dtype=bool)
             if allowed.shape != (len(self),):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from wordferry.base.checks import real_number, whole_number
 from wordferry.errors import InputError
 
 MOST_CANDIDATES = 2000
@@ -37,15 +37,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, low, high in (("k1", 0, 100), ("b", 0, 1), ("stem", 0, 1), ("lift", 0, 1), ("power", 0, 100)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise InputError(f"{name} must be a number from {low} to {high}, got {value!r}.")
-            if not math.isfinite(value):
-                raise InputError(f"{name} must be finite, got {value!r}.")
+            real_number(getattr(self, name), name, low, high)
         for name, most in (("neighbours", 100), ("candidates", MOST_CANDIDATES)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-                raise InputError(f"{name} must be a whole number from 0 to {most}, got {value!r}.")
+            whole_number(getattr(self, name), name, 0, most=most)
 
     def changed(self, **given: Any) -> Settings:
         """The same settings but for what is given; None leaves a setting as it is."""

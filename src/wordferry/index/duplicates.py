@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.checks import real_number
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.errors import FormatError, InputError
 
@@ -92,8 +93,7 @@ class Duplicates(list[Pair], Tabular):
 
     def rethreshold(self, threshold: float) -> Duplicates:
         """The pairs at most so far apart, without computing anything again; the threshold can only fall."""
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold >= 0:
-            raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
+        threshold = real_number(threshold, "threshold", what="a distance")
         if threshold > self.threshold:
             raise InputError(
                 f"These pairs were sought up to a distance of {self.threshold:g}; for {threshold:g} they must be "

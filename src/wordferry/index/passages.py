@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wordferry.base.checks import whole_number
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance
-from wordferry.errors import InputError
 
 if TYPE_CHECKING:
     from wordferry.index.index import Index
@@ -43,8 +43,7 @@ def best_passages(
     distance: str,
 ) -> list[Passage]:
     """The passages onto which the query's words move at the least cost, nearest first."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"count must be a whole number of at least 1, got {count!r}.")
+    count = whole_number(count, "count")
     record = find_distance(distance)
     whole = text if isinstance(text, str) else " ".join(text)
     split = index.tokenizer if isinstance(text, str) else str.split

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 
+from wordferry.base.checks import real_number
 from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k
@@ -64,7 +65,7 @@ class WholeCollection:
         ``copies`` apart from ``near`` ones, and ``to_csv`` for review before :meth:`prune`.
         """
         record = find_distance(distance or self.config.distance)
-        limit = _checked_threshold(threshold)
+        limit = real_number(threshold, "threshold", what="a distance")
         with self.view() as (connection, snapshot):
             ids = searching.ids_of(connection, snapshot, self._catalogue.file)
             if len(ids) < 2:
@@ -98,7 +99,7 @@ class WholeCollection:
         ``documents`` are what :meth:`add` takes; ``first`` of a pair is an id of the index, ``second`` one of theirs.
         """
         record = find_distance(distance or self.config.distance)
-        limit = _checked_threshold(threshold)
+        limit = real_number(threshold, "threshold", what="a distance")
         given = list(entries(documents))
         names = [one.id or f"document {number}" for number, one in enumerate(given)]
         words = [one.words for one in given]
@@ -196,12 +197,6 @@ class WholeCollection:
 
     def _live_matrix(self, snapshot: Snapshot) -> sp.csr_array:
         return matrix_of(snapshot.live_bags(), len(self.embeddings))
-
-
-def _checked_threshold(threshold: Any) -> float:
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold >= 0:
-        raise InputError(f"threshold must be a distance of at least 0, got {threshold!r}.")
-    return float(threshold)
 
 
 def _text(index: WholeCollection, id: str) -> str:

@@ -5,13 +5,13 @@ They take raw texts, token lists, or matrices of word counts, and work in pipeli
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array
+from wordferry.base.checks import real_number
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k, within
@@ -105,11 +105,10 @@ class WordMoverNeighbors(WordMover):
         if sort_results and not return_distance:
             raise InputError("return_distance must be True if sort_results is True.")
         limit = self.radius if radius is None else radius
-        if isinstance(limit, bool) or not isinstance(limit, Real) or not limit >= 0:
-            raise InputError(f"radius must be a distance of at least 0; got {limit!r}.")
+        limit = real_number(limit, "radius", what="a distance")
         found = self._documents if X is None else self._read(X, reset=False)
         problem = self._searcher(found).problem(found)
-        rows, columns, values = _joined(within(problem, float(limit)))
+        rows, columns, values = _joined(within(problem, limit))
         if X is None:
             rows, columns, values = (part[rows != columns] for part in (rows, columns, values))
         order = np.lexsort((columns, values, rows) if sort_results else (columns, rows))

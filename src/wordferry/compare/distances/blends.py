@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import Float32Array
+from wordferry.base.checks import real_number
 from wordferry.base.runtime import Report
 from wordferry.compare.moves import Taken
 from wordferry.compare.problem import Distance, Method, Problem
@@ -102,6 +103,4 @@ class Blend(Distance):
 
 
 def _checked(share: float, distance: Distance) -> float:
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < np.inf:
-        raise InputError(f"The share of {distance.name} in a blend must be a positive number; got {share!r}.")
-    return float(share)
+    return real_number(share, f"The share of {distance.name} in a blend", open_ends=True)
