@@ -189,6 +189,10 @@ class Engine:
                 progress(number + 1, queries.shape[0])
         return stacked(found)
 
+    def listed_words(self, snapshot: Snapshot, related: RelatedWords) -> Words:
+        """The words of a snapshot, ready for queries through the lists."""
+        return self._words_of(snapshot, related)
+
     def _words_of(self, snapshot: Snapshot, related: RelatedWords) -> Words:
         key = (snapshot.epoch, len(snapshot.words))
         with self._mutex:

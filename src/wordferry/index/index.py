@@ -37,7 +37,7 @@ from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
 from wordferry.index.totals import Totals
 from wordferry.index.verify import Checker, Verification
-from wordferry.index.weighing import WeighedEngine, Weighing
+from wordferry.index.weighed import WeighedEngine, Weighing
 from wordferry.index.weighing import run as weighing_run
 from wordferry.index.whole import WholeCollection
 from wordferry.index.writer import Writer
@@ -273,8 +273,8 @@ class Index(WholeCollection, Listing, Changing):
         id : a document by its id, where a text might be meant as well.
         distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
         weights, unknown : as in :meth:`create`; None is the index's own choice. Frequencies are those of the living
-            documents, so they follow the collection. ``weights="counts", unknown="drop"`` compares documents as their
-            files hold them, and is the fastest; everything else prepares all documents in memory at the first call.
+            documents, so they follow the collection. By rel-rwmd, "idf", "norm" and "counts" compare through the
+            stored lists; other weights, and other distances with weights, prepare all documents in memory at first.
         filter : as in :meth:`search`.
         explain : attach to every hit which word moved where; ``hit.explain()`` does so later.
         rerank : a second distance, e.g. "wmd", that orders the ``candidates`` (default 10 k, at least 100) nearest by

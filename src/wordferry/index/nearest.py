@@ -135,6 +135,10 @@ class Words:
             found = np.minimum(found, np.float32(self._related.c_max))
         return np.concatenate(near), np.concatenate(far), found
 
+    def edges(self, ids: Int64Array) -> tuple[Int64Array, Int64Array, Float32Array]:
+        """What some words are related to: (position among them, word of the index, cost), no cost above c_max."""
+        return self._edges(ids)
+
     @property
     def c_max(self) -> float:
         return self._related.c_max

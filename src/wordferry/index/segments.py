@@ -173,6 +173,11 @@ class Rows:
         """The number of different words of the longest document."""
         return int(np.diff(self.bags.indptr).max(initial=0))
 
+    @cached_property
+    def longest_others(self) -> int:
+        """The same, of words without a vector."""
+        return int(np.diff(self.bags.others.indptr).max(initial=0))
+
 
 def totals_of(bags: Bags) -> Float32Array:
     """The sum of the counts of each document."""

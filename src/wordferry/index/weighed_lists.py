@@ -1,0 +1,353 @@
+"""Rel-RWMD over inverted lists where words weigh more or less, and where words without vectors count.
+
+A document's mass of a word is its count times the word's weight, as a share of the sum over the document. So the lists
+serve as they are stored: what a word saves is multiplied by its weight, and the sums of the documents take the place of
+their lengths. Only those sums belong to one state of the collection; they are made when they are first needed. Words
+without a vector have lists of their own, and save something only where the query has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.cancel import check_cancelled
+from wordferry.index.nearest import Words, damaged_part
+from wordferry.index.snapshot import Part, Snapshot
+from wordferry.kernels import passes
+from wordferry.kernels import related_lists as lists
+from wordferry.texts.weights import Weighting
+
+SCHEMES = ("counts", "idf", "norm")
+"""Weights that are a factor for each word, whatever its count and the document are."""
+_FEW = 1024
+"""With no more documents than this to choose from, all of them are compared."""
+_STEP = 128
+"""Documents that are compared at once at first; then twice as many each time."""
+_ROUNDING = 1.2e-7
+"""How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
+
+
+class Frequencies(NamedTuple):
+    """In how many documents of a part each word stands, with a vector or without."""
+
+    known: Int64Array
+    others: Int64Array
+
+    @classmethod
+    def of(cls, part: Part, known: int, others: int) -> Frequencies:
+        """From the lengths of the lists; ``known`` and ``others`` are how many words there are of each kind."""
+        try:
+            return cls(
+                *(
+                    np.bincount(some.words, weights=np.diff(some.starts), minlength=size).astype(np.int64)
+                    for some, size in ((part.rows.lists, known), (part.rows.other_lists, others))
+                )
+            )
+        except ValueError as error:
+            raise damaged_part(part, error) from None
+
+    def living(self, part: Part, alive: BoolArray | None) -> Frequencies:
+        """Without the documents that are deleted."""
+        if alive is None or alive.all():
+            return self
+        dead = part.bags.select(np.flatnonzero(~alive))
+        return Frequencies(
+            self.known - np.bincount(dead.words, minlength=len(self.known)),
+            self.others - np.bincount(dead.others.words, minlength=len(self.others)),
+        )
+
+
+def tokens_of(part: Part, alive: BoolArray | None, *, others: bool) -> float:
+    """How many tokens the living documents of a part have."""
+    counts = part.rows.totals.astype(np.float64)
+    if others:
+        sums = np.concatenate(([0], np.cumsum(part.bags.others.counts, dtype=np.int64)))
+        counts += np.diff(sums[part.bags.others.indptr])
+    return float(counts.sum() if alive is None else counts[alive].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What each word weighs in one state of an index."""
+
+    known: Float64Array
+    others: Float64Array
+    """By the numbers that the index gives them; none where they do not count."""
+    unseen: float
+    """The weight of a word that is new."""
+
+    @classmethod
+    def of(cls, weighting: Weighting | None, known: int, others: int) -> Scale:
+        if weighting is None:
+            return cls(np.ones(known), np.ones(others), 1.0)
+        columns = np.arange(known + others)
+        weights = weighting.of(columns)
+        return cls(weights[:known], weights[known:], weighting.unseen)
+
+    @property
+    def positive(self) -> bool:
+        """Whether every word weighs something."""
+        return bool((self.known > 0).all() and (self.others > 0).all() and self.unseen > 0)
+
+    def sums(self, part: Part, *, others: bool) -> Float64Array:
+        """The sum of count times weight of each document, its words with vectors first; a block of rows at a time."""
+        bags, out = part.bags, np.zeros(len(part.bags))
+        kinds = [(bags.indptr, bags.words, bags.counts, self.known)]
+        if others:
+            kinds.append((*bags.others, self.others))
+        try:
+            for start in range(0, len(out), lists.BLOCK):
+                check_cancelled()
+                stop = min(start + lists.BLOCK, len(out))
+                rows, values = [], []
+                for indptr, words, counts, weights in kinds:
+                    span = slice(int(indptr[start]), int(indptr[stop]))
+                    rows.append(np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1])))
+                    values.append(counts[span] * weights[words[span]])
+                sums = np.bincount(np.concatenate(rows), np.concatenate(values), minlength=stop - start)
+                out[start:stop] = sums
+        except (IndexError, ValueError) as error:
+            raise damaged_part(part, error) from None
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The words of a query that count: those the index knows by their numbers, which rise, and how many others."""
+
+    ids: Int64Array
+    counts: Float64Array
+    others: Int64Array
+    other_counts: Float64Array
+    new_counts: Float64Array
+    """Of the words that have no vector and that no document has."""
+
+
+class Sums(NamedTuple):
+    """The sums of the documents of a part."""
+
+    exact: Float64Array
+    short: Float32Array
+
+    @classmethod
+    def of(cls, exact: Float64Array) -> Sums:
+        return cls(exact, exact.astype(np.float32))
+
+
+class WeighedQuery:
+    """One query against the documents of a snapshot.
+
+    Only its own words and those related to them are told apart; every other word of a document is c_max away.
+    """
+
+    def __init__(self, words: Words, scale: Scale, asked: Asked, overlap: str) -> None:
+        self._scale, self._overlap, self.c_max = scale, overlap, words.c_max
+        inside = words.place[asked.ids] >= 0
+        ids = np.concatenate([asked.ids[inside], asked.ids[~inside]])
+        weights = np.concatenate([asked.counts[inside], asked.counts[~inside]]) * scale.known[ids]
+        split, own = int(np.count_nonzero(inside)), asked.other_counts * scale.others[asked.others]
+        masses = np.concatenate([weights[:split], own, weights[split:], asked.new_counts * scale.unseen])
+        in_order = np.concatenate([asked.counts * scale.known[asked.ids], own, masses[len(ids) + len(own) :]])
+        self.masses = (masses / in_order.cumsum()[-1]).astype(np.float32)  # summed as in a row of a matrix
+        near, far, costs = words.edges(ids)
+        related = np.setdiff1d(far, ids)
+        numbers = np.arange(len(ids))
+        numbers[split:] += len(asked.others)
+        # A word's number here: its place in the query, behind those the words related to it, and one for all others.
+        self._size = len(self.masses) + len(related) + 1
+        self._known = _Numbers(ids, numbers, related, np.arange(len(self.masses), self._size - 1), self._size - 1)
+        nothing = asked.others[:0]
+        self._others = _Numbers(asked.others, split + np.arange(len(asked.others)), nothing, nothing, self._size - 1)
+        self._edges = numbers[near], self._known.of(far), costs
+        self._given = (np.concatenate([ids, far]), ids, self.masses[numbers], far, costs)
+        self._given_others = (asked.others, self.masses[self._others.own])
+
+    @property
+    def views(self) -> tuple[passes.View, passes.View]:
+        """The query, and its related words."""
+        m, size = len(self.masses), self._size
+        x = Csr(np.array([0, m]), np.arange(m, dtype=np.int32), self.masses, (1, size))
+        rows, columns, costs = self._edges
+        if self._overlap == "residual":  # the words of the documents are walked there
+            rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+            costs = np.concatenate([costs, costs])
+            _, first = np.unique(rows * size + columns, return_index=True)
+            rows, columns, costs = rows[first], columns[first], costs[first]
+        graph = sp.csr_array((costs, (rows, columns)), shape=(size, size), dtype=np.float32)
+        graph.sort_indices()
+        links = Csr(graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, (size, size))
+        return passes.view(x), passes.view(links)
+
+    def touched(self) -> tuple[lists.Touched, lists.Touched]:
+        """What the lists of the query's words, and of those related to them, save: with vectors, and without."""
+        every, ids, masses, far, costs = self._given
+        words = np.unique(every)
+        near = np.full(len(words), np.float32(self.c_max))
+        np.minimum.at(near, np.searchsorted(words, far), costs)
+        known = self._saving(words, near, np.searchsorted(words, ids), masses, self._scale.known)
+        numbers, own = self._given_others
+        near = np.full(len(numbers), np.float32(self.c_max))
+        return known, self._saving(numbers, near, np.arange(len(numbers)), own, self._scale.others)
+
+    def _saving(
+        self, words: Int64Array, near: Float32Array, own: Int64Array, masses: Float32Array, scale: Float64Array
+    ) -> lists.Touched:
+        common = np.zeros(len(words), dtype=np.float32)
+        if self._overlap == "keep":
+            near[own] = 0
+        else:
+            common[own] = masses
+        weights = scale[words]
+        scaled = (near * weights, (np.float32(self.c_max) - near) * weights, common / weights)
+        return lists.Touched(words.astype(np.int32), *(some.astype(np.float32) for some in scaled))
+
+    def distances(self, part: Part, sums: Sums, rows: Int64Array, *, others: bool, threads: int) -> Float32Array:
+        """The distances of some rows of a part."""
+        totals, out = sums.exact[rows], np.empty((1, len(rows)), dtype=np.float32)
+        try:
+            bags = part.bags.select(rows)
+            kinds = [(bags.indptr, self._known.of(bags.words), bags.counts * self._scale.known[bags.words])]
+            if others:
+                some = bags.others
+                kinds.append((some.indptr, self._others.of(some.words), some.counts * self._scale.others[some.words]))
+            indptr, words, values = _side_by_side(kinds)
+            shares = (values / np.repeat(totals, np.diff(indptr))).astype(np.float32)
+            y = passes.view(Csr(indptr, words.astype(np.int32), shares, (len(rows), self._size)))
+        except (ValueError, IndexError) as error:
+            raise damaged_part(part, error) from None
+        x, graph = self.views
+        scan = self._overlap != "residual"
+        passes.related_pairs(x, y, graph, self.c_max, self._overlap, "both", out, scan=scan, threads=threads)
+        out[0, totals == 0] = np.inf
+        result: Float32Array = out[0]
+        return result
+
+
+class _Numbers:
+    """Which number a query gives to a word of a document."""
+
+    def __init__(self, own: Int64Array, places: Int64Array, related: Int64Array, behind: Int64Array, rest: int) -> None:
+        words, numbers = np.concatenate([own, related]), np.concatenate([places, behind])
+        order = np.argsort(words)
+        self._words, self._numbers, self._rest, self.own = words[order], numbers[order], rest, places
+
+    def of(self, words: Int64Array | Int32Array) -> Int64Array:
+        if not len(self._words):
+            return np.full(len(words), self._rest)
+        at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
+        return np.where(self._words[at] == words, self._numbers[at], self._rest)
+
+
+_Entries = tuple[Int64Array, Int64Array, Float64Array]
+"""CSR: where rows begin, words, and what each weighs."""
+
+
+def _side_by_side(kinds: Sequence[_Entries]) -> _Entries:
+    """The entries of each row of several, one after the other."""
+    if len(kinds) == 1:
+        return kinds[0]
+    sizes = [np.diff(indptr) for indptr, _, _ in kinds]
+    indptr = np.concatenate(([0], np.cumsum(sum(sizes)))).astype(np.int64)
+    words, values, start = np.empty(indptr[-1], np.int64), np.empty(indptr[-1]), indptr[:-1]
+    for (own, some, data), size in zip(kinds, sizes, strict=True):
+        places = np.repeat(start - own[:-1], size) + np.arange(len(some))
+        words[places], values[places] = some, data
+        start = start + size
+    return indptr, words, values
+
+
+def nearest(
+    snapshot: Snapshot,
+    query: WeighedQuery,
+    sums: Callable[[Part], Sums],
+    k: int,
+    mask: BoolArray | None,
+    *,
+    others: bool,
+    threads: int,
+) -> Neighbors:
+    """The k nearest rows of the snapshot that the mask allows, by (distance, row): those of comparing with all."""
+    rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
+    counts = {"pairs": len(rows), "postings": 0, "evaluated": 0}
+    k_used, best, values = min(k, len(rows)), rows[:0], np.zeros(0, np.float32)
+
+    def put(some: Int64Array) -> float:
+        """Compare some rows, which rise; the k-th distance so far."""
+        nonlocal best, values
+        check_cancelled()
+        found = []
+        for part in snapshot.parts:
+            low, high = np.searchsorted(some, (part.span.start, part.span.stop))
+            if low < high:
+                here = some[low:high] - part.start
+                found.append(query.distances(part, sums(part), here, others=others, threads=threads))
+        counts["evaluated"] += len(some)
+        best, values = np.concatenate([best, some]), np.concatenate([values, *found])
+        order = np.lexsort((best, values))[:k_used]
+        best, values = best[order], values[order]
+        return float(values[-1]) if len(values) == k_used else np.inf
+
+    if len(rows) <= max(_FEW, k):
+        put(rows)
+    elif k_used:
+        bounds, counts["postings"] = _bounds(snapshot, query, sums, others=others, threads=threads)
+        _compare_in_order(snapshot, query, bounds, mask, k_used, put)
+    indices, distances = np.full((1, k), -1, dtype=np.int64), np.full((1, k), np.inf, dtype=np.float32)
+    indices[0, : len(best)], distances[0, : len(best)] = best, values
+    return Neighbors(indices, distances, counts=counts)
+
+
+def _bounds(
+    snapshot: Snapshot, query: WeighedQuery, sums: Callable[[Part], Sums], *, others: bool, threads: int
+) -> tuple[Float32Array, int]:
+    """What moving each document onto the query costs, and how many entries of lists were visited."""
+    visited, found = 0, []
+    known, unknown = query.touched()
+    for part in snapshot.parts:
+        totals = sums(part).short
+        try:
+            some, seen = lists.bounds(part.rows.lists, known, totals, query.c_max, threads)
+            if others and len(unknown.words):
+                more, also = lists.bounds(part.rows.other_lists, unknown, totals, 0.0, threads)
+                some, seen = some + more, seen + also
+        except ValueError as error:
+            raise damaged_part(part, error) from None
+        found.append(some)
+        visited += seen
+    return np.concatenate(found), visited
+
+
+def _compare_in_order(
+    snapshot: Snapshot,
+    query: WeighedQuery,
+    bounds: Float32Array,
+    mask: BoolArray | None,
+    k: int,
+    put: Callable[[Int64Array], float],
+) -> None:
+    """Compare documents in rising order of their bounds, until the bound passes the k-th distance."""
+    heap = passes.Heaps(1, k)
+    heap.offer(slice(0, 1), bounds[None, :], 0, mask, 1)
+    first = np.sort(heap.finish(1).indices[0])
+    worst = put(first)
+    longest = max(part.rows.longest + part.rows.longest_others for part in snapshot.parts)
+    slack = query.c_max * _ROUNDING * (longest + 32)
+    near = bounds <= worst + slack
+    near[first] = False
+    if mask is not None:
+        near &= mask
+    waiting = np.flatnonzero(near)
+    waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
+    start, step = 0, _STEP
+    while start < len(waiting):
+        last = start + int(np.searchsorted(bounds[waiting[start : start + step]], worst + slack, side="right"))
+        if last == start:
+            return
+        worst = put(np.sort(waiting[start:last]))
+        start, step = last, 2 * step
