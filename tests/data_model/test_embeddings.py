@@ -17,6 +17,15 @@ WORDS = [f"w{i}" for i in range(5000)]
 MATRIX = np.random.default_rng(3).normal(size=(5000, 6))
 
 
+def test_ids_in_any_sequence_restrict():
+    emb = Embeddings(["a", "b", "c"], np.eye(3))
+    for ids in (range(1, 3), [1, 2], (1, 2), np.array([1, 2])):
+        assert list(emb.restrict(ids).vocabulary) == ["b", "c"]
+    assert len(emb.restrict([])) == 0
+    with pytest.raises(InputError, match=r"0 \.\. 2"):
+        emb.restrict([1, 3])
+
+
 @given(
     arrays.arrays(np.float64, (4, 3), elements=st.floats(-1e30, 1e30, allow_nan=False).filter(lambda v: abs(v) > 1e-30))
 )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.frames import Tabular
 from wordferry.errors import InputError
 
@@ -288,6 +289,23 @@ class Neighbors(Tabular):
 
     def __iter__(self) -> Iterator[tuple[Int64Array, Float32Array]]:
         return iter(zip(self.indices, self.distances, strict=True))
+
+    def plot(self, ax: Any = None) -> Any:
+        """How far the nearest, the second nearest ... are: a line for the median query, shades for all of them.
+
+        Drawn on ``ax``, which then comes back, or on a figure of its own, which a notebook shows.
+        """
+        axes, result = drawn_on(ax, 7.0, 3.5)
+        found = np.where(np.isfinite(self.distances), self.distances, np.nan)
+        held = np.flatnonzero(np.isfinite(found).any(axis=0))
+        if len(held):
+            low, middle, high = np.nanquantile(found[:, held], (0.0, 0.5, 1.0), axis=0)
+            axes.fill_between(held + 1, low, high, alpha=0.2, color=COLOUR, linewidth=0)
+            axes.plot(held + 1, middle, color=COLOUR, marker="o", markersize=3)
+        axes.set_xlabel("rank")
+        axes.set_ylabel("distance")
+        axes.set_title(f"distances of {len(self):,} queries: the median, and all of them", fontsize=10)
+        return result
 
     def __repr__(self) -> str:
         rows, k = self.indices.shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from html import escape
 from typing import Any
 
@@ -43,6 +44,27 @@ class Tabular:
     def _repr_html_(self) -> str:
         """The first rows as notebooks show them."""
         return html_table(self.to_columns())
+
+
+class Facts:
+    """A small result, a dataclass of single values, which notebooks show as a table of two columns."""
+
+    def _repr_html_(self) -> str:
+        """The values by their names."""
+        values: Any = self
+        names = [one.name for one in fields(values)]
+        return html_table({"": names, "value": [getattr(self, name) for name in names]})
+
+
+class Rows(list[dict[str, Any]], Tabular):
+    """Rows of a report: plain dicts, which notebooks show as a table."""
+
+    def to_columns(self) -> dict[str, Any]:
+        """The keys as columns."""
+        return columns_of(self)
+
+    def __repr__(self) -> str:
+        return f"Rows({len(self)}: {', '.join(dict.fromkeys(key for row in self for key in row))})"
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], limit: int = 20) -> str:

@@ -78,10 +78,17 @@ class Explanation(Tabular):
         height = 320 + 30 * min(len(self.rows), 20)
         return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:{height}px;border:0"></iframe>'
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure with the flows and a heat map of the costs; saved to ``path`` if given."""
-        from wordferry.explanations.plot import figure
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
+        """A matplotlib figure with the flows and a heat map of the costs; saved to ``path`` if given.
 
+        With ``ax`` the flows alone are drawn on these axes, and the axes come back.
+        """
+        from wordferry.explanations.plot import figure, flows_on
+
+        if ax is not None:
+            if path is not None:
+                raise InputError("With ax= the figure is yours: save it yourself, and leave path out.")
+            return flows_on(self, ax)
         drawn = figure(self)
         if path is not None:
             drawn.savefig(path, dpi=150)

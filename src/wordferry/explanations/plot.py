@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordferry.base.runtime import optional_import
+from wordferry.base.charts import new_figure
 from wordferry.explanations.layout import NOBODY, Layout, arrange
 
 if TYPE_CHECKING:
@@ -18,19 +18,25 @@ _MOST_CELLS = 60
 
 def figure(explanation: Explanation) -> Any:
     """Flows on the left, costs on the right; the caller saves or shows it."""
-    optional_import("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
     layout = arrange(explanation)
-    tall = max(4.0, layout.height / _PIXELS_AN_INCH)
-    drawn = Figure(figsize=(15, tall), layout="constrained")
+    drawn = new_figure(15, max(4.0, layout.height / _PIXELS_AN_INCH))
     flows, heat = drawn.subplots(1, 2, width_ratios=(1.15, 1))
-    largest = max((abs(row.distance) for row in explanation.rows), default=0.0) or 1.0
-    _draw_flows(flows, layout, largest)
+    _draw_flows(flows, layout, _largest(explanation))
     shown = _draw_heat(heat, explanation)
     drawn.colorbar(shown, ax=heat, label="cost", shrink=0.8)
     drawn.suptitle(f"{explanation.name} = {explanation.distance:.4f}")
     return drawn
+
+
+def flows_on(explanation: Explanation, axes: Any) -> Any:
+    """The flows alone, on axes of the caller's."""
+    _draw_flows(axes, arrange(explanation), _largest(explanation))
+    axes.set_title(f"{explanation.name} = {explanation.distance:.4f}", fontsize=10)
+    return axes
+
+
+def _largest(explanation: Explanation) -> float:
+    return max((abs(row.distance) for row in explanation.rows), default=0.0) or 1.0
 
 
 def _draw_flows(axes: Any, layout: Layout, largest: float) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from wordferry.base.charts import bars
+from wordferry.base.frames import Tabular, columns_of
 from wordferry.find.ranking import Collection, QueryWord, Ranking
 
 
@@ -37,8 +39,8 @@ class NeighbourPart:
     part: float
 
 
-@dataclass(frozen=True)
-class ScoreExplanation:
+@dataclass(frozen=True, repr=False)
+class ScoreExplanation(Tabular):
     """A score as a sum: the parts of ``words`` and of ``neighbours`` add up to ``score``."""
 
     score: float
@@ -51,10 +53,28 @@ class ScoreExplanation:
         """Everything as plain values."""
         return asdict(self)
 
+    def to_columns(self) -> dict[str, Any]:
+        """One row per part: a word of the query with the forms that were found, or a neighbour."""
+        rows = [{"from": one.word, "kind": "word", "found": _listed(one.forms), "part": one.part} for one in self.words]
+        rows += [
+            {"from": str(one.row if one.id is None else one.id), "kind": "neighbour", "found": "", "part": one.part}
+            for one in self.neighbours
+        ]
+        rows += [{"from": word, "kind": "in no document", "found": "", "part": 0.0} for word in self.missing]
+        return columns_of(rows, ("from", "kind", "found", "part"))
+
+    def __repr__(self) -> str:
+        return f"ScoreExplanation({self.score:.4f}, {len(self.words)} words, {len(self.neighbours)} neighbours)"
+
+    def plot(self, ax: Any = None) -> Any:
+        """A bar for each part of the score; on ``ax``, or on a figure that a notebook shows."""
+        columns = self.to_columns()
+        return bars(columns["from"], columns["part"], ax=ax, label="part", title=f"score {self.score:.4f}")
+
     def __str__(self) -> str:
         lines = [f"score {self.score:.4f}"]
         for part in self.words:
-            forms = ", ".join(f"{form} x {count}" for form, count in part.forms.items()) or "not in this document"
+            forms = _listed(part.forms) or "not in this document"
             lines.append(f"{part.part:8.4f}  {part.word}: {forms}")
         if self.neighbours:
             names = ", ".join(f"{one.row if one.id is None else one.id} ({one.part:.4f})" for one in self.neighbours)
@@ -62,6 +82,10 @@ class ScoreExplanation:
         if self.missing:
             lines.append(f"{0:8.4f}  in no document: {', '.join(self.missing)}")
         return "\n".join(lines)
+
+
+def _listed(forms: Mapping[str, int]) -> str:
+    return ", ".join(f"{form} x {count}" for form, count in forms.items())
 
 
 def explain_score(

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.checks import real_number
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.errors import FormatError, InputError
@@ -82,6 +83,19 @@ class Duplicates(list[Pair], Tabular):
         self.threshold = threshold
         """Pairs at most this far apart were sought."""
         self._order, self._words, self._text = order or {}, words, text
+
+    def __repr__(self) -> str:
+        copies = sum(pair.exact for pair in self)
+        return f"Duplicates({len(self)} pairs at most {self.threshold:g} apart, {copies} of them exact copies)"
+
+    def plot(self, ax: Any = None) -> Any:
+        """How many pairs are how far apart; on ``ax``, or on a figure that a notebook shows."""
+        axes, result = drawn_on(ax, 7.0, 3.0)
+        axes.hist([pair.distance for pair in self], bins=40, range=(0.0, self.threshold or 1.0), color=COLOUR)
+        axes.set_xlabel("distance")
+        axes.set_ylabel("pairs")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        return result
 
     def to_columns(self) -> dict[str, Any]:
         """One row per pair: the ids of its documents, their distance, and whether one is a copy of the other."""

@@ -11,6 +11,7 @@ from json.encoder import encode_basestring
 from reprlib import Repr
 from typing import Any, NamedTuple
 
+from wordferry.base.charts import bars
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.values import plain_value
 from wordferry.errors import InputError
@@ -34,7 +35,7 @@ def shown(value: Any) -> str:
     return _short.repr(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Document:
     """One document of an index."""
 
@@ -44,8 +45,16 @@ class Document:
     metadata: Mapping[str, Scalar | list[Scalar]] = field(default_factory=dict)
     label: str | None = None
 
+    def __repr__(self) -> str:
+        """Short, however long the text is."""
+        extra = "" if self.label is None else f", label={self.label!r}"
+        return f"{type(self).__name__}({self.id!r}, {shown(self.text)}{extra}{self._found()})"
 
-@dataclass(frozen=True)
+    def _found(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, repr=False)
 class Hit(Document):
     """A document that was found: by words it has a score, by comparing texts a distance."""
 
@@ -57,6 +66,10 @@ class Hit(Document):
     """With ``explain=True``: what :meth:`explain` gives."""
     why: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
     where: Callable[[int, str], list[Any]] | None = field(default=None, repr=False, compare=False)
+
+    def _found(self) -> str:
+        name, value = ("distance", self.distance) if self.score is None else ("score", self.score)
+        return "" if value is None else f", {name}={value:.4f}"
 
     def explain(self) -> Any:
         """What the score or the distance is made of: parts that sum to it.
@@ -96,6 +109,12 @@ class Hits(list[Hit], Tabular):
         values = [one.distance if one.score is None else one.score for one in self[:_SHOWN]]
         best = ", ".join(f"{one.id} {value:.3f}" for one, value in zip(self, values, strict=False))
         return f"Hits({len(self)}: {best}{', ...' if len(self) > _SHOWN else ''})"
+
+    def plot(self, ax: Any = None) -> Any:
+        """A bar for each hit, as long as its score or distance; on ``ax``, or on a figure that a notebook shows."""
+        scored = [one.score is not None for one in self]
+        values = [(one.score if has else one.distance) or 0.0 for one, has in zip(self, scored, strict=True)]
+        return bars([one.id for one in self], values, ax=ax, label="score" if any(scored) else "distance")
 
     def to_columns(self) -> dict[str, Any]:
         """One row per hit: rank, id, distance or score, label, text, and the metadata's fields.

@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from wordferry.base.frames import Facts
 from wordferry.index.catalogue import FILE, FORMAT
 from wordferry.index.config import COPY
 from wordferry.index.graph import FOLDER as GRAPH
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Stats:
+class Stats(Facts):
     """What :meth:`Index.stats` tells."""
 
     documents: int

@@ -13,6 +13,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
+from wordferry.base.frames import Facts
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
 from wordferry.index.config import COPY, Config
@@ -25,7 +26,7 @@ from wordferry.words.embeddings import Embeddings
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Facts):
     """What was compared and found right."""
 
     documents: int

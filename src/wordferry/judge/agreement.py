@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float64Array
+from wordferry.base.frames import Facts
 from wordferry.errors import InputError
 from wordferry.judge.evaluation import DistanceSetting, paired_distances
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Facts):
     """Correlation of closeness (minus the distance) with the ratings; 1 is perfect agreement."""
 
     spearman: float

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Int64Array
+from wordferry.base.charts import bars
+from wordferry.base.frames import Tabular
 from wordferry.base.runtime import Run, ShowProgress, no_progress, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
@@ -35,7 +37,7 @@ class Validation:
 
 
 @dataclass(frozen=True)
-class RChoice:
+class RChoice(Tabular):
     """The chosen r and what it was chosen from."""
 
     r: int
@@ -43,6 +45,19 @@ class RChoice:
     """Cross-validation error in percent of each r that was tried."""
     pairs: int
     """Distances computed for each r: every pair of documents from two folds once."""
+
+    def to_columns(self) -> dict[str, Any]:
+        """One row per r that was tried."""
+        return {
+            "r": list(self.errors),
+            "error %": list(self.errors.values()),
+            "chosen": [r == self.r for r in self.errors],
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """The error of each r; on ``ax``, or on a figure that a notebook shows."""
+        names, values = [f"r = {r}" for r in self.errors], list(self.errors.values())
+        return bars(names, values, ax=ax, label="error in percent", title=f"chosen: r = {self.r}")
 
 
 def cross_validate_r(

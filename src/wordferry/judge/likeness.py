@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float64Array
+from wordferry.base.frames import Rows
 from wordferry.base.runtime import Run, optional_import
 from wordferry.errors import InputError
 from wordferry.judge.bootstrap import interval_by, interval_of
@@ -43,7 +44,7 @@ def judge_pairs(
     embeddings: Embeddings | None = None,
     threads: int | None = None,
     seed: int = 0,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Spearman's correlation of each measure with the ratings (1 is perfect), one row per measure.
 
     A pair that a measure cannot compare (an empty text) counts as farthest apart.
@@ -51,7 +52,7 @@ def judge_pairs(
     from scipy.stats import spearmanr
 
     ratings = np.asarray(pairs.ratings, dtype=np.float64)
-    rows = []
+    rows = Rows()
     for name in names:
         values = paired_values(name, pairs.first, pairs.second, embeddings, threads)
         finite = np.where(np.isfinite(values), values, np.nanmax(values[np.isfinite(values)], initial=0.0) + 1.0)
@@ -83,12 +84,12 @@ def judge_triplets(
     embeddings: Embeddings | None = None,
     threads: int | None = None,
     seed: int = 0,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """How often a is not nearer to b than to c, in percent, one row per measure; a tie is an error."""
     if not triples:
         raise InputError("There are no triplets to judge by.")
     a, b, c = ([documents[triple[place]] for triple in triples] for place in range(3))
-    rows = []
+    rows = Rows()
     for name in names:
         values = paired_values(name, [*a, *a], [*b, *c], embeddings, threads)
         near, far = values[: len(a)], values[len(a) :]

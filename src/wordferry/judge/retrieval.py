@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.charts import bars
+from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
 from wordferry.errors import InputError
 from wordferry.judge.bootstrap import Interval, interval_of
@@ -73,8 +75,8 @@ def _range(interval: Interval) -> str:
     return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
-@dataclass(frozen=True)
-class Retrieval:
+@dataclass(frozen=True, repr=False)
+class Retrieval(Tabular):
     """The scores of several systems on one collection."""
 
     collection: Judged
@@ -84,6 +86,21 @@ class Retrieval:
     def rows(self) -> list[dict[str, Any]]:
         """One row per system."""
         return [score.row() for score in self.scores]
+
+    def to_columns(self) -> dict[str, Any]:
+        """The same as columns."""
+        return columns_of(self.rows())
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{score.system} {score.means[MEASURES[0]].value:.3f}" for score in self.scores)
+        return f"Retrieval({self.collection.name}, {MEASURES[0]}: {values})"
+
+    def plot(self, ax: Any = None) -> Any:
+        """A bar and its range for each system; on ``ax``, or on a figure that a notebook shows."""
+        means = [score.means[MEASURES[0]] for score in self.scores]
+        ranges = [(mean.low, mean.high) for mean in means]
+        names, values = [score.system for score in self.scores], [mean.value for mean in means]
+        return bars(names, values, ax=ax, label=MEASURES[0], title=self.collection.name, ranges=ranges)
 
     def to_json(self) -> dict[str, Any]:
         """Everything that was measured."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.frames import Facts
 from wordferry.errors import InputError
 from wordferry.judge.evaluation import DistanceSetting, indexed_distances
 
@@ -15,7 +16,7 @@ RULES = ("closer", "smallest")
 
 
 @dataclass(frozen=True)
-class TripletResult:
+class TripletResult(Facts):
     """How many triplets a distance solved."""
 
     solved: int

@@ -104,8 +104,12 @@ class Embeddings:
         result: Float32Array = self.matrix[self.vocabulary.id(word)]
         return result
 
-    def restrict(self, words: Iterable[str] | Int64Array) -> Embeddings:
+    def restrict(self, words: Iterable[str] | Iterable[int] | Int64Array) -> Embeddings:
         """A new Embeddings of some words (or ids), in the order given; words without a vector are left out."""
+        if not isinstance(words, str | np.ndarray):
+            words = list(words)
+            if words and all(isinstance(one, int) for one in words):
+                words = np.array(words, dtype=np.int64)
         if isinstance(words, np.ndarray) and np.issubdtype(words.dtype, np.integer):
             ids = words.astype(np.int64)
             if len(ids) and (ids.min() < 0 or ids.max() >= len(self)):

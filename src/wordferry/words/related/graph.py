@@ -29,6 +29,7 @@ from wordferry.words.related.build import (
     restricted_record,
 )
 from wordferry.words.related.exact import OwnLists
+from wordferry.words.related.found import RelatedTo
 from wordferry.words.related.outside import outside_pairs, outside_rows
 from wordferry.words.related.stored import stored_lists
 from wordferry.words.vocabulary import Vocabulary
@@ -135,14 +136,21 @@ class RelatedWords:
             self._graph = _csr(indptr, indices, data)
         return self._graph
 
-    def neighbours(self, word: str) -> list[tuple[str, float]]:
-        """All words related to a word, nearest first: its own r nearest and those that have it among theirs."""
+    def neighbours(self, word: str) -> RelatedTo:
+        """All words related to a word, nearest first: its own r nearest and those that have it among theirs.
+
+        A list of (word, distance), which a notebook shows as a table and ``.plot()`` draws.
+        """
         i = self.vocabulary.id(word)
         graph: Any = self.graph
         span = slice(graph.indptr[i], graph.indptr[i + 1])
         ids, distances = graph.indices[span], graph.data[span]
         order = np.lexsort((ids, distances))
-        return [(self.vocabulary[int(ids[k])], float(distances[k])) for k in order]
+        return RelatedTo(word, ((self.vocabulary[int(ids[k])], float(distances[k])) for k in order))
+
+    def plot(self, word: str, ax: Any = None) -> Any:
+        """The words related to a word as bars; see :meth:`RelatedTo.plot`."""
+        return self.neighbours(word).plot(ax)
 
     def restrict(self, r: int) -> RelatedWords:
         """The graph of a smaller r, equal to building it again, without computing any distance."""
