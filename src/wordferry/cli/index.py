@@ -47,7 +47,10 @@ OVERLAP = typer.Option(
 )
 ON_EMPTY = typer.Option("error", "--on-empty", help="What to do with documents without any word: error, drop or keep.")
 KEEP = typer.Option(
-    "copy", "--keep", help="Keep a copy of the word vectors in the index (copy), or only their path (path)."
+    None,
+    "--keep",
+    help="Where the word vectors stay: in the index (copy), where they are (path), or in wordferry (package, the "
+    "default for those that come with it).",
 )
 LANGUAGE = typer.Option(
     None,
@@ -106,7 +109,7 @@ def create(
     distance: str = DISTANCE,
     overlap: str | None = OVERLAP,
     on_empty: str = ON_EMPTY,
-    keep: str = KEEP,
+    keep: str | None = KEEP,
     language: str | None = LANGUAGE,
     tokenizer: str | None = TOKENIZER,
     stop: str | None = STOP,

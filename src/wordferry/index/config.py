@@ -12,12 +12,12 @@ from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.catalogue import get_meta
 from wordferry.index.segments import check_manifest
-from wordferry.texts.datasets import given_or_default
+from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
 
-Keep = Literal["copy", "path"]
-KEEP = ("copy", "path")
+Keep = Literal["package", "copy", "path"]
+KEEP = ("package", "copy", "path")
 COPY = "embeddings"
 CHECKED_BYTES = 1 << 30
 """Vectors of up to this size are compared with their checksum whenever an index is opened."""
@@ -33,7 +33,8 @@ class Config:
     on_empty: str
     tokenizer: dict[str, Any]
     keep: str
-    """"copy" when the vectors are in the index folder, "path" when they are elsewhere."""
+    """"copy" when the vectors are in the index folder, "package" when they are those that come with wordferry, "path"
+    when they are elsewhere."""
     path: str | None
     fingerprint: str
     """Of the full embeddings."""
@@ -52,6 +53,9 @@ class Config:
     unknown: str = "drop"
     """What words count for in ``similar``, and whether those without a vector do; these are what an index has that was
     made before there was a choice."""
+
+    package: dict[str, str] | None = None
+    """With ``keep="package"``: which vectors, as :func:`wordferry.texts.datasets.default_source` names them."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -72,18 +76,27 @@ def read_config(connection: sqlite3.Connection, file: Path) -> Config:
     return Config.from_json(values)
 
 
-def check_keep(keep: str, embeddings: Any) -> Path | None:
-    """The path to remember for ``keep="path"``."""
+def check_keep(keep: str | None, embeddings: Any) -> tuple[str, Path | None]:
+    """How the vectors are kept - the default ones are in the package already - and the path to remember, if any."""
+    if keep is None:
+        keep = "package" if _packaged(embeddings) else "copy"
     if keep not in KEEP:
         raise InputError(f"keep must be one of {', '.join(map(repr, KEEP))}; got {keep!r}.")
-    if keep == "copy":
-        return None
+    if keep == "package" and not _packaged(embeddings):
+        raise InputError("keep='package' is for the word vectors that come with wordferry; use keep='copy' for others.")
+    if keep != "path":
+        return keep, None
     if not isinstance(embeddings, str | os.PathLike):
         raise InputError(
             "keep='path' remembers where the word vectors are, so pass their path: embeddings='vectors/'. "
             "Save vectors that are only in memory with Embeddings.save, or use keep='copy'."
         )
-    return Path(embeddings).resolve()
+    return keep, Path(embeddings).resolve()
+
+
+def _packaged(embeddings: Any) -> bool:
+    loaded = default_embeddings.cache_info().currsize > 0  # else nobody can have passed them
+    return embeddings is None or (loaded and embeddings is default_embeddings())
 
 
 def read_embeddings(given: Any) -> Embeddings:
@@ -96,6 +109,8 @@ def open_embeddings(folder: Path, config: Config) -> Embeddings:
     """The embeddings of an index, memory-mapped, held to what the catalogue says of them."""
     if config.keep == "copy":
         return _open_copy(folder / COPY, config)
+    if config.keep == "package":
+        return _open_packaged(folder, config)
     place = Path(str(config.path))
     try:
         embeddings = _load(place, config.normalized)
@@ -106,6 +121,19 @@ def open_embeddings(folder: Path, config: Config) -> Embeddings:
         ) from error
     check_fingerprint(embeddings, config, place)
     return embeddings
+
+
+def _open_packaged(folder: Path, config: Config) -> Embeddings:
+    """The vectors that come with wordferry, if they are still those that the index was made with."""
+    wanted, found = config.package or {}, default_source()
+    if any(wanted.get(key) != found[key] for key in ("name", "sha256")):
+        raise VocabularyMismatch(
+            f"{folder} was made with the word vectors {wanted.get('name')} of wordferry {wanted.get('version')}, and "
+            f"wordferry {found['version']}, which is installed, has others ({found['name']}). Install that version "
+            f"(pip install 'wordferry=={wanted.get('version')}') to use the index, or to take its documents out (wordferry "
+            "index export); or open it with embeddings=<a copy of those vectors>."
+        )
+    return default_embeddings()
 
 
 def _open_copy(place: Path, config: Config) -> Embeddings:

@@ -27,6 +27,7 @@ from wordferry.index.snapshot import words_checksum
 from wordferry.index.weighed import Weighing
 from wordferry.index.words_of_language import choose_words
 from wordferry.texts import bow
+from wordferry.texts.datasets import default_source
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -40,7 +41,7 @@ def create_folder(
     overlap: str | None,
     tokenizer: Any,
     on_empty: str,
-    keep: str,
+    keep: str | None,
     overwrite: bool,
     language: str | None,
     settings: Mapping[str, Any] | None,
@@ -53,7 +54,7 @@ def create_folder(
     bow.check_on_empty(on_empty)
     words, stems = choose_words(tokenizer, language)
     Settings().changed(**(settings or {}))
-    place = choices.check_keep(keep, given)
+    keep, place = choices.check_keep(keep, given)
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
     embeddings = choices.read_embeddings(given)
@@ -73,6 +74,7 @@ def create_folder(
         settings=dict(settings or {}),
         weights=weighing.weights,
         unknown=weighing.unknown,
+        package=default_source() if keep == "package" else None,
     )
     _write_or_say_why(path, config, embeddings, start)
 

@@ -104,7 +104,7 @@ class Index(WholeCollection, Listing, Changing):
         overlap: str | None = None,
         tokenizer: Tokenizer | str | None = None,
         on_empty: OnEmpty = "error",
-        keep: Keep = "copy",
+        keep: Keep | None = None,
         overwrite: bool = False,
         language: str | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -125,7 +125,8 @@ class Index(WholeCollection, Listing, Changing):
         tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer`` or a registered name, in the place of the
             language's; it is stored, and used for documents and for queries.
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
-        keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then).
+        keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then), "package"
+            takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
         weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
             them; "counts", "log-idf", "bm25", "norm"), and whether those without a vector do ("match": onto themselves,
             "drop": not at all).

@@ -197,7 +197,7 @@ class Checker:
             place = self.catalogue.folder / COPY
             self._attempt(lambda: check_manifest(place, str(self.config.manifest)))
             self._attempt(lambda: storage.verify_folder(place))
-        elif self.embeddings.fingerprint != self.config.fingerprint:
+        elif self.config.keep == "path" and self.embeddings.fingerprint != self.config.fingerprint:
             self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -117,6 +118,20 @@ def default_embeddings() -> Embeddings:
     text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
     matrix *= scale
     return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)
+
+
+@cache
+def default_source() -> dict[str, str]:
+    """What names the default vectors and tells them from those of another version: name, sha256 and version.
+
+    The sha256 is that of the packaged files, one after the other, so that it is the same on every machine.
+    """
+    from wordferry import __version__
+
+    digest = hashlib.sha256()
+    for ending in ("npz", "vocab.txt.gz"):
+        digest.update(resources.files("wordferry.data").joinpath(f"{_VECTORS}.{ending}").read_bytes())
+    return {"name": _VECTORS, "sha256": digest.hexdigest(), "version": __version__}
 
 
 def given_or_default(embeddings: Any) -> Embeddings:
