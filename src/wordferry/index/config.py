@@ -130,8 +130,8 @@ def _open_packaged(folder: Path, config: Config) -> Embeddings:
         raise VocabularyMismatch(
             f"{folder} was made with the word vectors {wanted.get('name')} of wordferry {wanted.get('version')}, and "
             f"wordferry {found['version']}, which is installed, has others ({found['name']}). Install that version "
-            f"(pip install 'wordferry=={wanted.get('version')}') to use the index, or to take its documents out (wordferry "
-            "index export); or open it with embeddings=<a copy of those vectors>."
+            f"(pip install 'wordferry=={wanted.get('version')}') to use the index, or to take its documents out "
+            "(wordferry index export); or open it with embeddings=<a copy of those vectors>."
         )
     return default_embeddings()
 
