@@ -36,6 +36,8 @@ KEEP = typer.Option(False, "--keep", help="Keep that folder when the job is done
 
 def register(app: Any) -> None:
     """Add the commands to the command line."""
+    from wordferry.cli import cluster_index
+
     group = typer.Typer(help="Jobs over files on several processes or a Ray cluster; a stopped job goes on.")
     group.command(
         "knn-graph", epilog=examples("wordferry cluster knn-graph articles/ -k 10 --workers 4 -o neighbours")
@@ -49,6 +51,7 @@ def register(app: Any) -> None:
     group.command("classify", epilog=examples("wordferry cluster classify train.parquet new.parquet -o labels"))(
         classify
     )
+    cluster_index.register(group)
     app.add_typer(group, name="cluster")
 
 
@@ -73,7 +76,7 @@ def knn_graph(
     from wordferry.engines import jobs
 
     settings = _settings(distance, weights, r, block, text, id, "label")
-    with _Running(workers, address, embeddings, work, keep) as run:
+    with Running(workers, address, embeddings, work, keep) as run:
         _show(jobs.knn_graph(documents, str(output), k, settings, **run), as_json)
 
 
@@ -99,7 +102,7 @@ def top_k(
     from wordferry.engines import jobs
 
     settings = _settings(distance, weights, r, block, text, id, "label")
-    with _Running(workers, address, embeddings, work, keep) as run:
+    with Running(workers, address, embeddings, work, keep) as run:
         _show(jobs.top_k(queries, documents, str(output), k, settings, **run), as_json)
 
 
@@ -124,7 +127,7 @@ def duplicates(
     from wordferry.engines import jobs
 
     settings = _settings(distance, weights, r, block, text, id, "label")
-    with _Running(workers, address, embeddings, work, keep) as run:
+    with Running(workers, address, embeddings, work, keep) as run:
         _show(jobs.duplicates(documents, str(output), threshold, settings, **run), as_json)
 
 
@@ -151,7 +154,7 @@ def classify(
     from wordferry.engines import jobs
 
     settings = _settings(distance, weights, r, block, text, id, label)
-    with _Running(workers, address, embeddings, work, keep) as run:
+    with Running(workers, address, embeddings, work, keep) as run:
         _show(jobs.classify(train, test, str(output), k, settings, **run), as_json)
 
 
@@ -162,7 +165,7 @@ def _settings(distance: str, weights: str, r: int, block: int, text: str, id: st
     return Settings(distance, None, weights, r, block, Fields(text, id, label))
 
 
-class _Running:
+class Running:
     """The engine that was asked for, and a bar, for as long as the job runs."""
 
     def __init__(

@@ -154,6 +154,8 @@ class Searcher:
     distance, embeddings, related, overlap, side, on_empty, tokenizer, weights, unknown, idf : how to
         compare; see :func:`pairwise`.
     threads, memory, device : how to run; see :func:`pairwise`. A search may bring its own threads and progress.
+    words : columns that count as words of Y even where no document has them, for a part of a larger collection: the
+        order of sums, and with it the last bit of a distance, is then that of the whole.
 
     >>> emb = Embeddings(["cat", "dog", "cow"], np.eye(3))
     >>> Searcher([["cat"], ["dog"]], "bow-l1", embeddings=emb).top_k([["cow", "dog"]], 1).indices.tolist()
@@ -177,6 +179,7 @@ class Searcher:
         threads: int | None = None,
         memory: int = MEMORY,
         device: str = "cpu",
+        words: Int64Array | None = None,
     ) -> None:
         record = find_distance(distance)
         check_on_empty(on_empty)
@@ -187,6 +190,7 @@ class Searcher:
             Options(record, overlap, side, weighed, unknown, embeddings, related, tokenizer, on_empty),
             Y,
             Run(threads, memory, None, device),
+            words,
         )
 
     @classmethod
@@ -196,7 +200,7 @@ class Searcher:
         self._open(options, Y, run or Run())
         return self
 
-    def _open(self, options: Options, Y: Any, run: Run) -> None:
+    def _open(self, options: Options, Y: Any, run: Run, words: Int64Array | None = None) -> None:
         self.embeddings = vectors_for(Y, None, options.distance, options.embeddings)
         self.options, self.run = replace_options(options, embeddings=self.embeddings), run
         self._vocabulary = None if self.embeddings is None else OpenVocabulary(self.embeddings.vocabulary)
@@ -204,7 +208,8 @@ class Searcher:
         self._columns = second.matrix.shape[1] if self._vocabulary is None else len(self._vocabulary)
         self._weights = weights_for(self.options, second.matrix, self._vocabulary)
         second = second.weighed(self._weights, options.on_empty, "Y")
-        self._words = words_of(second.matrix)
+        used = words_of(second.matrix)
+        self._words = used if words is None else np.union1d(used, words)
         self._frame = frame_for(self.options, self._words, self._columns, self._vocabulary, run.workers)
         self.related = self._frame.related
         self.bags = second.bags(self._frame, self._weights, "Y")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.checks import real_number, whole_number
-from wordferry.base.runtime import ShowProgress, no_progress, progress_for
+from wordferry.base.runtime import ShowProgress
 from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.engines.components import Components
-from wordferry.engines.engine import Engine, Local
-from wordferry.engines.journal import Done, Journal, write_whole
-from wordferry.engines.sources import Fields, Part, cut
+from wordferry.engines.course import Course, counts_name
+from wordferry.engines.engine import Engine
+from wordferry.engines.journal import Done, write_whole
+from wordferry.engines.sources import Fields, cut
 from wordferry.engines.work import Comparing, Encoding, Names, Task, load, parquet_bytes, words_of
 from wordferry.errors import FormatError, InputError
 from wordferry.texts.datasets import default_embeddings
@@ -69,8 +70,8 @@ class Summary:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Job:
-    """A job under way: its parts, its journal, and the engine that does its tasks."""
+class Job(Course):
+    """A job that compares: what its tasks share, and where its answer goes."""
 
     def __init__(
         self,
@@ -91,72 +92,31 @@ class Job:
         self.output = Path(output)
         self.embeddings = embeddings or default_embeddings()
         self.tokenizer = tokenizer
-        self.engine = engine or Local()
         self.memory = memory
-        self.progress = progress_for(progress, "tasks") or no_progress
         if self.output.exists() and any(self.output.iterdir() if self.output.is_dir() else [self.output]):
             raise InputError(f"{self.output} exists and is not empty. Give the job another output folder.")
-        self.parts = {side: cut(source, settings.block, settings.fields) for side, source in sources.items()}
         plan = {
             "format": 1,
             "job": kind,
             "settings": asdict(settings),
             "options": dict(options),
             "vectors": self.embeddings.fingerprint,
-            "parts": {side: [part.to_json() for part in parts] for side, parts in self.parts.items()},
         }
         folder = Path(work) if work is not None else self.output.with_name(self.output.name + ".job")
-        self.journal = Journal(folder, plan)
-        self.seen: set[str] = set()
-        self.resumed = 0
-
-    # -- stages -----------------------------------------------------------------------------------------------------
-
-    def run(self, tasks: Iterable[Task], shared: Any) -> dict[str, Done]:
-        """Do what is not done yet; the facts of all tasks by name."""
-        wanted = list(tasks)
-        new = {task.name for task in wanted} - self.seen
-        self.resumed += sum(name in self.journal.done for name in new)
-        self.seen |= new
-        left = [task for task in wanted if task.name not in self.journal.done]
-        finished = len(wanted) - len(left)
-        self.progress(finished, len(wanted))
-        for task, outcome in self.engine.run(left, str(self.journal.folder.resolve()), shared):
-            self.journal.record(task.name, outcome.file, outcome.sha256, outcome.size, outcome.facts)
-            finished += 1
-            self.progress(finished, len(wanted))
-        return {task.name: self.journal.done[task.name] for task in wanted}
+        parts = {side: cut(source, settings.block, settings.fields) for side, source in sources.items()}
+        super().__init__(plan, parts, folder, engine, progress)
 
     def encode(self) -> None:
         """All texts to counts; ids that occur twice are refused here, before any distance is computed."""
         shared = Encoding(self.embeddings.vocabulary, self.tokenizer, self.settings.fields)
         tasks = [
-            Task(_counts(side, part), "encode", {"part": part.to_json()})
+            Task(counts_name(side, part), "encode", {"part": part.to_json()})
             for side, parts in self.parts.items()
             for part in parts
         ]
         self.run(tasks, shared)
         for side in self.parts:
-            self._check_ids(side)
-
-    def _check_ids(self, side: str) -> None:
-        parts = self.parts[side]
-        hashes = np.concatenate([load(self.journal.folder, _counts(side, part))["hashes"] for part in parts])
-        order = np.argsort(hashes, kind="stable")
-        equal = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-        names = Names(self.journal.folder, self.columns(side), "ids")
-        for place in equal.tolist():
-            a, b = sorted((int(order[place]), int(order[place + 1])))
-            if names[a] == names[b]:
-                raise FormatError(f"{self.where(side, a)} and {self.where(side, b)} have the same id {names[a]!r}.")
-
-    def where(self, side: str, number: int) -> str:
-        part = next(part for part in reversed(self.parts[side]) if part.first <= number)
-        return f"{part.path}, row {part.start + number - part.first + 1}"
-
-    def columns(self, side: str) -> list[dict[str, Any]]:
-        """The parts of a side as tasks name them."""
-        return [{"name": _counts(side, part), "first": part.first} for part in self.parts[side]]
+            self.check_ids(side)
 
     def comparing(self, searched: str) -> Comparing:
         """Words in play, their related words and weights: from partial counts, the same however they were cut."""
@@ -210,10 +170,6 @@ class Job:
         if not keep:
             shutil.rmtree(self.journal.folder)
         return summary
-
-
-def _counts(side: str, part: Part) -> str:
-    return f"counts-{side}-{part.number:06d}"
 
 
 def _near_tasks(job: Job, rows: str, columns: str, k: int) -> dict[int, list[Task]]:

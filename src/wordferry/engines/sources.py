@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from wordferry.base.runtime import optional_import
+from wordferry.engines.places import system_of
 from wordferry.errors import FormatError, InputError, NotFound
 
 _SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -22,6 +23,8 @@ class Fields:
     text: str = "text"
     id: str = "id"
     label: str = "label"
+    rest: bool = False
+    """Whether all other columns are kept, as metadata."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Row:
     id: str
     text: Any
     label: str | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def cut(source: str, block: int, fields: Fields) -> list[Part]:
@@ -74,13 +78,8 @@ def cut(source: str, block: int, fields: Fields) -> list[Part]:
 def _files(source: str) -> tuple[Any, list[str]]:
     """The file system of a source and its files, sorted by name."""
     fs = optional_import("pyarrow.fs", "cluster")
+    system, path = system_of(source)
     try:
-        if "://" in source:
-            system, path = fs.FileSystem.from_uri(source)
-        else:
-            import os
-
-            system, path = fs.LocalFileSystem(), os.path.abspath(source)
         info = system.get_file_info(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{source} cannot be reached: {error}.") from None
@@ -137,7 +136,9 @@ def read_part(part: Part, fields: Fields) -> Iterator[Row]:
 
 def _parquet_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
     table = _parquet(system, part.path)
-    wanted = [name for name in (fields.text, fields.id, fields.label) if name in table.schema_arrow.names]
+    names = table.schema_arrow.names
+    wanted = [name for name in (fields.text, fields.id, fields.label) if name in names]
+    wanted = list(names) if fields.rest else wanted
     before, stop = 0, part.start + part.rows
     for group in range(table.metadata.num_row_groups):
         size = table.metadata.row_group(group).num_rows
@@ -180,4 +181,19 @@ def _checked(row: Any, where: str, fields: Fields, otherwise: str) -> Row:
     if given is not None and not isinstance(given, str | int):
         raise FormatError(f"{where}: the id must be a str or a whole number, got {type(given).__name__}.")
     label = row.get(fields.label)
-    return Row(otherwise if given is None else str(given), text, None if label is None else str(label))
+    metadata = _metadata(row, where, fields) if fields.rest else {}
+    return Row(otherwise if given is None else str(given), text, None if label is None else str(label), metadata)
+
+
+def _metadata(row: dict[str, Any], where: str, fields: Fields) -> dict[str, Any]:
+    """All other columns; an object called "metadata" is taken apart."""
+    own = (fields.text, fields.id, fields.label, "metadata")
+    given = row.get("metadata")
+    if given is not None and not isinstance(given, dict):
+        raise FormatError(f"{where}: metadata must be a flat object, got {type(given).__name__}.")
+    found = {key: value for key, value in row.items() if key not in own}
+    for key, value in (given or {}).items():
+        if key in found:
+            raise FormatError(f"{where}: {key!r} stands both beside the text and in its metadata.")
+        found[key] = value
+    return found

@@ -8,7 +8,7 @@ import json
 import os
 import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.vocabulary import Vocabulary
 
+Doing = Callable[[Mapping[str, Any], Path, Any], tuple[bytes, dict[str, Any]]]
+"""From the arguments of a task, the job's folder and what is shared to the bytes of a file, and facts about it."""
+_PARQUET = b"PAR1"
 _TILE = 1 << 24
 """Distances held at once when all pairs under a threshold are sought: 64 MB."""
 
@@ -38,7 +41,8 @@ class Task:
     """One piece of a job; its name says the same on every engine and in every run."""
 
     name: str
-    kind: str
+    kind: str | Doing
+    """What is to be done: one of the kinds below, or a function of a module."""
     arguments: Mapping[str, Any]
 
 
@@ -80,15 +84,16 @@ class Comparing:
 def perform(task: Task, folder: str, shared: Any) -> Outcome:
     """Do one task and write its file into the job's folder, whole or not at all."""
     start = time.perf_counter()
-    data, facts = _KINDS[task.kind](task.arguments, Path(folder), shared)
-    file = f"{task.name}.{'parquet' if task.kind in ('merge', 'votes', 'edges') else 'npz'}"
+    work = _KINDS[task.kind] if isinstance(task.kind, str) else task.kind
+    data, facts = work(task.arguments, Path(folder), shared)
+    file = f"{task.name}.{'parquet' if data.startswith(_PARQUET) else 'npz'}"
     write_whole(Path(folder) / file, data)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     facts = {**facts, "seconds": round(time.perf_counter() - start, 3), "peak": peak, "process": os.getpid()}
     return Outcome(file, digest(data), len(data), facts)
 
 
-def _saved(**arrays: Any) -> bytes:
+def saved(**arrays: Any) -> bytes:
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()
@@ -104,7 +109,7 @@ def words_of(data: Any, name: str) -> list[Any]:
     return list(json.loads(data[name].tobytes()))
 
 
-def _text(values: list[Any]) -> Any:
+def text_array(values: list[Any]) -> Any:
     return np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
@@ -113,29 +118,40 @@ def encode(arguments: Mapping[str, Any], folder: Path, shared: Encoding) -> tupl
     part = Part(**arguments["part"])
     rows = list(read_part(part, shared.fields))
     ids = [row.id for row in rows]
-    if len(set(ids)) < len(ids):
-        seen: dict[str, int] = {}
-        for number, one in enumerate(ids):
-            if one in seen:
-                first, second = part.start + seen[one] + 1, part.start + number + 1
-                raise FormatError(f"{part.path}: rows {first} and {second} have the same id {one!r}.")
-            seen[one] = number
+    check_ids(part, ids)
     found = bags((row.text for row in rows), shared.vocabulary, tokenizer=shared.tokenizer, on_empty="keep")
     matrix = found.matrix
     words, frequencies = np.unique(matrix.indices, return_counts=True)
-    hashes = [int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little") for one in ids]
-    data = _saved(
+    data = saved(
         indptr=matrix.indptr,
         indices=matrix.indices,
         data=matrix.data,
-        ids=_text(ids),
-        labels=_text([row.label for row in rows]),
-        hashes=np.array(hashes, dtype=np.uint64),
+        ids=text_array(ids),
+        labels=text_array([row.label for row in rows]),
+        hashes=hashes_of(ids),
         words=words.astype(np.int64),
         frequencies=frequencies.astype(np.int64),
     )
     tokens, known = int(found.tokens.sum()), int(found.known.sum())
     return data, {"documents": len(ids), "tokens": tokens, "known": known}
+
+
+def check_ids(part: Part, ids: Sequence[str]) -> None:
+    """Refuse an id that two rows of a part have."""
+    if len(set(ids)) == len(ids):
+        return
+    seen: dict[str, int] = {}
+    for number, one in enumerate(ids):
+        if one in seen:
+            first, second = part.start + seen[one] + 1, part.start + number + 1
+            raise FormatError(f"{part.path}: rows {first} and {second} have the same id {one!r}.")
+        seen[one] = number
+
+
+def hashes_of(ids: Sequence[str]) -> Any:
+    """64 bits of each id: where two agree, the ids are looked at."""
+    found = (int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little") for one in ids)
+    return np.fromiter(found, dtype=np.uint64, count=len(ids))
 
 
 def bags_of(folder: Path, name: str, shared: Comparing) -> sp.csr_array:
@@ -160,7 +176,7 @@ def near(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tuple
         found.append((part.without_self(0) if own else part).shifted(column["first"]))
         found = [Neighbors.merge(found, k)]
         pairs += X.shape[0] * Y.shape[0]
-    return _saved(indices=found[0].indices, distances=found[0].distances), {"pairs": pairs}
+    return saved(indices=found[0].indices, distances=found[0].distances), {"pairs": pairs}
 
 
 def _options(shared: Comparing) -> dict[str, Any]:
@@ -188,7 +204,7 @@ def close(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tupl
         second.append(j[kept] + column["first"])
         distances.append(values[i[kept], j[kept]])
     arrays = {"first": np.concatenate(first), "second": np.concatenate(second), "distances": np.concatenate(distances)}
-    return _saved(**arrays), {"pairs": X.shape[0] * Y.shape[0], "edges": len(arrays["first"])}
+    return saved(**arrays), {"pairs": X.shape[0] * Y.shape[0], "edges": len(arrays["first"])}
 
 
 def _merged(arguments: Mapping[str, Any], folder: Path) -> Neighbors:
@@ -264,6 +280,7 @@ def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
         "id": arrow.string(),
         "neighbors": arrow.list_(arrow.string()),
         "distances": arrow.list_(arrow.float32()),
+        "scores": arrow.list_(arrow.float64()),
         "predicted": arrow.string(),
         "label": arrow.string(),
         "share": arrow.float64(),

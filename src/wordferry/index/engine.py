@@ -267,6 +267,7 @@ class Engine:
             matrix,
             record,
             idf=self._totals.idf if record.tfidf and self._totals is not None else None,
+            words=None if self._totals is None else self._totals.words(others=False),
             embeddings=self._embeddings,
             related=self.related(snapshot, record),
             overlap=self.overlap(record),

@@ -93,16 +93,23 @@ class Hits(list[Hit], Tabular):
     ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
     did not find. ``method`` says in words what was done, ``counts`` how much: "pairs" that could have been compared,
     documents "evaluated" in full, entries of inverted lists ("postings") that were visited; of a list of queries, the
-    sums over all of them.
+    sums over all of them. ``missing`` names shards that gave no answer, where an index is in shards.
     """
 
     def __init__(
-        self, hits: Iterable[Hit] = (), *, method: str = "", exact: bool = True, counts: Mapping[str, int] | None = None
+        self,
+        hits: Iterable[Hit] = (),
+        *,
+        method: str = "",
+        exact: bool = True,
+        counts: Mapping[str, int] | None = None,
+        missing: Sequence[str] = (),
     ) -> None:
         super().__init__(hits)
         self.method = method
         self.exact = exact
         self.counts = dict(counts or {})
+        self.missing = tuple(missing)
 
     def __repr__(self) -> str:
         """The best few by id and value; the texts are in the hits themselves."""

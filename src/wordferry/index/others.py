@@ -89,6 +89,13 @@ class OtherWords:
         self._new: list[tuple[int, str]] = []
         self._next = int(state["others"])
 
+    @classmethod
+    def none(cls) -> OtherWords:
+        """A table without words, of no index."""
+        self = cls.__new__(cls)
+        self._numbers, self._new, self._next = {}, [], 0
+        return self
+
     def number(self, word: str) -> int:
         """The number of a word, a new one being given the next."""
         found = self._numbers.get(word)

@@ -239,10 +239,17 @@ class WeighedEngine:
         if self._totals is not None:
             scheme = "idf" if record.tfidf else scheme
             scheme = self._totals.weighting(scheme, self._embeddings, others=weighing.keeps) or "counts"
-        return self._searcher(encoded, record, self._engine.related(snapshot, record), scheme, weighing)
+        every = None if self._totals is None else self._totals.words(others=weighing.keeps)
+        return self._searcher(encoded, record, self._engine.related(snapshot, record), scheme, weighing, every)
 
     def _searcher(
-        self, encoded: Encoded, record: Distance, related: RelatedWords | None, weights: Any, weighing: Weighing
+        self,
+        encoded: Encoded,
+        record: Distance,
+        related: RelatedWords | None,
+        weights: Any,
+        weighing: Weighing,
+        words: Int64Array | None = None,
     ) -> Searcher:
         return Searcher(
             encoded,
@@ -253,6 +260,7 @@ class WeighedEngine:
             weights=weights,
             unknown="match" if weighing.keeps else "drop",
             on_empty="keep",
+            words=words,
         )
 
     # -- some documents alone ---------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ class Writer:
             self._others.store(connection, state)
 
         self._transact(action)
+        self._have = None
 
     def delete(self, ids: list[str], *, missing_ok: bool) -> int:
         """Delete documents, all of them or none; how many there were."""

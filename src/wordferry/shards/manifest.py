@@ -1,0 +1,94 @@
+"""What a folder of shards says of itself: its shards with their identities and checksums, and what they all share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wordferry.base import storage
+from wordferry.engines.places import Place
+from wordferry.errors import FormatError, NotFound
+
+FILE = "shards.json"
+EMBEDDINGS, RELATED, TOTALS, SHARDS = "embeddings", "related", "totals", "shards"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """One shard: where it is, which documents it holds, and how its files can be told from others."""
+
+    name: str
+    first: int
+    """The number in the whole collection of its first document."""
+    documents: int
+    identity: str
+    generation: int
+    """Which state of the index it is: one that was changed since has another."""
+    files: Mapping[str, str]
+    """The checksum of every file."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The file ``shards.json``."""
+
+    documents: int
+    vectors: str
+    """The fingerprint of the word vectors."""
+    words: int
+    words_checksum: int
+    """Of the words of all documents, in their order: every shard has the same."""
+    others: int
+    others_checksum: int
+    """The same of the words without vectors."""
+    r: int
+    c_max: float | None
+    common: Mapping[str, str]
+    """The checksum of the manifest of each folder that all shards share."""
+    shards: tuple[ShardRecord, ...]
+    format: int = _FORMAT
+
+    def write(self, place: Place) -> None:
+        """Put it into its folder, which is complete with it."""
+        values = asdict(self)
+        text = {**values, "sha256": _digest(values)}
+        place.write(FILE, json.dumps(text, indent=1, ensure_ascii=False).encode())
+
+    @classmethod
+    def read(cls, place: Place) -> Manifest:
+        """Read it from its folder; FormatError when it is damaged."""
+        try:
+            values = json.loads(place.read(FILE))
+        except NotFound:
+            raise NotFound(
+                f"{place.address} is no folder of shards: it has no {FILE}. 'wordferry cluster index' makes one; "
+                "one that was stopped goes on when it is started again."
+            ) from None
+        except ValueError as error:
+            raise FormatError(f"{place.address}/{FILE} is damaged: {error}.") from None
+        if not isinstance(values, dict) or values.get("format") != _FORMAT:
+            raise FormatError(f"{place.address}/{FILE} is of another version than this one reads ({_FORMAT}).")
+        if values.pop("sha256", None) != _digest(values):
+            raise FormatError(f"{place.address}/{FILE} is damaged: it does not match its checksum.")
+        shards = tuple(ShardRecord(**one) for one in values.pop("shards"))
+        return cls(**values, shards=shards)
+
+    @property
+    def identity(self) -> str:
+        """A name for exactly these shards."""
+        return _digest(asdict(self))[:32]
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def file_digests(folder: Path) -> dict[str, str]:
+    """The checksum of every file below a folder, by its path there; what SQLite keeps beside its file is left out."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.endswith(("-wal", "-shm")))
+    return {file.relative_to(folder).as_posix(): storage.file_digest(file) for file in files}

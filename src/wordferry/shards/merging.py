@@ -1,0 +1,75 @@
+"""From what each shard found to what the undivided collection would have found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.find.ranking import Ranking, ranked
+from wordferry.kernels.native_lists import nearest_among
+from wordferry.shards.shard import Best, Near, Stems
+
+Bags = Callable[[Int64Array], Stems]
+"""From rows of the collection to their bags, in that order."""
+
+
+def best_rows(found: Sequence[Best], k: int) -> tuple[Int64Array, Float64Array]:
+    """The best rows of all shards by their own words: as many as the best k may come from; ties to the earlier row."""
+    rows = np.concatenate([one.rows for one in found])
+    own = np.concatenate([one.own for one in found])
+    order = np.lexsort((rows, -own))[: found[0].settings.wanted(k)]
+    return rows[order], own[order]
+
+
+def ranking_of(found: Sequence[Best], k: int, groups: int, bags: Bags) -> Ranking:
+    """The ranking of one query over all shards; ``bags`` are asked for those rows only that may be lifted."""
+    rows, own = best_rows(found, k)
+
+    def near(some: Int64Array, m: int) -> tuple[Int64Array, Float64Array]:
+        stems = bags(some)
+        return nearest_among(stems.indptr, stems.stems, stems.counts, stems.idf, groups, m)
+
+    return ranked(rows, own, near, k, (found[0].query, found[0].missing, found[0].settings))
+
+
+def joined(parts: Sequence[Stems], order: Int64Array) -> Stems:
+    """Bags of several shards one under the other, then in the order given."""
+    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    lengths = sizes[order]
+    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    places = np.repeat(starts[order] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    stems, counts, idf = (
+        np.concatenate([getattr(part, name) for part in parts])[places] for name in ("stems", "counts", "idf")
+    )
+    return Stems(indptr, stems, counts, idf)
+
+
+def nearest(found: Sequence[Sequence[Near]], k: int, candidates: int | None) -> list[Near]:
+    """The k nearest of all shards, each of which gives its own in order; ``candidates`` come first by a first distance.
+
+    Shards hold the documents in their order, so a tie goes to the earlier shard, and in it to the earlier place.
+    """
+    every = [one for some in found for one in some]
+    if not every:
+        return []
+    first = _merged(found, k if candidates is None else candidates, [[one.distance for one in some] for some in found])
+    if candidates is None:
+        return [every[number] for number in first]
+    starts = np.cumsum([0, *(len(some) for some in found)])
+    owner = np.searchsorted(starts, first, side="right")
+    order = sorted(range(len(first)), key=lambda i: (every[first[i]].second, owner[i], every[first[i]].place))
+    return [every[first[i]] for i in order[:k]]
+
+
+def _merged(found: Sequence[Sequence[Near]], k: int, distances: Sequence[Sequence[float]]) -> list[int]:
+    """The numbers of the k nearest, all being numbered one shard after the other."""
+    parts, start = [], 0
+    for some in distances:
+        values: Float32Array = np.array([some], dtype=np.float32)
+        parts.append(Neighbors(np.arange(start, start + len(some))[None, :], values))
+        start += len(some)
+    indices = Neighbors.merge([part for part in parts if part.indices.shape[1]], min(k, start)).indices[0]
+    return [int(number) for number in indices]

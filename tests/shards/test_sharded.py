@@ -1,0 +1,179 @@
+"""Shards together give the answers of the undivided index: values bit by bit, and ties in the same order."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from wordferry.errors import FormatError, InputError, NotFound, VocabularyMismatch
+from wordferry.shards import Choices, ShardedIndex, build
+from wordferry.shards.manifest import Manifest
+
+QUERIES = ["the cost of heating and the price of bread", "planets and their moons", "zzyzx football heated qwertz"]
+
+
+def shown(hits):
+    return [(hit.id, hit.score, hit.distance, hit.text, hit.metadata, hit.label) for hit in hits]
+
+
+@pytest.mark.parametrize("k", [1, 10, 1000])
+@pytest.mark.parametrize("constants", [{}, {"lift": 0}, {"candidates": 20}])
+def test_word_search_is_that_of_the_undivided_index(whole, sharded, k, constants):
+    for a, b in zip(whole.search(QUERIES, k, **constants), sharded.search(QUERIES, k, **constants), strict=True):
+        assert shown(a) == shown(b)
+        assert a.method == b.method
+
+
+def test_filters(whole, sharded):
+    for filter in ({"year": {"gte": 1993}}, {"rare": "yes"}, {"rare": {"exists": False}}, {"long": True}):
+        assert shown(whole.search("bread", filter=filter)) == shown(sharded.search("bread", filter=filter))
+        assert shown(whole.similar("bread", filter=filter)) == shown(sharded.similar("bread", filter=filter))
+    with pytest.raises(InputError, match="no document has a field 'never'"):
+        sharded.search("bread", filter={"never": 1})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"weights": "counts", "unknown": "drop"}, {"weights": "bm25"}, {"distance": "wmd"}, {"distance": "rel-wmd"}],
+)
+def test_similar_is_that_of_the_undivided_index(whole, sharded, options):
+    for a, b in zip(whole.similar(QUERIES, 30, **options), sharded.similar(QUERIES, 30, **options), strict=True):
+        assert shown(a) == shown(b)
+
+
+def test_search_by_a_distance_and_in_two_stages(whole, sharded):
+    for options in (
+        {"distance": "rel-rwmd"},
+        {"rerank": "wmd"},
+        {"distance": "wcd", "rerank": "wmd", "candidates": 15},
+    ):
+        a, b = (one.search(QUERIES[:2], 12, **options) for one in (whole, sharded))
+        assert [shown(hits) for hits in a] == [shown(hits) for hits in b]
+        assert [hits.exact for hits in a] == [hits.exact for hits in b]
+
+
+def test_a_document_is_not_like_itself(whole, sharded):
+    name = whole.ids()[60]
+    assert shown(whole.similar(id=name, k=20)) == shown(sharded.similar(id=name, k=20))
+    assert shown(whole.similar(name, k=20)) == shown(sharded.similar(name, k=20))
+    assert shown(whole.similar(name, 5, rerank="wmd")) == shown(sharded.similar(name, 5, rerank="wmd"))
+
+
+def test_reasons(whole, sharded):
+    for a, b in zip(whole.search(QUERIES[0], 5), sharded.search(QUERIES[0], 5), strict=True):
+        assert a.explain().to_json() == b.explain().to_json()
+        assert [p.text for p in a.passages(2)] == [p.text for p in b.passages(2)]
+    a, b = (one.similar(QUERIES[1], 3, explain=True) for one in (whole, sharded))
+    assert [hit.explanation.to_rows() for hit in a] == [hit.explanation.to_rows() for hit in b]
+    assert [hit.explain().distance for hit in b] == pytest.approx([hit.distance for hit in b], abs=1e-6)
+
+
+def test_documents_by_id_and_by_page(whole, sharded):
+    assert len(whole) == len(sharded)
+    assert sharded.get(whole.ids()[120]) == whole.get(whole.ids()[120])
+    assert [one.id for one in sharded] == whole.ids()
+    assert [one.id for one in sharded.page(70, whole.ids()[10])] == whole.ids()[11:81]
+    with pytest.raises(NotFound):
+        sharded.get("nobody")
+    assert whole.ids()[3] in sharded
+    assert "nobody" not in sharded
+    assert sharded.fields() == whole.fields()
+
+
+def test_the_number_of_shards_and_of_workers_does_not_show(source, sharded, tmp_path):
+    from wordferry.engines.engine import Local
+
+    build(source, tmp_path / "five", 5, Choices(block=37), engine=Local(2))
+    with ShardedIndex.open(str(tmp_path / "five")) as five:
+        assert [shown(hits) for hits in five.search(QUERIES)] == [shown(hits) for hits in sharded.search(QUERIES)]
+        assert [shown(hits) for hits in five.similar(QUERIES)] == [shown(hits) for hits in sharded.similar(QUERIES)]
+        assert five.common.manifest.c_max == sharded.common.manifest.c_max
+        five.verify()
+
+
+def test_a_stopped_build_goes_on(source, folder, tmp_path, monkeypatch):
+    from wordferry.engines import work
+
+    true, done = work.perform, []
+
+    def stopping(task, place, shared):
+        if task.name == "shard-00002" and "stop" in done:
+            raise KeyboardInterrupt
+        done.append(task.name)
+        return true(task, place, shared)
+
+    monkeypatch.setattr("wordferry.engines.engine.perform", stopping)
+    done.append("stop")
+    with pytest.raises(KeyboardInterrupt):
+        build(source, tmp_path / "again", 3)
+    with pytest.raises(NotFound, match="goes on when it is started again"):
+        ShardedIndex.open(str(tmp_path / "again"))
+    first = [name for name in done if name != "stop"]
+    done.clear()
+    built = build(source, tmp_path / "again", 3)
+    assert done == ["shard-00002"]
+    assert built.resumed == len(first)
+    with ShardedIndex.open(str(tmp_path / "again")) as again, ShardedIndex.open(str(folder)) as once:
+        assert shown(again.search("bread", 50)) == shown(once.search("bread", 50))
+
+
+def test_different_vocabularies_are_an_error_that_names_the_shard(source, folder, tmp_path):
+    """A shard of another build in the place of one of ours."""
+    import shutil
+
+    from wordferry.engines.places import Place
+    from wordferry.shards.manifest import SHARDS
+
+    (tmp_path / "few.jsonl").write_text(json.dumps({"id": "x", "text": "a cat and a dog"}) + "\n")
+    build(str(tmp_path / "few.jsonl"), tmp_path / "other", 1)
+    shutil.copytree(folder, tmp_path / "mixed")
+    ours = Manifest.read(Place(tmp_path / "mixed")).shards[1].name
+    theirs = Manifest.read(Place(tmp_path / "other")).shards[0].name
+    shutil.rmtree(tmp_path / "mixed" / SHARDS / ours)
+    shutil.copytree(tmp_path / "other" / SHARDS / theirs, tmp_path / "mixed" / SHARDS / ours)
+    with pytest.raises(VocabularyMismatch, match=f"Shard {ours} has another vocabulary"):
+        ShardedIndex.open(str(tmp_path / "mixed"))
+
+
+def test_damage_and_changes_are_named(folder, tmp_path):
+    import shutil
+
+    import wordferry
+    from wordferry.engines.places import Place
+
+    shutil.copytree(folder, tmp_path / "changed")
+    record = Manifest.read(Place(tmp_path / "changed")).shards[2]
+    with wordferry.Index.open(tmp_path / "changed" / "shards" / record.name) as index:
+        index.delete(index.ids()[0])
+    with pytest.raises(FormatError, match=f"Shard {record.name} was changed"):
+        ShardedIndex.open(str(tmp_path / "changed"))
+    shutil.rmtree(tmp_path / "changed" / "shards" / record.name)
+    with pytest.raises(FormatError, match=f"Shard {record.name} cannot be opened"):
+        ShardedIndex.open(str(tmp_path / "changed"))
+    manifest = tmp_path / "changed" / "shards.json"
+    manifest.write_text(manifest.read_text().replace('"words"', '"wards"'))
+    with pytest.raises(FormatError, match="does not match its checksum"):
+        ShardedIndex.open(str(tmp_path / "changed"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (['{"id": "a", "text": "cat"}', '{"id": "b", "text": "  "}'], "docs.jsonl, row 2: the document has no words"),
+        (['{"id": "a", "text": "cat", "x": {"y": 1}}'], "docs.jsonl, row 1: .*metadata 'x'"),
+        (['{"id": "a", "text": "cat"}', '{"id": "a", "text": "dog"}'], "rows 1 and 2 have the same id"),
+    ],
+)
+def test_bad_rows_are_named_before_a_shard_is_built(tmp_path, lines, words):
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(FormatError, match=words):
+        build(str(tmp_path / "docs.jsonl"), tmp_path / "out", 1)
+    assert not (tmp_path / "out" / "shards").exists()
+
+
+def test_too_many_shards_and_a_full_place_are_refused(source, folder, tmp_path):
+    with pytest.raises(InputError, match="every shard needs a document"):
+        build(source, tmp_path / "out", 1000)
+    with pytest.raises(InputError, match="holds a sharded index already"):
+        build(source, folder, 3)
