@@ -123,3 +123,18 @@ def test_a_searcher_derives_nothing_from_its_collection_twice(
     assert {name: id(value) for name, value in vars(searcher.bags).items() if name != "_kept"} == before
     assert {name: id(value) for name, value in vars(searcher.bags).get("_kept", {}).items()} == kept
     assert len(corpus.second) not in views, "the collection was checked again"
+
+
+@pytest.mark.parametrize("few", [1, 10**6])
+def test_documents_over_some_words(corpus: Corpus, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked up word by word or read from end to end, the documents over some words are the same."""
+    monkeypatch.setattr(module, "_FEW_WORDS", few)
+    ranked = prepared(corpus).ranked
+    words = np.array([int(ranked.words[4]), len(ranked.local) + 3, int(ranked.words[0]), int(ranked.words[2])])
+    dense = sp.csr_array((ranked.bags.data, ranked.bags.indices, ranked.bags.indptr), shape=ranked.bags.shape).toarray()
+    wanted = np.zeros((len(dense), 4), dtype=np.float32)
+    wanted[:, [0, 2, 3]] = dense[:, [4, 0, 2]]
+    found = ranked.over(words)
+    matrix = sp.csr_array((found.data, found.indices, found.indptr), shape=found.shape)
+    assert matrix.has_canonical_format
+    assert np.array_equal(matrix.toarray(), wanted)

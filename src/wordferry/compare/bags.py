@@ -20,13 +20,15 @@ from wordferry.base.arrays import (
     check_row_sums,
 )
 from wordferry.compare.frame import Frame
-from wordferry.compare.masses import renumbered, scaled_masses
+from wordferry.compare.masses import gathered_columns, renumbered, scaled_masses
 from wordferry.kernels import passes
 from wordferry.kernels.native_transport import WholeView, whole_view
 from wordferry.texts.weights import Weighting
 
 _Made = TypeVar("_Made")
 _LARGEST_COUNT = 2**31
+_FEW_WORDS = 16
+"""Fewer words than this part of a collection's are looked up in lists of documents, which are made once and kept."""
 _BLOCK = 1 << 20
 """Stored weights that are made into masses at a time, so that what is needed on the way stays small."""
 
@@ -47,6 +49,24 @@ class Numbered:
     def view(self) -> passes.View:
         """The documents as kernels take them, checked once."""
         return passes.view(self.bags)
+
+    @cached_property
+    def by_word(self) -> Csr:
+        """The documents turned over: one row per word, with the documents that it stands in and its masses there."""
+        matrix = sp.csr_array((self.bags.data, self.bags.indices, self.bags.indptr), shape=self.bags.shape).T.tocsr()
+        return Csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, matrix.shape)
+
+    def over(self, words: Any) -> Csr:
+        """The documents over some compact ids alone, which are numbered in the order given; all others are left out.
+
+        For a few words of a large collection only the documents that they stand in are touched.
+        """
+        own = self.number_of(words)
+        if len(words) * _FEW_WORDS > len(self.words):
+            local = np.full(len(self.words), -1, dtype=np.int32)
+            local[own[own >= 0]] = np.flatnonzero(own >= 0)
+            return renumbered(self.bags, local, len(words))
+        return gathered_columns(self.by_word, own)
 
     def number_of(self, words: Any) -> Int32Array:
         """The numbers of some compact ids, -1 for words that stand in no document."""

@@ -10,7 +10,6 @@ from wordferry.base.arrays import Csr, Float32Array, Int32Array
 from wordferry.base.runtime import Multiply, products
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
-from wordferry.compare.masses import renumbered
 from wordferry.compare.problem import Problem
 from wordferry.kernels import passes
 
@@ -49,8 +48,7 @@ class Moving:
         if not self.blocks:
             out[...] = 0
         moving, target = self.moving.view, self.nearby.view
-        masses = renumbered(self.target.bags, self.moving.number_of(self.target.words), len(self.moving.words))
-        masses_view = passes.view(masses)
+        masses_view = passes.view(self.target.over(self.moving.words))
         nearest = passes.aligned(self.panels, self.columns, 16)
         buffer = passes.aligned(self.rows * min(PRODUCT_COLUMNS, self.columns))
         for block in range(self.blocks):

@@ -23,6 +23,21 @@ def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
     return Csr(counts, matrix.indices.astype(np.int32), matrix.data, (documents.shape[0], words))
 
 
+def gathered_columns(by_word: Csr, chosen: Int32Array) -> Csr:
+    """Documents over the words ``chosen`` (rows of ``by_word``, -1 for none), numbered in that order."""
+    rows = np.flatnonzero(chosen >= 0)
+    starts = by_word.indptr[chosen[rows]]
+    lengths = by_word.indptr[chosen[rows] + 1] - starts
+    ends = lengths.cumsum()
+    entries = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    documents = by_word.indices[entries]
+    order = np.argsort(documents, kind="stable")  # words of one document stay in their order
+    indptr = np.zeros(by_word.shape[1] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(documents, minlength=by_word.shape[1]), out=indptr[1:])
+    words = np.repeat(rows, lengths)[order].astype(np.int32)
+    return Csr(indptr, words, by_word.data[entries[order]], (by_word.shape[1], len(chosen)))
+
+
 def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
     """Weights of each row scaled to whole numbers that sum to 2**52.
 
