@@ -26,6 +26,7 @@ def test_order() -> None:
         "How fast",
         "Install",
         "Which distance",
+        "What else it does",
         "Documentation",
         "Citation",
     ]

@@ -86,7 +86,7 @@ def search(
     progress: ShowProgress = None,
     keep: bool = False,
 ) -> Found:
-    """Answer every query of Parquet or JSON lines files from all shards of a folder, as Parquet with one row a query.
+    """Answer every query of Parquet or JSON lines files from all shards of a folder, as Parquet with one row per query.
 
     Columns are ``id``, ``neighbors`` (ids of documents, best first) and ``scores`` or ``distances``.
     """
