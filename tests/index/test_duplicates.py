@@ -153,3 +153,29 @@ def test_the_command_from_search_to_delete(index, tmp_path):
     (tmp_path / "test.jsonl").write_text(json.dumps(DOCUMENTS[1] | {"id": "t"}) + "\n")
     leaked = run("--threshold", "0.1", "--against", str(tmp_path / "test.jsonl"))
     assert json.loads(leaked.stdout)["second"] == "t"
+
+
+def test_names_without_a_vector_keep_documents_apart(tmp_path):
+    """Left out, they made different documents equal: package descriptions that differ in their names alone."""
+    texts = [f"{name} is a small library for reading text files" for name in ("zyxlib", "quuxor", "grault", "zyxlib")]
+    with wordferry.Index.create(tmp_path / "packages") as packages:
+        packages.add([{"id": str(i), "text": text} for i, text in enumerate(texts)])
+        for distance in ("rel-rwmd", "wmd", "rel-wmd", "rwmd", "cosine"):
+            found = packages.duplicates(0.0, distance=distance)
+            assert [(pair.first, pair.second) for pair in found] == [("0", "3")], distance
+            assert len(packages.duplicates(0.0, distance=distance, weights="counts", unknown="drop")) == 6
+        leaked = packages.leakage([{"id": "x", "text": texts[1]}], 0.0)
+        assert [(pair.first, pair.second) for pair in leaked] == [("1", "x")]
+        graph = packages.knn_graph(1)
+        assert graph[[0], [3]] == 0
+        near = packages.similar(id="1", k=1)[0]
+        assert graph[[1], [int(near.id)]] == pytest.approx(near.distance, rel=1e-6)
+
+
+@pytest.mark.parametrize("weights", ["idf", "counts", "bm25"])
+@pytest.mark.parametrize("distance", ["rel-rwmd", "wmd"])
+def test_pairs_have_the_distances_of_similar(index, weights, distance):
+    index.delete(["b"])
+    for pair in index.duplicates(2.0, distance=distance, weights=weights):
+        hits = index.similar(id=pair.first, k=10, distance=distance, weights=weights)
+        assert {hit.id: hit.distance for hit in hits}[pair.second] == pytest.approx(pair.distance, rel=1e-6, abs=1e-6)

@@ -255,3 +255,17 @@ def test_passages_show_where_the_words_of_the_query_go(make: Make) -> None:
 def test_the_stems_are_those_of_the_tokenizers_language(make: Make, tokenizer: str | None, language: str) -> None:
     words = None if tokenizer is None else make_tokenizer(tokenizer, stop=None)
     assert make(tokenizer=words).config.language == language
+
+
+def test_an_index_may_refuse_words_without_a_vector(make: Make) -> None:
+    index = make(unknown="error")
+    index.add([{"id": "a", "text": "w01 w02"}])
+    with pytest.raises(InputError, match=r"Document 1 \(id 'c'\) holds the word 'cobol'.*Nothing was added"):
+        index.add([{"id": "b", "text": "w03"}, {"id": "c", "text": "w01 cobol"}])
+    assert index.ids() == ["a"]
+    index.add([{"id": "b", "text": "w03"}])
+    with pytest.raises(InputError, match="The query holds the word 'cobol'"):
+        index.similar("w01 cobol")
+    assert index.similar("w01", 1)[0].id == "a"
+    with pytest.raises(InputError, match="Query 1 holds the word 'cobol'"):
+        make("other").similar(["w01", "cobol"], unknown="error")

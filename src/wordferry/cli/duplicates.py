@@ -16,6 +16,7 @@ from wordferry.cli.common import (
     progress_bar,
 )
 from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
+from wordferry.cli.weighing import OWN_UNKNOWN_OPTION, OWN_WEIGHTS_OPTION
 
 if TYPE_CHECKING:
     from wordferry.cli.output import Output
@@ -54,6 +55,8 @@ def duplicates(
     distance: str | None = typer.Option(
         None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."
     ),
+    weights: str | None = OWN_WEIGHTS_OPTION,
+    unknown: str | None = OWN_UNKNOWN_OPTION,
     threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
     as_csv: bool = CSV_OPTION,
@@ -74,7 +77,8 @@ def duplicates(
             note(f"{len(gone)} documents {'would be' if dry_run else 'were'} deleted, {len(opened)} are in {index}.")
             return
         assert threshold is not None
-        found = _found(opened, threshold, against, distance, threads)
+        options = {"distance": distance, "weights": weights, "unknown": unknown, "threads": threads}
+        found = _found(opened, threshold, against, options)
         if review is not None:
             found.to_csv(review)
             note(f"{review}: {len(found.groups)} groups. Look at it, change keep and delete, then --delete {review}.")
@@ -82,15 +86,13 @@ def duplicates(
         note(f"{len(found)} pairs ({len(found.copies)} exact copies) in {len(found.groups)} groups.")
 
 
-def _found(
-    opened: Index, threshold: float, against: Path | None, distance: str | None, threads: int | None
-) -> Duplicates:
+def _found(opened: Index, threshold: float, against: Path | None, options: dict[str, Any]) -> Duplicates:
     if against is not None:
         from wordferry.texts.documents import read_documents
 
-        return opened.leakage(read_documents(against), threshold, distance=distance, threads=threads)
+        return opened.leakage(read_documents(against), threshold, **options)
     with progress_bar("comparing") as progress:
-        return opened.duplicates(threshold, distance=distance, threads=threads, progress=progress)
+        return opened.duplicates(threshold, progress=progress, **options)
 
 
 def _group_rows(found: Duplicates, out: Output) -> list[dict[str, Any]]:

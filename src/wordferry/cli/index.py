@@ -117,7 +117,9 @@ def create(
     weights: str = typer.Option(
         "idf", "--weights", help="What words count for in 'similar': counts, idf, log-idf, bm25 or norm."
     ),
-    unknown: str = typer.Option("match", "--unknown", help="Words without a vector in 'similar': match or drop."),
+    unknown: str = typer.Option(
+        "match", "--unknown", help="Words without a vector in 'similar': match, drop or error."
+    ),
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,

@@ -10,6 +10,7 @@ import typer
 from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, examples
 from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, ask_all, parse_filters
 from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
+from wordferry.cli.weighing import OWN_UNKNOWN_OPTION, OWN_WEIGHTS_OPTION
 
 
 def register(app: Any) -> None:
@@ -33,12 +34,8 @@ def similar(
     distance: str | None = typer.Option(
         None, "--distance", "-d", autocompletion=complete_distance, help="The distance (default: the index's own)."
     ),
-    weights: str | None = typer.Option(
-        None, "--weights", help="What words count for: counts, idf, log-idf, bm25 or norm (default: the index's own)."
-    ),
-    unknown: str | None = typer.Option(
-        None, "--unknown", help="Words without a vector: match or drop (default: the index's own choice)."
-    ),
+    weights: str | None = OWN_WEIGHTS_OPTION,
+    unknown: str | None = OWN_UNKNOWN_OPTION,
     filter: list[str] = FILTER_OPTION,
     explain: bool = typer.Option(False, "--explain", help="Show which word moved where."),
     rerank: str | None = typer.Option(

@@ -243,6 +243,11 @@ class Searcher:
         run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=progress)
         return Problem(self.options, first.bags(frame, self._weights, "X"), self.bags, frame, run)
 
+    def among(self, rows: slice, *, threads: int | None = None) -> Problem:
+        """The problem of some documents of the collection against all of it; nothing is prepared again."""
+        run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=None)
+        return Problem(self.options, self.bags.slice(rows.start, rows.stop), self.bags, self._frame, run)
+
     def top_k(
         self,
         X: Any,

@@ -218,21 +218,6 @@ class Engine:
         """One searcher over the documents that are alive, in order."""
         return self._searcher(("live", snapshot.generation), snapshot.live_bags, snapshot, record)
 
-    def bound_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher | None:
-        """A searcher for a cheaper distance that never exceeds this one; None where there is no such distance."""
-        bounds = record.bounds(find_overlap(record, self.overlap(record)))
-        if not bounds:
-            return None
-        bound, overlap = bounds[0]
-        return Searcher(
-            matrix_of(snapshot.live_bags(), len(self._embeddings)),
-            bound,
-            embeddings=self._embeddings,
-            related=self.related(snapshot, bound),
-            overlap=overlap,
-            on_empty="keep",
-        )
-
     def _searcher(self, rows: Rows, bags: Callable[[], Bags], snapshot: Snapshot, record: Distance) -> Searcher:
         words = (snapshot.epoch, len(snapshot.words)) if record.needs_related else None
         key = (record.name, rows, words)

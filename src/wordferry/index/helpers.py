@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array
 from wordferry.base.runtime import Progress
-from wordferry.compare.calls import pairwise
 from wordferry.compare.plan import fill
-from wordferry.compare.search import Searcher
+from wordferry.compare.problem import Problem
+from wordferry.compare.search import Searcher, nearest
 
 BLOCK_VALUES = 1 << 24
 """Distances held at once: 64 MB."""
@@ -20,31 +22,24 @@ _ROUNDING = 1e-4
 
 
 def close_pairs(
-    exact: Searcher,
-    bound: Searcher | None,
-    matrix: sp.csr_array,
-    threshold: float,
-    *,
-    threads: int | None,
-    progress: Progress | None,
+    searcher: Searcher, threshold: float, *, threads: int | None, progress: Progress | None
 ) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
-    """All pairs of rows (i < j) at a distance of at most the threshold, block by block.
+    """All pairs of documents of a searcher (i < j) at a distance of at most the threshold, block by block.
 
-    ``bound`` is a searcher over the same documents for a distance that never exceeds the exact one and is cheaper:
-    only pairs that pass it are computed.
+    Where there is a cheaper distance that never exceeds this one, only pairs that pass it are computed.
     """
-    total = matrix.shape[0]
-    start = 0
+    total, start = len(searcher), 0
     while start < total:
         stop = min(total, start + max(1, BLOCK_VALUES // max(1, total - start)))
-        values = _block(exact if bound is None else bound, matrix, start, stop, threads)
-        i, j = np.nonzero(values <= (threshold if bound is None else loosened(threshold)))
-        kept = j > i
-        i, j, near = i[kept] + start, j[kept] + start, values[i[kept], j[kept]]
-        if bound is not None:
-            near = _chosen(exact, matrix, i, j, threads)
-            i, j, near = i[near <= threshold], j[near <= threshold], near[near <= threshold]
-        yield i, j, near
+        block = searcher.among(slice(start, stop), threads=threads).part(slice(0, stop - start), slice(start, total))
+        bounds = block.distance.bounds(block.overlap, block.frame.unknown is not None)
+        first = block.by(*bounds[0]) if bounds else block
+        values = fill(first, np.empty(block.shape, dtype=np.float32))
+        i, j = np.nonzero(values <= (loosened(threshold) if bounds else threshold))
+        i, j = i[j > i], j[j > i]
+        near = _chosen(block, i, j) if bounds else values[i, j]
+        kept = near <= threshold
+        yield i[kept] + start, j[kept] + start, near[kept]
         start = stop
         if progress is not None:
             progress(start, total)
@@ -55,60 +50,40 @@ def loosened(threshold: float) -> float:
     return threshold + _ROUNDING * max(1.0, abs(threshold))
 
 
-def _block(searcher: Searcher, matrix: sp.csr_array, start: int, stop: int, threads: int | None) -> Float32Array:
-    """Distances of rows start .. stop to all rows from start on."""
-    problem = searcher.problem(matrix[start:stop], threads=threads)
-    part = problem.part(slice(0, stop - start), slice(start, problem.shape[1]))
-    return fill(part, np.empty(part.shape, dtype=np.float32))
-
-
-def _chosen(
-    searcher: Searcher, matrix: sp.csr_array, i: Int64Array, j: Int64Array, threads: int | None
-) -> Float32Array:
-    """Distances of the pairs (i, j), given with i rising; each row has a problem of its own, over few words."""
+def _chosen(block: Problem, i: Int64Array, j: Int64Array) -> Float32Array:
+    """Distances of the pairs (i, j) of a problem, given with i rising; each row has a problem of its own."""
     out = np.empty(len(i), dtype=np.float32)
     rows, starts = np.unique(i, return_index=True)
-    options = searcher.options
     for row, low, high in zip(rows.tolist(), starts, [*starts[1:], len(i)], strict=True):
-        out[low:high] = pairwise(
-            matrix[row : row + 1],
-            matrix[j[low:high]],
-            options.distance,
-            embeddings=searcher.embeddings,
-            related=searcher.related,
-            overlap=options.overlap,
-            on_empty="keep",
-            threads=threads,
-        )[0]
+        part = replace(block, x=block.x.slice(row, row + 1), y=block.y.take(j[low:high]))
+        out[low:high] = fill(part, np.empty(part.shape, dtype=np.float32))[0]
     return out
 
 
 def pairs_between(
-    searcher: Searcher, matrix: sp.csr_array, threshold: float, *, threads: int | None, progress: Progress | None = None
+    searcher: Searcher, given: Any, threshold: float, *, threads: int | None, progress: Progress | None = None
 ) -> Iterator[tuple[int, int, float]]:
-    """All (row of the collection, row of ``matrix``, distance) of at most the threshold, block by block."""
-    step = max(1, BLOCK_VALUES // max(1, len(searcher)))
-    for start in range(0, matrix.shape[0], step):
-        problem = searcher.problem(matrix[start : start + step], threads=threads)
+    """All (document of the collection, one of those given, distance) of at most the threshold, block by block."""
+    step, total = max(1, BLOCK_VALUES // max(1, len(searcher))), given.shape[0] if sp.issparse(given) else len(given)
+    for start in range(0, total, step):
+        problem = searcher.problem(given[start : start + step], threads=threads)
         values = fill(problem, np.empty(problem.shape, dtype=np.float32))
         for j, i in np.argwhere(values <= threshold).tolist():
             yield i, j + start, float(values[j, i])
         if progress is not None:
-            progress(min(start + step, matrix.shape[0]), matrix.shape[0])
+            progress(min(start + step, total), total)
 
 
-def neighbour_graph(
-    searcher: Searcher, matrix: sp.csr_array, k: int, *, threads: int | None, progress: Progress | None
-) -> sp.csr_array:
-    """The k nearest other rows of each row as a CSR matrix of distances (zeros between equal documents are stored)."""
-    total = matrix.shape[0]
+def neighbour_graph(searcher: Searcher, k: int, *, threads: int | None, progress: Progress | None) -> sp.csr_array:
+    """The k nearest others of each document, as a CSR matrix of distances (zeros between equal ones are stored)."""
+    total = len(searcher)
     k = min(k, total - 1)
     indices = np.empty((total, max(k, 0)), dtype=np.int64)
     distances = np.empty((total, max(k, 0)), dtype=np.float32)
     block = 1024
     for start in range(0, total if k > 0 else 0, block):
         stop = min(total, start + block)
-        near = searcher.top_k(matrix[start:stop], k + 1, threads=threads).without_self(start)
+        near = nearest(searcher.among(slice(start, stop), threads=threads), k + 1).without_self(start)
         indices[start:stop], distances[start:stop] = near.indices, near.distances
         if progress is not None:
             progress(stop, total)

@@ -129,7 +129,7 @@ class Index(WholeCollection, Listing, Changing):
             takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
         weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
             them; "counts", "log-idf", "bm25", "norm"), and whether those without a vector do ("match": onto themselves,
-            "drop": not at all).
+            "drop": not at all, "error": a document or query with such a word is refused).
         settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
         """
         create.create_folder(
@@ -291,11 +291,11 @@ class Index(WholeCollection, Listing, Changing):
             found = self.get(id)
             query = found.text
             plan = replace(plan, without=found.id)
-        weighing = Weighing(weights or self.config.weights, unknown or self.config.unknown)
+        weighing = self._weighing(weights, unknown)
         if weighing.plain:
             return self._compared(query, plan, threads, progress)
         queries, single = searching.queries(query)
-        tokens = searching.compared_tokens(self, queries, plan, known=weighing.unknown == "drop")
+        tokens = searching.compared_tokens(self, queries, plan, weighing.unknown)
         with self.view() as (connection, snapshot):
             hits = weighing_run(self, connection, snapshot, plan, weighing, tokens, threads, progress)
         return hits[0] if single else hits
@@ -305,7 +305,7 @@ class Index(WholeCollection, Listing, Changing):
     ) -> Hits | list[Hits]:
         """The nearest documents by a distance."""
         queries, single = searching.queries(query)
-        tokens = searching.compared_tokens(self, queries, plan, known=True)
+        tokens = searching.compared_tokens(self, queries, plan, "drop")
         bags = bow.bags(tokens, self.embeddings.vocabulary)
         with self.view() as (connection, snapshot):
             found = searching.run(self, connection, snapshot, plan, queries, bags.matrix, threads, progress)

@@ -28,7 +28,7 @@ from wordferry.index.model import Document, Hit, Hits, shown
 from wordferry.index.packs import Unpacker
 from wordferry.index.passages import best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
-from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
 from wordferry.texts.reasons import no_known_word, no_word
 from wordferry.texts.tables import as_documents
 
@@ -246,18 +246,20 @@ def query_tokens(index: Index, query: Any, number: int) -> list[str]:
     raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
 
 
-def compared_tokens(index: Index, asked: Sequence[Any], plan: Plan, *, known: bool) -> list[LookedUp]:
+def compared_tokens(index: Index, asked: Sequence[Any], plan: Plan, unknown: str) -> list[LookedUp]:
     """The words of queries that are to be compared, each looked up once; one without words is refused, and why.
 
-    With ``known`` a word must have a vector to count.
+    ``unknown`` says whether a word without a vector counts ("match"), does not ("drop"), or is refused ("error").
     """
     found = []
     for number, query in enumerate(asked):
         words = looked_up(query_tokens(index, query, number), index.embeddings.vocabulary)
-        if not words or (known and not words.bag):
-            what = "The query" if len(asked) == 1 else f"Query {number}"
-            what = what if plan.without is None else f"The document {plan.without!r}"
+        what = "The query" if len(asked) == 1 else f"Query {number}"
+        what = what if plan.without is None else f"The document {plan.without!r}"
+        if not words or (unknown == "drop" and not words.bag):
             raise no_known_word(words, what) if words else no_word(query, what)
+        if unknown == "error" and words.others:
+            raise unknown_word_error(what, next(iter(words.others)))
         found.append(words)
     return found
 

@@ -12,13 +12,15 @@ import scipy.sparse as sp
 from wordferry.base.checks import real_number
 from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.distances import find_distance
-from wordferry.compare.search import check_k
+from wordferry.compare.problem import Distance
+from wordferry.compare.search import Searcher, check_k
 from wordferry.errors import InputError, NotFound
 from wordferry.index import searching
 from wordferry.index.duplicates import Duplicates, Pair, checksum, read_review
 from wordferry.index.helpers import close_pairs, neighbour_graph, pairs_between
 from wordferry.index.model import Document, entries
-from wordferry.index.snapshot import Snapshot, matrix_of
+from wordferry.index.snapshot import Snapshot
+from wordferry.index.weighed import WeighedEngine, Weighing
 from wordferry.texts.bow import bags
 from wordferry.texts.documents import Record
 
@@ -43,6 +45,7 @@ class WholeCollection:
     tokenizer: Tokenizer
     _catalogue: Catalogue
     _engine: Engine
+    weighed: WeighedEngine
 
     if TYPE_CHECKING:
 
@@ -56,25 +59,27 @@ class WholeCollection:
         threshold: float,
         *,
         distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
         threads: int | None = None,
         progress: ShowProgress = None,
     ) -> Duplicates:
         """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held.
 
         The result also has the ``groups`` that the pairs form, the ``reason`` of a pair (the words that differ), exact
-        ``copies`` apart from ``near`` ones, and ``to_csv`` for review before :meth:`prune`.
+        ``copies`` apart from ``near`` ones, and ``to_csv`` for review before :meth:`prune`. Words weigh, and those
+        without a vector count, as in :meth:`similar`.
         """
         record = find_distance(distance or self.config.distance)
         limit = real_number(threshold, "threshold", what="a distance")
+        weighing = self._weighing(weights, unknown)
         with self.view() as (connection, snapshot):
             ids = searching.ids_of(connection, snapshot, self._catalogue.file)
             if len(ids) < 2:
                 return Duplicates(threshold=limit)
-            exact = self._engine.live_searcher(snapshot, record)
-            bound = self._engine.bound_searcher(snapshot, record)
-            matrix = self._live_matrix(snapshot)
+            searcher = self._all_documents(connection, snapshot, record, weighing)
             tell = progress_for(progress, "comparing")
-            blocks = close_pairs(exact, bound, matrix, limit, threads=threads, progress=tell)
+            blocks = close_pairs(searcher, limit, threads=threads, progress=tell)
             found = [
                 (ids[i], ids[j], float(d))
                 for block in blocks
@@ -91,24 +96,30 @@ class WholeCollection:
         threshold: float,
         *,
         distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
         threads: int | None = None,
         progress: ShowProgress = None,
     ) -> Duplicates:
         """Pairs of a document of this index and one of ``documents``, at most so far apart: test data in training data.
 
         ``documents`` are what :meth:`add` takes; ``first`` of a pair is an id of the index, ``second`` one of theirs.
+        Words weigh as in :meth:`duplicates`, by their frequencies in the index.
         """
         record = find_distance(distance or self.config.distance)
         limit = real_number(threshold, "threshold", what="a distance")
         given = list(entries(documents))
         names = [one.id or f"document {number}" for number, one in enumerate(given)]
         words = [one.words for one in given]
-        matrix = bags(words, self.embeddings.vocabulary, tokenizer=self.tokenizer, on_empty="keep").matrix
+        weighing = self._weighing(weights, unknown)
+        theirs: Any = [self.tokenizer(text) if isinstance(text, str) else list(text) for text in words]
+        if weighing.plain:
+            theirs = bags(theirs, self.embeddings.vocabulary, on_empty="keep").matrix
         with self.view() as (connection, snapshot):
             ids = searching.ids_of(connection, snapshot, self._catalogue.file)
-            searcher = self._engine.live_searcher(snapshot, record)
+            searcher = self._all_documents(connection, snapshot, record, weighing)
             tell = progress_for(progress, "comparing")
-            pairs_found = pairs_between(searcher, matrix, limit, threads=threads, progress=tell)
+            pairs_found = pairs_between(searcher, theirs, limit, threads=threads, progress=tell)
             found = list(pairs_found) if ids and given else []
         texts = {names[j]: given[j].text for _, j, _ in found}
         mine = {ids[i]: _text(self, ids[i]) for i, _, _ in found}
@@ -152,21 +163,23 @@ class WholeCollection:
         k: int,
         *,
         distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
         threads: int | None = None,
         progress: ShowProgress = None,
     ) -> sp.csr_array:
         """The k nearest other documents of each document, as a CSR matrix of distances; rows as :meth:`ids` says.
 
         Made for scikit-learn (``metric="precomputed"``), UMAP and HDBSCAN. Zeros between equal documents are stored.
+        Words weigh, and those without a vector count, as in :meth:`similar`.
         """
         record = find_distance(distance or self.config.distance)
-        k = check_k(k)
-        with self.view() as (_, snapshot):
-            matrix = self._live_matrix(snapshot)
-            if matrix.shape[0] == 0:
+        k, weighing = check_k(k), self._weighing(weights, unknown)
+        with self.view() as (connection, snapshot):
+            if not snapshot.documents:
                 return sp.csr_array((0, 0), dtype="float32")
-            searcher = self._engine.live_searcher(snapshot, record)
-            return neighbour_graph(searcher, matrix, k, threads=threads, progress=progress_for(progress, "comparing"))
+            searcher = self._all_documents(connection, snapshot, record, weighing)
+            return neighbour_graph(searcher, k, threads=threads, progress=progress_for(progress, "comparing"))
 
     def map(
         self,
@@ -195,8 +208,16 @@ class WholeCollection:
             progress=progress,
         )
 
-    def _live_matrix(self, snapshot: Snapshot) -> sp.csr_array:
-        return matrix_of(snapshot.live_bags(), len(self.embeddings))
+    def _weighing(self, weights: str | None, unknown: str | None) -> Weighing:
+        """What a call says, or else the index's own choice."""
+        return Weighing(weights or self.config.weights, unknown or self.config.unknown)
+
+    def _all_documents(
+        self, connection: sqlite3.Connection, snapshot: Snapshot, record: Distance, weighing: Weighing
+    ) -> Searcher:
+        if weighing.plain:
+            return self._engine.live_searcher(snapshot, record)
+        return self.weighed.searcher(connection, snapshot, record, weighing)
 
 
 def _text(index: WholeCollection, id: str) -> str:

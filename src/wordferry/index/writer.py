@@ -197,6 +197,8 @@ class Writer:
         """Documents and words of a chunk into the catalogue and to the publisher; the ids stored."""
         _refuse_twice(chunk)
         found = self._encode([entry.words for entry in chunk])
+        if self._config.unknown == "error" and len(found.others.words):
+            self._refuse_unknown(chunk, call.done, int(np.flatnonzero(np.diff(found.others.indptr))[0]))
         places = self._kept(chunk, found.tokens == 0, call.done)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
@@ -234,6 +236,16 @@ class Writer:
         if empty.any() and self._config.on_empty == "error":
             _refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
         return np.flatnonzero(~empty) if self._config.on_empty == "drop" else np.arange(len(chunk))
+
+    def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
+        entry, find = chunk[place], self._embeddings.vocabulary.finder
+        words = self._tokenizer(entry.words) if isinstance(entry.words, str) else entry.words
+        name = "" if entry.id is None else f" (id {entry.id!r})"
+        word = next(word for word in words if find(word, -1) < 0)
+        raise InputError(
+            f"Document {offset + place}{name} holds the word {word!r}, which has no vector, and this index was created "
+            "with unknown='error'. Nothing was added."
+        )
 
     def _claim(self, connection: Connection, state: State, chunk: list[Entry], call: _Call, first: int) -> list[str]:
         """The ids of new documents, given or made; documents that are to be replaced are removed."""

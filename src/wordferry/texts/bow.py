@@ -263,10 +263,11 @@ def ways_out(*ways: str) -> Iterator[None]:
         raise error.with_ways(*ways) from None
 
 
-def unknown_word_error(number: int, word: str) -> InputError:
-    """The error for a word without a vector, where such words are refused."""
+def unknown_word_error(document: int | str, word: str) -> InputError:
+    """The error for a word without a vector, where such words are refused, in a document by its number or name."""
+    what = document if isinstance(document, str) else f"Document {document}"
     return InputError(
-        f"Document {number} holds the word {word!r}, which has no vector. Keep such words with unknown='match', leave "
+        f"{what} holds the word {word!r}, which has no vector. Keep such words with unknown='match', leave "
         "them out with unknown='drop', or load larger embeddings."
     )
 
