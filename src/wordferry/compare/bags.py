@@ -20,7 +20,7 @@ from wordferry.base.arrays import (
     check_row_sums,
 )
 from wordferry.compare.frame import Frame
-from wordferry.compare.masses import gathered_columns, renumbered, scaled_masses
+from wordferry.compare.masses import gathered_columns, joined, places_of, renumbered, scaled_masses, with_data
 from wordferry.kernels import passes
 from wordferry.kernels.native_transport import WholeView, whole_view
 from wordferry.texts.weights import Weighting
@@ -112,10 +112,10 @@ class Bags:
         made = list(_mass_blocks(matrix, frame, weights, name))
         whole = all(counts is not None for _, _, _, counts in made)
         indptr = np.zeros(matrix.shape[0] + 1, dtype=np.int64)
-        np.cumsum(_joined([lengths for lengths, _, _, _ in made], np.int64), out=indptr[1:])
-        indices = _joined([ids for _, ids, _, _ in made], np.int32)
-        shares = _joined([some for _, _, some, _ in made], np.float32)
-        counts = _joined([some for _, _, _, some in made], np.int64) if whole else None
+        np.cumsum(joined([lengths for lengths, _, _, _ in made], np.int64), out=indptr[1:])
+        indices = joined([ids for _, ids, _, _ in made], np.int32)
+        shares = joined([some for _, _, some, _ in made], np.float32)
+        counts = joined([some for _, _, _, some in made], np.int64) if whole else None
         masses = Csr(indptr, indices, shares, (matrix.shape[0], len(frame.words)))
         return cls(masses, counts, rows, unknown=frame.unknown)
 
@@ -187,7 +187,7 @@ class Bags:
     @cached_property
     def places(self) -> Int32Array:
         """The place of each word among :attr:`words`, -1 for the others."""
-        return _places(self.words, self.masses.shape[1])
+        return places_of(self.words, self.masses.shape[1])
 
     @cached_property
     def known_places(self) -> Int32Array:
@@ -206,7 +206,7 @@ class Bags:
         if self.unknown is not None:
             words = words[np.argsort(self.unknown[words], kind="stable")]
             known -= int(self.unknown[words].sum())
-        local = _places(words, self.masses.shape[1])
+        local = places_of(words, self.masses.shape[1])
         return Numbered(words, local, renumbered(self.masses, local, len(words)), known)
 
     @cached_property
@@ -216,7 +216,7 @@ class Bags:
         if ranked.known == len(ranked.words):
             return ranked
         words = ranked.words[: ranked.known]
-        local = _places(words, self.masses.shape[1])
+        local = places_of(words, self.masses.shape[1])
         return Numbered(words, local, renumbered(self.masses, local, len(words)), ranked.known)
 
     @cached_property
@@ -296,12 +296,12 @@ class Bags:
     @cached_property
     def counted(self) -> Csr | None:
         """The whole weights as bags, where the weights are whole."""
-        return None if self.counts is None else _with_data(self.masses, self.counts)
+        return None if self.counts is None else with_data(self.masses, self.counts)
 
     @cached_property
     def scaled(self) -> Csr:
         """Masses as whole numbers that sum to 2**52 in each row."""
-        return _with_data(self.masses, scaled_masses(self.masses.indptr, self.masses.data))
+        return with_data(self.masses, scaled_masses(self.masses.indptr, self.masses.data))
 
     @cached_property
     def counted_view(self) -> WholeView:
@@ -395,20 +395,3 @@ def _mass_blocks(
         whole = whole and bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
         yield lengths, ids, shares.astype(np.float32), values.astype(np.int64) if whole else None
         start = stop
-
-
-def _joined(parts: list[Any], kind: Any) -> Any:
-    """One array of several; a single one is not copied."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate([np.zeros(0, kind), *parts])
-
-
-def _places(words: Int64Array, size: int) -> Int32Array:
-    places = np.full(size, -1, np.int32)
-    places[words] = np.arange(len(words), dtype=np.int32)
-    return places
-
-
-def _with_data(bag: Csr, data: Any) -> Csr:
-    return Csr(bag.indptr, bag.indices, np.ascontiguousarray(data), bag.shape)

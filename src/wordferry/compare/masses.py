@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -36,6 +38,25 @@ def gathered_columns(by_word: Csr, chosen: Int32Array) -> Csr:
     np.cumsum(np.bincount(documents, minlength=by_word.shape[1]), out=indptr[1:])
     words = np.repeat(rows, lengths)[order].astype(np.int32)
     return Csr(indptr, words, by_word.data[entries[order]], (by_word.shape[1], len(chosen)))
+
+
+def joined(parts: list[Any], kind: Any) -> Any:
+    """One array of several; a single one is not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
+def places_of(words: Int64Array, size: int) -> Int32Array:
+    """The place of each id among ``words``, -1 for the others."""
+    places = np.full(size, -1, np.int32)
+    places[words] = np.arange(len(words), dtype=np.int32)
+    return places
+
+
+def with_data(bag: Csr, data: Any) -> Csr:
+    """The same words with other values."""
+    return Csr(bag.indptr, bag.indices, np.ascontiguousarray(data), bag.shape)
 
 
 def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
