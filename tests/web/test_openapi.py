@@ -24,6 +24,8 @@ OPERATIONS = [
     "POST /api/explain",
     "GET /api/related",
     "GET /api/fields",
+    "GET /api/map",
+    "GET /api/map/{part}",
     "GET /api/documents",
     "POST /api/documents",
     "GET /api/documents/{id}",

@@ -13,32 +13,80 @@ import numpy as np
 
 from wordferry.maps.atlas import Map, identifier, text_of
 
-_SCRIPTS = ("data.js", "flows.js", "canvas.js", "panel.js", "main.js")
+_SCRIPTS = ("service.js", "data.js", "flows.js", "canvas.js", "panel.js", "main.js")
+_TOKEN = """<dialog id="token" aria-labelledby="token-title">
+  <form method="dialog">
+    <h2 id="token-title">This service asks for a token</h2>
+    <p id="token-reason" role="alert" hidden></p>
+    <p class="quiet">It is kept in this tab only.</p>
+    <input type="password" id="token-value" autocomplete="off" aria-label="Token">
+    <button class="more">Use it</button>
+  </form>
+</dialog>"""
 _MOST_VALUES = 20  # the page has as many colours
 """A metadata field with more different values than this is not offered for colouring, unless it holds numbers."""
 
 
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
+"""What the browser may do with a page that carries everything in itself."""
+
+
 def page(drawn: Map, title: str) -> str:
-    """The whole page."""
-    static = resources.files("wordferry.maps").joinpath("static")
-    read = {name: static.joinpath(name).read_text(encoding="utf-8") for name in (*_SCRIPTS, "map.css", "map.html")}
-    script = "\n".join(read[name] for name in _SCRIPTS)
-    replaced = {
-        "@title@": escape(title),
-        "@style@": read["map.css"],
-        "@script@": f'"use strict";\n(() => {{\n{script}\n}})();',
-        "@texts@": _packed(json.dumps(_texts(drawn, title), ensure_ascii=False, separators=(",", ":")).encode()),
-        "@arrays@": _packed(_arrays(drawn)),
-    }
-    text = read["map.html"]
-    for key, value in replaced.items():
-        text = text.replace(key, value)
+    """The whole page, which asks nothing of the network."""
+    head = f"""<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<link rel="icon" href="data:,">
+<style>
+{style()}</style>"""
+    data = "\n".join(
+        f'<script type="text/plain" id="{name}">{base64.b64encode(packed).decode("ascii")}</script>'
+        for name, packed in (("texts", packed_texts(drawn, title)), ("arrays", packed_arrays(drawn)))
+    )
+    return _filled(title=escape(title), head=head, back="", foot=f"{data}\n<script>\n{script()}\n</script>")
+
+
+def service_page() -> str:
+    """The same page for the service, whose parts and data have addresses of their own."""
+    head = """<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/static/map.css">"""
+    back = '<p><a href="/">Back to the search</a></p>'
+    return _filled(title="Map", head=head, back=back, foot=_TOKEN + '\n<script src="/static/map.js"></script>')
+
+
+def style() -> str:
+    """The style of the page."""
+    return _part("map.css")
+
+
+def script() -> str:
+    """The script of the page."""
+    body = "\n".join(map(_part, _SCRIPTS))
+    return f'"use strict";\n(() => {{\n{body}\n}})();'
+
+
+def packed_texts(drawn: Map, title: str) -> bytes:
+    """Texts, ids, labels, metadata and names, as compressed JSON."""
+    return _packed(json.dumps(_texts(drawn, title), ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def packed_arrays(drawn: Map) -> bytes:
+    """Places, neighbours, bags of words and costs, compressed."""
+    return _packed(_arrays(drawn))
+
+
+def _filled(**values: str) -> str:
+    text = _part("map.html")
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", value)
     return text
 
 
-def _packed(data: bytes) -> str:
-    """Bytes as text inside a page; the time is left out so that the same map gives the same bytes."""
-    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode("ascii")
+def _part(name: str) -> str:
+    return resources.files("wordferry.maps").joinpath("static").joinpath(name).read_text(encoding="utf-8")
+
+
+def _packed(data: bytes) -> bytes:
+    """The time is left out so that the same map gives the same bytes."""
+    return gzip.compress(data, 6, mtime=0)
 
 
 def _texts(drawn: Map, title: str) -> dict[str, Any]:

@@ -177,6 +177,11 @@ class Engine:
         order = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True))
         return [(graph.vocabulary[place], distance) for distance, place in order]
 
+    def state(self) -> tuple[Any, tuple[Any, ...], int]:
+        """The index, what tells its present state from others, and how many documents that has."""
+        with self._index.view() as (_, snapshot):
+            return self._index, (self._index.identity, snapshot.generation), int(snapshot.documents)
+
     def fields(self) -> dict[str, Any]:
         """What documents can be filtered by."""
         return {

@@ -23,7 +23,7 @@ access_log = logging.getLogger("wordferry.access")
 
 _GONE = 499
 """Written to the log, never sent: the client went away."""
-_OPEN = frozenset({"/", "/healthz"})
+_OPEN = frozenset({"/", "/map", "/healthz"})
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:@/\[\]]+)(:\d{1,5})?")
 _SMALL_BODY = 64 << 10
 _ROOM = 16

@@ -192,6 +192,14 @@ class DeleteAnswer(BaseModel):
     deleted: str
 
 
+class MapAnswer(BaseModel):
+    """How far the map of the documents is."""
+
+    ready: bool
+    progress: float = Field(ge=0, le=1)
+    documents: int
+
+
 class StatsAnswer(BaseModel):
     """What the service holds and allows."""
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
@@ -16,6 +16,7 @@ from fastapi.responses import PlainTextResponse
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 
+from wordferry.maps.page import script, service_page, style
 from wordferry.web import models
 from wordferry.web.guard import check_writer
 from wordferry.web.metrics import resident_bytes
@@ -45,6 +46,12 @@ class _JsonRequest(Request):
 
     async def json(self) -> Any:
         return orjson.loads(await self.body())
+
+
+class _Packed(Response):
+    """Compressed bytes that the page unpacks itself."""
+
+    media_type = "application/octet-stream"
 
 
 def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
@@ -122,6 +129,16 @@ def reading(service: Service) -> APIRouter:
     async def fields() -> Response:
         """The fields of the documents' metadata and their most frequent values, to filter by."""
         return _json(await service.read(service.engine.fields))
+
+    @router.get("/map", responses=_errors(401, 422, 503), response_model=models.MapAnswer)
+    async def drawn() -> Response:
+        """Whether the map of the documents is ready. Asking for it has it drawn; it is kept until they change."""
+        return _json(await service.map_state())
+
+    @router.get("/map/{part}", responses=_errors(400, 401, 404), response_class=_Packed)
+    async def drawn_part(part: Literal["texts", "arrays"]) -> Response:
+        """The map as the page at /map reads it: its texts (JSON) or its arrays, compressed by gzip."""
+        return _Packed(await service.map_part(part), headers={"cache-control": "no-store"})
 
     @router.get("/documents", responses=_errors(400, 401, 404), response_model=models.DocumentPage)
     async def documents(
@@ -206,6 +223,14 @@ def page() -> APIRouter:
             path = "/" if part.name == "index.html" else f"/static/{part.name}"
             answer = _static(part.read_bytes(), _MEDIA[suffix])
             router.add_api_route(path, answer, methods=["GET", "HEAD"], response_class=Response)
+    parts = {
+        "/map": (service_page(), ".html"),
+        "/static/map.css": (style(), ".css"),
+        "/static/map.js": (script(), ".js"),
+    }
+    for path, (text, suffix) in parts.items():
+        answer = _static(text.encode(), _MEDIA[suffix])
+        router.add_api_route(path, answer, methods=["GET", "HEAD"], response_class=Response)
     return router
 
 

@@ -18,6 +18,7 @@ from wordferry.errors import ReplacedError, StorageError, WordferryError
 from wordferry.web.batching import Batcher
 from wordferry.web.engine import Answer, Engine, Lane, Query
 from wordferry.web.guard import access_log
+from wordferry.web.mapping import Mapping
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 from wordferry.web.work import Work
@@ -60,6 +61,7 @@ class Service:
         self._heavy = Workers("heavy", limits.heavy, limits.heavy_waiting)
         self._writer = Workers("write", 1, limits.waiting)
         self._watch = Workers("watch", 1, 1)
+        self._mapping = Mapping(limits)
         self._facts: dict[str, Any] = {}
         self._seen = 0.0
         self._fresh: asyncio.Task[None] | None = None
@@ -82,6 +84,7 @@ class Service:
         """Cancel what still runs; a write gets a moment to end first."""
         for workers in (self._searches, self._heavy, self._reads, self._watch):
             workers.close()
+        self._mapping.stop()
         self._writer.close(self.settings.stop_seconds / 4)
         if self._own is not None:
             self._own.close()
@@ -130,6 +133,15 @@ class Service:
         if not _admitted.get():
             raise RuntimeError("a route that writes must be on the writing router")
         return await asyncio.shield(asyncio.create_task(self._writer.run(work, *arguments)))
+
+    async def map_state(self) -> dict[str, Any]:
+        """Whether a map of the collection is ready; asking for it has it drawn."""
+        return await self._mapping.state(*await self.read(self.engine.state))
+
+    async def map_part(self, name: str) -> bytes:
+        """The texts or the arrays of that map."""
+        _, key, _ = await self.read(self.engine.state)
+        return self._mapping.part(name, key)
 
     async def facts(self) -> dict[str, Any]:
         """What is stored: as it is now where that is known at once, else as it was a moment ago."""

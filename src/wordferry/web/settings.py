@@ -46,6 +46,8 @@ class Limits:
     """Heavy requests that run at once."""
     heavy_waiting: int = 16
     """Heavy requests that may wait for their turn; more are refused with 503."""
+    map_documents: int = 100_000
+    """Documents up to which the service draws a map of them."""
     metadata_keys: int = 256
     """Keys of a document's metadata."""
 

@@ -1,12 +1,13 @@
-// What the page carries: texts as JSON and arrays as bytes, both compressed.
+// What the page carries, or asks of its own service: texts as JSON and arrays as bytes, both compressed.
 async function unpacked(id) {
   const node = document.getElementById(id);
-  const bytes = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
-  node.remove(); // its text would stay in memory beside what is made of it
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  const packed = node ? Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0)) : await asked(`/api/map/${id}`);
+  node?.remove(); // its text would stay in memory beside what is made of it
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
-async function readData() {
+async function readData(tell) {
+  if (!document.getElementById("texts")) await untilReady(tell);
   const texts = JSON.parse(new TextDecoder().decode(await unpacked("texts")));
   const buffer = await unpacked("arrays");
   const length = Number(new DataView(buffer).getBigUint64(0, true));

@@ -79,7 +79,7 @@ const quoted = (value) => {
 };
 
 async function start() {
-  const data = await readData();
+  const data = await readData((words) => { get("status").textContent = words; });
   const find = finder(data);
   const picture = new Picture(get("canvas"), data);
   let chosen = null;
