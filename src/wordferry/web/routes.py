@@ -37,6 +37,12 @@ _MEANINGS = {
 }
 
 
+_BYTES = "application/octet-stream"
+_PACKED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Compressed bytes.", "content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}}}
+}
+
+
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"model": models.ErrorAnswer, "description": _MEANINGS[s]} for s in statuses}
 
@@ -46,12 +52,6 @@ class _JsonRequest(Request):
 
     async def json(self) -> Any:
         return orjson.loads(await self.body())
-
-
-class _Packed(Response):
-    """Compressed bytes that the page unpacks itself."""
-
-    media_type = "application/octet-stream"
 
 
 def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
@@ -135,10 +135,11 @@ def reading(service: Service) -> APIRouter:
         """Whether the map of the documents is ready. Asking for it has it drawn; it is kept until they change."""
         return _json(await service.map_state())
 
-    @router.get("/map/{part}", responses=_errors(400, 401, 404), response_class=_Packed)
+    @router.get("/map/{part}", responses=_errors(400, 401, 404) | _PACKED)
     async def drawn_part(part: Literal["texts", "arrays"]) -> Response:
         """The map as the page at /map reads it: its texts (JSON) or its arrays, compressed by gzip."""
-        return _Packed(await service.map_part(part), headers={"cache-control": "no-store"})
+        packed = await service.map_part(part)
+        return Response(packed, media_type=_BYTES, headers={"cache-control": "no-store"})
 
     @router.get("/documents", responses=_errors(400, 401, 404), response_model=models.DocumentPage)
     async def documents(
