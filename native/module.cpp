@@ -11,6 +11,7 @@ void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
 void bind_place_lists(nanobind::module_&);
 void bind_related_lists(nanobind::module_&);
+void bind_centroids(nanobind::module_&);
 void bind_nearest_lists(nanobind::module_&);
 void bind_stored_words(nanobind::module_&);
 void bind_texts(nanobind::module_&);
@@ -30,6 +31,7 @@ NB_MODULE(_native, m) {
   wordferry::bind_place_lists(m);
   wordferry::bind_related_lists(m);
   wordferry::bind_nearest_lists(m);
+  wordferry::bind_centroids(m);
   wordferry::bind_stored_words(m);
   wordferry::bind_texts(m);
   wordferry::bind_transport(m);

@@ -5,24 +5,16 @@
 // stay in the cache, and only rows that can still be among the nearest leave it: nothing is kept for every document.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "lists/bags.hpp"
+#include "lists/pruned.hpp"
 #include "lists/stored_words.hpp"
 #include "relaxed/touched.hpp"
 
 namespace wordferry {
-
-// Documents in the order of their rows, as they are stored.
-struct StoredBags {
-  const std::int64_t* indptr;
-  const std::int32_t* words;
-  const void* counts;
-  int width;             // bytes of a count
-  const float* totals;   // the sum of the counts of each row
-  std::int64_t rows, stored;
-  float largest_total;
-};
 
 struct SearchedPart {
   StoredLists lists;
@@ -31,20 +23,20 @@ struct SearchedPart {
   const std::uint8_t* allowed;  // by row, or null
 };
 
-struct NearRow {
-  float distance;
-  std::int64_t row;
-};
-
-inline bool nearer(const NearRow& a, const NearRow& b) {
-  return a.distance != b.distance ? a.distance < b.distance : a.row < b.row;
+// The part that a row of all belongs to.
+inline const SearchedPart& part_of(const std::vector<SearchedPart>& parts, std::int64_t row) {
+  const auto after = std::upper_bound(parts.begin(), parts.end(), row,
+                                      [](std::int64_t one, const SearchedPart& part) { return one < part.start; });
+  return *(after - 1);
 }
 
-struct NearestRows {
-  std::vector<NearRow> best;  // by (distance, row)
-  std::int64_t visited = 0;   // entries of lists
-  std::int64_t evaluated = 0;  // documents that were compared in full
+struct RowBlock {
+  std::size_t part;
+  std::int64_t number;
 };
+
+// The blocks of all parts, the largest first.
+std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts);
 
 // The k nearest of the allowed rows of all parts; `slack` is how far bounds and distances may be off. False when the
 // arrays lead outside of themselves, which only damaged ones do.

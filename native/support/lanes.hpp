@@ -33,6 +33,7 @@ constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_co
 // Vector types of GCC and Clang; every operation is lane by lane.
 typedef float Lanes __attribute__((vector_size(lane_count * sizeof(float)), aligned(64), may_alias));
 typedef std::int32_t NumberLanes __attribute__((vector_size(lane_count * sizeof(std::int32_t))));
+typedef std::int8_t ByteLanes __attribute__((vector_size(lane_count)));
 typedef double DoubleLanes __attribute__((vector_size(double_lane_count * sizeof(double))));
 typedef float HalfLanes __attribute__((vector_size(double_lane_count * sizeof(float))));
 typedef std::int32_t HalfNumbers __attribute__((vector_size(double_lane_count * sizeof(std::int32_t))));
@@ -62,6 +63,12 @@ WF_ALWAYS_INLINE void load(DoubleLanes& block, const float* from) {
   HalfLanes half;
   std::memcpy(&half, from, sizeof half);
   block = __builtin_convertvector(half, DoubleLanes);
+}
+// Sixteen small whole numbers.
+WF_ALWAYS_INLINE void load(Lanes& block, const std::int8_t* from) {
+  ByteLanes bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  block = __builtin_convertvector(__builtin_convertvector(bytes, NumberLanes), Lanes);  // one step would be slow
 }
 WF_ALWAYS_INLINE void store(float* to, const Lanes& block) { std::memcpy(to, &block, sizeof block); }
 
@@ -123,6 +130,11 @@ inline Lanes operator*(const Lanes& a, const Lanes& b) {
   return c;
 }
 inline void operator+=(Lanes& a, const Lanes& b) { a = a + b; }
+
+inline void load(Lanes& block, const std::int8_t* from) {
+  for (int i = 0; i < lane_count; ++i) block.value[i] = static_cast<float>(from[i]);
+}
+inline void store(float* to, const Lanes& block) { std::memcpy(to, &block, sizeof block); }
 
 inline void keep_positive(Lanes& a) {
   for (int i = 0; i < lane_count; ++i) a.value[i] = a.value[i] > 0.0f ? a.value[i] : 0.0f;

@@ -509,6 +509,73 @@ class ListQuery:
     ) -> None:
         """The distances of some rows."""
 
+class CentroidFrame:
+    """Along which axes centroids are coded, and in which steps."""
+
+    def __init__(
+        self,
+        mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        steps: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        error_step: float,
+    ) -> None: ...
+
+class CentroidCodes:
+    """The codes of the centroids of a part."""
+
+    def __init__(
+        self,
+        frame: CentroidFrame,
+        codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+def centroids_of(
+    parts: Sequence[ListPart],
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """The centroids of some rows."""
+
+def encode_centroids(
+    part: ListPart,
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    frame: CentroidFrame,
+    codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """The codes of the centroids of all rows of a part."""
+
+class CentroidQuery:
+    """A query of the word centroid distance against stored documents."""
+
+    def __init__(
+        self,
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def nearest(
+        self,
+        parts: Sequence[ListPart],
+        codes: Sequence[CentroidCodes],
+        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        threads: int,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    ) -> tuple[int, int]:
+        """
+        The nearest rows; how many there are and how many documents were compared in full.
+        """
+
+    def distances(
+        self,
+        parts: Sequence[ListPart],
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """The distances of some rows."""
+
 class StoredWordLists:
     @overload
     def __init__(

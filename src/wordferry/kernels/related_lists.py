@@ -104,6 +104,7 @@ class Stored:
     def __init__(
         self, lists: Lists, bags: tuple[Int64Array, Int32Array, npt.NDArray[Any]], totals: Float32Array
     ) -> None:
+        self.documents = len(totals)
         self.native = _native.ListPart(lists.blocks, lists.words, lists.starts, lists.rows, lists.counts, *bags, totals)
 
 

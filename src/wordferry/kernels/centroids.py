@@ -1,0 +1,108 @@
+"""The typed door to the kernels of the word centroid distance over stored documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry import _native
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.kernels.related_lists import Found, Stored
+
+AXES = 47
+"""Along at most so many axes centroids are coded; with the length of the rest and a note, a document has 49 bytes."""
+_SAMPLE = 4096
+"""Documents whose centroids decide on the axes."""
+_HEADROOM = 1.25
+"""How far beyond those of the sample a coordinate may go before its code is cut short."""
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Centroids of documents in a byte for each coordinate, and how they were coded; see ``native/lists/centroids.hpp``."""
+
+    codes: npt.NDArray[np.int8]
+    mean: Float64Array
+    axes: Float64Array
+    """One row each, orthonormal: the directions in which the centroids of a sample differ most."""
+    steps: Float64Array
+    """What a code of 1 stands for, for each axis and for the length of the rest; last, for the note of the error."""
+
+    @property
+    def native(self) -> _native.CentroidCodes:
+        """As the kernels take them. ValueError when they do not agree."""
+        return _native.CentroidCodes(self._frame, self.codes)
+
+    @property
+    def _frame(self) -> _native.CentroidFrame:
+        if not len(self.steps):
+            raise ValueError("the codes have no steps")
+        return _native.CentroidFrame(self.mean, self.axes, self.steps[:-1], float(self.steps[-1]))
+
+    @classmethod
+    def of(cls, part: Stored, totals: Float32Array, vectors: Float32Array, threads: int = 1) -> Codes:
+        """Code the centroids of all documents of a part."""
+        sample = centroids_of(part, vectors, _spread(np.flatnonzero(totals > 0), _SAMPLE))
+        mean = sample.mean(axis=0) if len(sample) else np.zeros(vectors.shape[1])
+        away = sample - mean
+        axes = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :AXES].T.copy()
+        points = away @ axes.T
+        rest = np.sqrt(np.maximum((away**2).sum(axis=1) - (points**2).sum(axis=1), 0))
+        most = np.abs(np.column_stack([points, rest])).max(axis=0, initial=0) * _HEADROOM
+        steps = np.maximum(most, 1e-6) / 127
+        error = np.sqrt((steps**2).sum()) / 2  # of codes that are not cut short: at most half a step each
+        return cls.along(part, vectors, mean, axes, np.append(steps, max(error / 32, 1e-9)), threads)
+
+    @classmethod
+    def along(
+        cls,
+        part: Stored,
+        vectors: Float32Array,
+        mean: Float64Array,
+        axes: Float64Array,
+        steps: Float64Array,
+        threads: int = 1,
+    ) -> Codes:
+        """Code along given axes."""
+        documents = part.documents
+        codes = np.empty(-(-documents // 16) * 16 * (len(axes) + 2), dtype=np.int8)
+        made = cls(codes, mean, axes, steps)
+        _native.encode_centroids(part.native, vectors, made._frame, codes, threads)
+        return made
+
+
+def _spread(rows: Int64Array, most: int) -> Int64Array:
+    """At most so many of some rows, evenly spread."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+
+
+def centroids_of(part: Stored, vectors: Float32Array, rows: Int64Array) -> Float64Array:
+    """The mean vectors of some documents."""
+    out = np.empty((len(rows), vectors.shape[1]), dtype=np.float64)
+    _native.centroids_of([part.native], vectors, rows, out)
+    return out
+
+
+class CentroidQuery:
+    """A query against stored documents; words are numbered as the vectors are."""
+
+    def __init__(self, words: Int32Array, masses: Float32Array, vectors: Float32Array) -> None:
+        self._native = _native.CentroidQuery(words, masses, vectors)
+
+    def nearest(
+        self, parts: list[Stored], codes: list[_native.CentroidCodes], allowed: BoolArray | None, k: int, threads: int
+    ) -> Found:
+        """The k nearest of the allowed rows. ValueError when the arrays lead outside, which only damaged ones do."""
+        rows, distances = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float32)
+        mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+        own = [part.native for part in parts]
+        count, evaluated = self._native.nearest(own, codes, mask, threads, rows, distances)
+        return Found(rows[:count], distances[:count], 0, evaluated)
+
+    def distances(self, parts: list[Stored], rows: Int64Array) -> Float32Array:
+        """The distances of some rows."""
+        out = np.empty(len(rows), dtype=np.float32)
+        self._native.distances([part.native for part in parts], rows, out)
+        return out
