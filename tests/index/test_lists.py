@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.index.collection import PLAIN, WORDS, embeddings
-from wordferry.index import Index, nearest, publish, shortlist
+from wordferry.index import Index, centroids, nearest, publish, segments, shortlist
 from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
 
@@ -146,6 +146,51 @@ def test_shortlists_equal_everything(
                 assert_same_where_apart(got, all_of)
                 if found:
                     assert found.counts["evaluated"] <= len(index)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    k=st.sampled_from([1, 4, 500]),
+    deleted=st.floats(0, 0.7),
+    filtered=st.booleans(),
+    stored=st.booleans(),
+)
+def test_centroids_equal_everything(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, k: int, deleted: float, filtered: bool, stored: bool
+) -> None:
+    """wcd through codes, of segments and of the buffer, as over all documents; also where no codes are stored."""
+    rng = np.random.default_rng(seed)
+    place = tmp_path_factory.mktemp("codes") / "index"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 12)
+        patch.setattr(publish, "SEGMENT", 60)
+        patch.setattr(centroids, "_FEW", 0)
+        if not stored:
+            patch.setattr(segments, "_codes", lambda stored: None)
+        with Index.create(place, embeddings=embeddings(), related=3, **PLAIN) as index:
+            for amount in (40, 55, 5):
+                picks = [rng.integers(0, 45, size=rng.integers(1, 12)) for _ in range(amount)]
+                index.add([{"text": " ".join(WORDS[i] for i in pick), "parity": len(pick) % 2} for pick in picks])
+            index.delete([id for id in index.ids() if rng.random() < deleted])
+            condition = {"parity": 1} if filtered else None
+            docs = [doc for doc in index if not filtered or doc.metadata["parity"] == 1]
+            for size in (1, 5, 20):
+                query = " ".join(WORDS[i] for i in rng.integers(0, 60, size=size))
+                found = index.similar(query, k, distance="wcd", filter=condition)
+                got = [(hit.id, hit.distance) for hit in found]
+                patch.setattr(centroids, "_FEW", 1 << 40)
+                assert got == [
+                    (hit.id, hit.distance) for hit in index.similar(query, k, distance="wcd", filter=condition)
+                ]
+                patch.setattr(centroids, "_FEW", 0)
+                if docs:
+                    bags = [str(doc.text).split() for doc in docs]
+                    row = wordferry.pairwise([query.split()], bags, "wcd", embeddings=index.embeddings)[0]
+                    wanted = [(docs[i].id, float(row[i])) for i in np.argsort(row, kind="stable")[:k]]
+                    assert [d for _, d in got] == pytest.approx([d for _, d in wanted], rel=1e-5, abs=1e-6)
+                    assert_same_where_apart(got, wanted)
+            index.verify()
 
 
 @given(

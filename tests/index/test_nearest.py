@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordferry.base.arrays import BoolArray
-from wordferry.kernels import reference
+from wordferry.kernels import centroids, reference
 from wordferry.kernels import related_lists as lists
 
 WORDS, C_MAX = 60, 0.75
@@ -132,3 +132,71 @@ def test_damaged_arrays_are_refused() -> None:
             part = lists.Stored(given_lists, forward, totals)
             with pytest.raises(ValueError, match="outside"):
                 query.nearest([part], None, 0.0, 5, 1)
+
+
+def check_centroids(parts: list[Any], rows: int, query: Any, codes: list[Any], allowed: Any, k: int) -> None:
+    everything = query.distances(parts, np.arange(rows))
+    choice = np.arange(rows) if allowed is None else np.flatnonzero(allowed)
+    wanted = choice[np.lexsort((choice, everything[choice]))][:k]
+    for threads in (1, 2):
+        found = query.nearest(parts, codes, allowed, k, threads)
+        np.testing.assert_array_equal(found.rows, wanted)
+        np.testing.assert_array_equal(found.distances, everything[wanted])
+
+
+def coded(bags: Bags, vectors: Any, kind: Any = np.uint8) -> tuple[lists.Stored, Any]:
+    part = stored(bags, kind)
+    totals = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
+    return part, centroids.Codes.of(part, totals, vectors).native
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    query=st.dictionaries(st.integers(0, WORDS - 1), st.integers(1, 9), min_size=1, max_size=6),
+    dimensions=st.sampled_from([1, 3, 46, 47, 60, 100]),
+    shift=st.sampled_from([0.0, 30.0]),
+    k=st.sampled_from([1, 10, 500]),
+)
+def test_nearest_centroids(seed: int, query: dict[int, int], dimensions: int, shift: float, k: int) -> None:
+    """Through codes as by the reference, also where centroids lie close together and far from the origin."""
+    rng = np.random.default_rng(seed)
+    vectors = (rng.normal(size=(WORDS, dimensions)) + shift).astype(np.float32)
+    bags = some_bags(rng, 300, 9)
+    bags[7] = dict(query)  # at distance 0
+    made = [coded(bags[:90], vectors), coded(bags[90:], vectors)]
+    parts, codes = [part for part, _ in made], [code for _, code in made]
+    masses = np.array([query[w] / sum(query.values()) for w in sorted(query)], dtype=np.float32)
+    asked = centroids.CentroidQuery(np.array(sorted(query), np.int32), masses, vectors)
+    for allowed in (None, rng.random(300) < 0.5):
+        check_centroids(parts, 300, asked, codes, allowed, k)
+    x = {w: c / sum(query.values()) for w, c in query.items()}
+    for bag, distance in zip(bags, asked.distances(parts, np.arange(300)).tolist(), strict=True):
+        y = {w: c / sum(bag.values()) for w, c in bag.items()}
+        wanted = reference.wcd(x, y, vectors) if y else np.inf
+        assert distance == pytest.approx(wanted, rel=1e-5, abs=2e-6 * (1 + shift))
+
+
+def test_centroids_over_several_blocks() -> None:
+    """Most documents are ruled out by their codes; those that are unlike the sample are not."""
+    rng = np.random.default_rng(6)
+    vectors = rng.normal(size=(WORDS, 70)).astype(np.float32)
+    vectors[-1] *= 1000  # a word that the sample has not seen: its codes are cut short
+    bags = some_bags(rng, lists.BLOCK + 300, 12)
+    bags = [{w: c for w, c in bag.items() if w != WORDS - 1} for bag in bags]
+    bags[lists.BLOCK + 77] = {WORDS - 1: 1}
+    part, codes = coded(bags, vectors)
+    for words in ([3, 9], [WORDS - 1], [0, 1, 2, 30]):
+        masses = np.full(len(words), 1 / len(words), np.float32)
+        query = centroids.CentroidQuery(np.array(words, np.int32), masses, vectors)
+        check_centroids([part], len(bags), query, [codes], None, 10)
+        assert query.nearest([part], [codes], None, 3, 1).evaluated < 2000
+
+
+def test_codes_of_another_part_are_refused() -> None:
+    rng = np.random.default_rng(6)
+    vectors = rng.normal(size=(WORDS, 5)).astype(np.float32)
+    (part, _), (_, codes) = coded(some_bags(rng, 40), vectors), coded(some_bags(rng, 90), vectors)
+    query = centroids.CentroidQuery(np.array([1], np.int32), np.ones(1, np.float32), vectors)
+    with pytest.raises(ValueError, match="not those of the part"):
+        query.nearest([part], [codes], None, 3, 1)

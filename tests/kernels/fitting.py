@@ -72,6 +72,18 @@ def _list_query() -> list[Any]:
     return [_i("i4", 0, 3), _f4(2), *edges, 1.0, _native.Overlap.omr, WORDS]
 
 
+def _centroid_frame() -> list[Any]:
+    return [_ones("f8", 3), np.eye(3)[:2], _ones("f8", 3), 0.5]
+
+
+def _centroid_codes() -> Any:
+    return _native.CentroidCodes(_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64))
+
+
+def _centroid_query() -> list[Any]:
+    return [_i("i4", 0, 2), _f4(2), _f4(WORDS, 3)]
+
+
 def fitting() -> dict[str, Callable[[], list[Any]]]:
     """What makes the arguments of each target; methods have their object first."""
     graph, out = csr(WORDS), _f4(ROWS, ROWS)
@@ -127,6 +139,20 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         ],
         "place_lists": lambda: [
             _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 1, 2, 3), _i("i8", 0, 1), _ones("u2", 3), _ones("u1", 3),
+        ],
+        "CentroidFrame": _centroid_frame,
+        "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
+        "centroids_of": lambda: [[_list_part()], _f4(WORDS, 3), _i("i8", 1, 0), _ones("f8", 2, 3)],
+        "encode_centroids": lambda: [
+            _list_part(), _f4(WORDS, 3), _native.CentroidFrame(*_centroid_frame()), _ones("i1", 64), 2,
+        ],
+        "CentroidQuery": _centroid_query,
+        "CentroidQuery.nearest": lambda: [
+            _native.CentroidQuery(*_centroid_query()), [_list_part()], [_centroid_codes()], _ones("u1", 2), 2,
+            _ones("i8", 2), _f4(2),
+        ],
+        "CentroidQuery.distances": lambda: [
+            _native.CentroidQuery(*_centroid_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
         ],
         "ListPart": _list_arrays,
         "ListQuery": _list_query,

@@ -88,6 +88,8 @@ class Distance:
     """True when a pair compares all its words with each other."""
     by_lists: bool = False
     """True when the inverted lists of an index can compute it, through related words alone."""
+    by_centroids: bool = False
+    """True when it is the distance of two mean vectors, whose codes an index stores."""
     effort: Effort = _EFFORT
     """Rough figures for a service that has to tell light requests from heavy ones."""
     tfidf: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -17,6 +17,7 @@ from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.index import shortlist
+from wordferry.index.centroids import Centroids
 from wordferry.index.graph import Graphs
 from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked
 from wordferry.index.segments import Bags
@@ -47,6 +48,7 @@ class Engine:
         self._searchers: OrderedDict[Key, Searcher] = OrderedDict()
         self._building: dict[Key, Lock] = {}
         self._words: tuple[tuple[int, int], Words] | None = None
+        self._centroids = Centroids(embeddings.matrix)
         self._idf: tuple[int, TfIdf] | None = None
 
     def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
@@ -84,6 +86,8 @@ class Engine:
     ) -> Neighbors:
         """The nearest rows of the snapshot, by (distance, row); rows that the mask forbids are never found."""
         k = min(k, len(snapshot.numbers))
+        if record.by_centroids:
+            return self._top_k_centroids(snapshot, queries, k, mask, threads, progress)
         related = self.related(snapshot, record) if record.by_lists else None
         if related is not None and not np.isnan(related.c_max):
             return self._top_k_lists(snapshot, related, queries, k, record, mask, threads, progress)
@@ -92,6 +96,27 @@ class Engine:
             assert graph is not None
             return self._top_k_short(snapshot, graph, queries, k, record, mask, threads, progress)
         return self._top_k_parts(snapshot, queries, k, record, mask, threads, progress)
+
+    def _top_k_centroids(
+        self,
+        snapshot: Snapshot,
+        queries: sp.csr_array,
+        k: int,
+        mask: BoolArray | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Neighbors:
+        """Query by query through the codes of the centroids."""
+        self._centroids.forget(snapshot.parts)
+        found = []
+        for number, (ids, masses) in enumerate(_rows_of(queries)):
+            if len(ids):
+                found.append(self._centroids.nearest(snapshot, ids, masses, k, mask, thread_count(threads)))
+            else:
+                found.append(nearest_to_nothing(snapshot, k, mask))
+            if progress is not None:
+                progress(number + 1, queries.shape[0])
+        return stacked(found)
 
     def _top_k_parts(
         self,
@@ -130,13 +155,9 @@ class Engine:
         overlap = find_overlap(record, self.overlap(record))
         workers = thread_count(threads)
         found = []
-        for number in range(queries.shape[0]):
-            span = slice(queries.indptr[number], queries.indptr[number + 1])
-            ids, counts = queries.indices[span].astype(np.int64), queries.data[span].astype(np.float64)
+        for number, (ids, masses) in enumerate(_rows_of(queries)):
             if len(ids):
-                order = np.argsort(ids)
-                query = words.query(ids[order], (counts / counts.sum())[order].astype(np.float32), overlap)
-                found.append(nearest(snapshot, query, k, mask, workers))
+                found.append(nearest(snapshot, words.query(ids, masses, overlap), k, mask, workers))
             else:
                 found.append(nearest_to_nothing(snapshot, k, mask))
             if progress is not None:
@@ -267,3 +288,12 @@ class Engine:
                 del self._searchers[known]
         while len(self._searchers) >= _KEPT * max(1, len(snapshot.parts)):
             self._searchers.popitem(last=False)
+
+
+def _rows_of(queries: sp.csr_array) -> Iterator[tuple[Int64Array, Float32Array]]:
+    """The words of each query, rising, and their masses."""
+    for number in range(queries.shape[0]):
+        span = slice(queries.indptr[number], queries.indptr[number + 1])
+        order = np.argsort(queries.indices[span])
+        counts = queries.data[span].astype(np.float64)[order]
+        yield queries.indices[span].astype(np.int64)[order], (counts / counts.sum()).astype(np.float32)

@@ -241,9 +241,15 @@ def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, th
         _search(snapshot, query, mask, threads, found, counts)
     else:
         _search_lists(snapshot, query, mask, threads, found, counts)
+    return ranked(lists.Found(found.rows[0], found.values[0], 0, 0), k, counts)
+
+
+def ranked(found: lists.Found, k: int, counts: dict[str, int]) -> Neighbors:
+    """Rows and their distances by (distance, row), places without a row at the end."""
+    best = np.lexsort((found.rows, found.distances))[:k]
     indices = np.full((1, k), -1, dtype=np.int64)
     values = np.full((1, k), np.inf, dtype=np.float32)
-    indices[0, : found.k], values[0, : found.k] = found.rows[0], found.values[0]
+    indices[0, : len(best)], values[0, : len(best)] = found.rows[best], found.distances[best]
     return Neighbors(indices, values, counts=counts)
 
 
@@ -283,7 +289,7 @@ def _search_lists(
     try:
         near = query.listed.nearest(stored, mask, _slack(snapshot, query), found.k, threads)
     except ValueError as error:
-        raise _damaged_among(snapshot.parts, error) from None
+        raise damaged_among(snapshot.parts, error) from None
     found.put(near.rows, near.distances)
     counts["postings"], counts["evaluated"] = near.visited, near.evaluated
 
@@ -334,7 +340,7 @@ def distances(parts: Sequence[Part], query: Query, rows: Int64Array, threads: in
         try:
             return query.listed.distances([part.rows.stored for part in parts], rows)
         except ValueError as error:
-            raise _damaged_among(parts, error) from None
+            raise damaged_among(parts, error) from None
     out = np.empty(len(rows), dtype=np.float32)
     for part in parts:
         low, high = np.searchsorted(rows, (part.span.start, part.span.stop)).tolist()
@@ -360,7 +366,7 @@ def _compared(part: Part, query: Query, rows: Int64Array, threads: int) -> Float
     return result
 
 
-def _damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
+def damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
     """The error for parts of which the kernel says that one is damaged; ``verify`` says which."""
     names = " or ".join(str(part.key[1]) for part in parts)
     return with_remedy(FormatError(f"Segment {names} of the index is damaged: {error}."))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.arrays import Float32Array
 from wordferry.index import segments
 from wordferry.index.catalogue import FILE, checksum
 from wordferry.index.columns import Columns, Gathering
@@ -26,7 +27,8 @@ SEGMENT = 262_144
 class Publisher:
     """Collects the bags of one transaction; what it has written is undone when the transaction fails."""
 
-    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, config: dict[str, Any], vectors: Float32Array) -> None:
+        self._vectors = vectors
         self._folder = folder
         self._config = config
         self._parts: list[Bags] = []
@@ -118,7 +120,7 @@ class Publisher:
             part = bags if len(span) == len(bags) else bags.select(span)
             whose = columns if columns is not None and len(columns) == len(part) else None
             rows = Rows.of(part, whose or columns_of(connection, part.numbers, self._folder / FILE))
-            made.append(segments.write(self._folder, rows, self._config))
+            made.append(segments.write(self._folder, rows, self._config, self._vectors))
             self._written.append(made[-1].name)
             start += len(span)
         self._parts = [bags.select(np.arange(start, len(bags)))] if start < len(bags) else []

@@ -20,6 +20,7 @@ from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
 from wordferry.index.others import Counts
+from wordferry.kernels.centroids import Codes
 from wordferry.kernels.related_lists import Lists, Stored, build
 
 FOLDER = "segments"
@@ -28,6 +29,7 @@ CHECKED_BYTES = 64 << 20
 _FORWARD = ("indptr", "words", "counts", "numbers")
 _OTHERS = ("indptr", "words", "counts")
 _KINDS = ("list", "other_list")
+_CENTROIDS = ("codes", "mean", "axes", "steps")
 _LISTS = ("blocks", "words", "starts", "rows", "counts")
 
 
@@ -114,7 +116,7 @@ class Segment:
             raise unless_gone(place, error) from None
         except (KeyError, ValueError, TypeError) as error:
             raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
-        return Rows(bags, stored.arrays["totals"], lists, others, columns)
+        return Rows(bags, stored.arrays["totals"], lists, others, columns, _codes(stored))
 
     def read_bags(self, folder: Path) -> Bags:
         """The bags alone, every byte compared with its checksum."""
@@ -134,6 +136,13 @@ class Segment:
         return storage.read_folder(place, "segment", verify=verify)
 
 
+def _codes(stored: storage.Folder) -> Codes | None:
+    """The coded centroids, which segments of earlier versions do not have."""
+    if "centroid_codes" not in stored.arrays:
+        return None
+    return Codes(*(stored.arrays[f"centroid_{name}"] for name in _CENTROIDS))
+
+
 def _bags(stored: storage.Folder) -> Bags:
     others = Counts(*(stored.arrays[f"other_{name}"] for name in _OTHERS))
     indptr, words, counts, numbers = (stored.arrays[name] for name in _FORWARD)
@@ -151,6 +160,8 @@ class Rows:
     other_lists: Lists
     """The lists of the words without a vector."""
     columns: Columns
+    codes: Codes | None = None
+    """The centroids, coded; None where they are not stored."""
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -233,7 +244,7 @@ class MissingFolder(FormatError):
     """A folder that the catalogue lists is not there: compacted away a moment ago, or lost."""
 
 
-def write(folder: Path, rows: Rows, config: dict[str, Any]) -> Segment:
+def write(folder: Path, rows: Rows, config: dict[str, Any], vectors: Float32Array) -> Segment:
     """Put documents on the disk as a new segment; it counts for nothing until the catalogue lists it."""
     bags = rows.bags
     name = f"{int(bags.numbers[0]):010d}-{secrets.token_hex(4)}"
@@ -244,6 +255,8 @@ def write(folder: Path, rows: Rows, config: dict[str, Any]) -> Segment:
     for kind, lists in zip(_KINDS, (rows.lists, rows.other_lists), strict=True):
         arrays |= {f"{kind}_{name}": getattr(lists, name) for name in _LISTS}
     arrays["totals"] = rows.totals
+    codes = Codes.of(rows.stored, rows.totals, vectors)
+    arrays |= {f"centroid_{name}": getattr(codes, name) for name in _CENTROIDS}
     write_folder(place, lambda: storage.write_folder(place, "segment", {**config, "fields": fields}, arrays))
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))

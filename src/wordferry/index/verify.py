@@ -16,6 +16,7 @@ from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.base.frames import Facts
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
+from wordferry.index.centroids import codes_agree
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import Graphs
 from wordferry.index.others import read_others
@@ -128,6 +129,8 @@ class Checker:
             )
             if not all(np.array_equal(a, b) for a, b in zip(stored, made, strict=True)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
+            if not codes_agree(rows, self.embeddings.matrix):
+                self._wrong(f"Segment {segment.name}: its centroids do not agree with its bags of words.")
             self._use(bags, used)
             self._others.append(np.unique(bags.others.words))
             numbers.append(np.array(bags.numbers))

@@ -160,7 +160,7 @@ class Writer:
         prepare: Callable[[Connection, State], None] | None = None,
     ) -> None:
         facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
-        publisher = Publisher(self._catalogue.folder, facts)
+        publisher = Publisher(self._catalogue.folder, facts, self._embeddings.matrix)
         try:
             with self._catalogue.writing() as connection:
                 state: State = get_meta(connection, "state", self._catalogue.file)

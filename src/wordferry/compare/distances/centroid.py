@@ -113,6 +113,7 @@ class CentroidDistance(Distance):
     name: str = "wcd"
     title: str = "Word centroid distance"
     needs_vectors: bool = True
+    by_centroids: bool = True
     methods: tuple[Method, ...] = (Products(),)
     effort: Effort = _EFFORT
 

@@ -1,0 +1,79 @@
+"""The word centroid distance over an index: codes rule out most documents, the rest are compared exactly."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from wordferry import _native
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
+from wordferry.index.nearest import damaged_among, ranked
+from wordferry.index.segments import Rows
+from wordferry.index.snapshot import Part, Snapshot
+from wordferry.kernels.centroids import CentroidQuery, Codes
+from wordferry.kernels.related_lists import Found
+
+_FEW = 1024
+"""With no more documents than this to choose from, all of them are compared."""
+_KEPT = 64
+
+
+class Centroids:
+    """The coded centroids of the parts of an index: as they are stored, or made when they are first needed."""
+
+    def __init__(self, vectors: Float32Array) -> None:
+        self._vectors = vectors
+        self._mutex = Lock()
+        self._codes: OrderedDict[tuple[Any, ...], _native.CentroidCodes] = OrderedDict()
+
+    def nearest(
+        self, snapshot: Snapshot, words: Int64Array, masses: Float32Array, k: int, mask: BoolArray | None, threads: int
+    ) -> Neighbors:
+        """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
+        total = len(snapshot.numbers)
+        allowed = total if mask is None else int(np.count_nonzero(mask))
+        query = CentroidQuery(words.astype(np.int32), masses, self._vectors)
+        parts = [part.rows.stored for part in snapshot.parts]
+        try:
+            if allowed <= max(_FEW, k):
+                rows = np.arange(total) if mask is None else np.flatnonzero(mask)
+                found = Found(rows, query.distances(parts, rows), 0, len(rows))
+            else:
+                codes = [self._of(part, threads) for part in snapshot.parts]
+                found = query.nearest(parts, codes, mask, k, threads)
+        except ValueError as error:
+            raise damaged_among(snapshot.parts, error) from None
+        return ranked(found, k, {"pairs": allowed, "evaluated": found.evaluated})
+
+    def _of(self, part: Part, threads: int) -> _native.CentroidCodes:
+        with self._mutex:
+            found = self._codes.get(part.key)
+            if found is None:
+                stored = part.rows.codes or Codes.of(part.rows.stored, part.rows.totals, self._vectors, threads)
+                found = self._codes[part.key] = stored.native
+                while len(self._codes) > _KEPT:
+                    self._codes.popitem(last=False)
+            self._codes.move_to_end(part.key)
+            return found
+
+    def forget(self, parts: Sequence[Part]) -> None:
+        """Let go of parts that are not among these."""
+        with self._mutex:
+            for key in self._codes.keys() - {part.key for part in parts}:
+                del self._codes[key]
+
+
+def codes_agree(rows: Rows, vectors: Float32Array) -> bool:
+    """Whether stored codes are those of the documents; where none are stored, there is nothing to compare."""
+    if rows.codes is None:
+        return True
+    stored = rows.codes
+    try:
+        again = Codes.along(rows.stored, vectors, stored.mean, stored.axes, stored.steps)
+    except ValueError:
+        return False
+    return np.array_equal(stored.codes, again.codes)
