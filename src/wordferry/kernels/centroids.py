@@ -21,7 +21,7 @@ _HEADROOM = 1.25
 
 @dataclass(frozen=True)
 class Codes:
-    """Centroids of documents in a byte for each coordinate, and how they were coded (``native/lists/centroids.hpp``)."""
+    """Centroids of documents, a byte for each coordinate, and how they were coded."""
 
     codes: npt.NDArray[np.int8]
     mean: Float64Array
