@@ -57,29 +57,32 @@ class WholeCsr:
     @property
     def shape(self) -> tuple[int, int]: ...
 
-def count_lists(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    form_of: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """How long the list of each stem will be."""
+class WordBags:
+    """Bags of words, to be turned into lists by stem."""
 
-def fill_lists(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    form_of: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    documents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-    forms: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-    found: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """Bags of words to lists by stem."""
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        form_of: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        groups: int,
+    ) -> None: ...
+    def count(
+        self,
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """How long the list of each stem is, and how many documents it names."""
+
+    def fill(
+        self,
+        documents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        forms: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+        counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """The lists, one after the other."""
 
 class WordLists:
     def __init__(
@@ -104,16 +107,23 @@ class WordLists:
     ) -> int:
         """The best documents; how many there are."""
 
-def nearest_among(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    stems: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    groups: int,
-    found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-) -> None:
-    """For each document its nearest others by cosine."""
+class StemRows:
+    """A few documents by their stems."""
+
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        stems: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        groups: int,
+    ) -> None: ...
+    def nearest(
+        self,
+        found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None:
+        """For each document its nearest others by cosine."""
 
 class PanelKind(enum.Enum):
     omr = 0
@@ -382,45 +392,8 @@ def place_lists(
     out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
     out_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
-@overload
 def list_bounds(
-    blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rest: float,
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> int: ...
-@overload
-def list_bounds(
-    blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rest: float,
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> int: ...
-@overload
-def list_bounds(
-    blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    lists: StoredWordLists,
     touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],

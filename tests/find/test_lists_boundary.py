@@ -37,16 +37,16 @@ def bags(**other: Any) -> list[Any]:
 )
 def test_bags_that_lead_outside_are_refused(wrong: dict[str, Any]) -> None:
     sizes, df = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    _native.count_lists(*bags(), sizes, df)
+    _native.WordBags(*bags(), 1).count(sizes, df)
     assert (sizes.tolist(), df.tolist()) == ([3], [2])
     with pytest.raises(ValueError):
-        _native.count_lists(*bags(**wrong), sizes, df)
+        _native.WordBags(*bags(**wrong), 1)
 
 
 def test_lists_without_room_are_refused() -> None:
     two = [np.zeros(2, dtype=np.int32), np.zeros(2, dtype=np.uint16), np.zeros(2, dtype=np.uint16)]
     with pytest.raises(ValueError, match="room"):
-        _native.fill_lists(*bags(), np.array([0, 2]), *two)
+        _native.WordBags(*bags(), 1).fill(*two)
 
 
 def lists(**other: Any) -> Any:
@@ -89,15 +89,14 @@ def test_questions_that_lead_outside_are_refused(wrong: str) -> None:
 @pytest.mark.parametrize("wrong", ["stems", "counts", "weight", "found"])
 def test_neighbours_that_lead_outside_are_refused(wrong: str) -> None:
     def call(which: str) -> None:
-        _native.nearest_among(
+        rows = _native.StemRows(
             np.array([0, 1, 2]),
             np.array([0, 3 if which == "stems" else 0], dtype=np.int32),
             np.array([1, 0 if which == "counts" else 1], dtype=np.int32),
             np.array([1.0, np.nan if which == "weight" else 1.0]),
             1,
-            np.empty((1 if which == "found" else 2, 1), dtype=np.int64),
-            np.empty((2, 1)),
         )
+        rows.nearest(np.empty((1 if which == "found" else 2, 1), dtype=np.int64), np.empty((2, 1)))
 
     call("nothing")
     with pytest.raises(ValueError):

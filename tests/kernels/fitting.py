@@ -54,6 +54,12 @@ def _word_lists() -> Any:
     return _native.WordLists(_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5))
 
 
+def _stored_lists() -> Any:
+    return _native.StoredWordLists(
+        _i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1)
+    )
+
+
 def _word_counter() -> Any:
     return _native.WordCounter(b"cat\xffdog\xff", _i("i4", 0, 1), b"the\xff", True, 1)
 
@@ -88,6 +94,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
     """What makes the arguments of each target; methods have their object first."""
     graph, out = csr(WORDS), _f4(ROWS, ROWS)
     bags = [_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _i("i4", 0, 1), _i("u2", 0, 0)]
+    stems = [_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _ones("f8", 3)]
     points = _native.Points(_f4(4, 3), _f4(4))
     omr, both = _native.Overlap.omr, _native.Side.both
     return {
@@ -119,12 +126,11 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _ones("u1", ROWS, 2), _ones("i8", ROWS, 4), 2,
         ],
         "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
-        "count_lists": lambda: [*bags, _ones("i8", 2), _ones("i8", 2)],
-        "fill_lists": lambda: [*bags, _i("i8", 0, 1, 3), _ones("i4", 3), _ones("u2", 3), _ones("u2", 3)],
-        "nearest_among": lambda: [
-            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _ones("f8", 3), 2, _ones("i8", 2, 2),
-            _ones("f8", 2, 2),
-        ],
+        "WordBags": lambda: [*bags, 2],
+        "WordBags.count": lambda: [_native.WordBags(*bags, 2), _ones("i8", 2), _ones("i8", 2)],
+        "WordBags.fill": lambda: [_native.WordBags(*bags, 2), _ones("i4", 3), _ones("u2", 3), _ones("u2", 3)],
+        "StemRows": lambda: [*stems, 2],
+        "StemRows.nearest": lambda: [_native.StemRows(*stems, 2), _ones("i8", 2, 2), _ones("f8", 2, 2)],
         "WordLists": lambda: [
             _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5),
         ],
@@ -164,7 +170,6 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _native.ListQuery(*_list_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
         ],
         "list_bounds": lambda: [
-            _i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1), _i("i4", 0, 2),
-            _f4(2), _f4(2), _f4(2), _f4(2), 1.0, _f4(2), 2,
+            _stored_lists(), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), 1.0, _f4(2), 2,
         ],
     }  # fmt: skip

@@ -52,13 +52,14 @@ class QueryWords(NamedTuple):
 
 def postings(bags: WordBags, groups: int) -> Postings:
     """Turn bags of words into lists by stem."""
+    view = _native.WordBags(*bags, groups)
     starts = np.zeros(groups + 1, dtype=np.int64)
-    df = np.zeros(groups, dtype=np.int64)
-    _native.count_lists(*bags, starts[1:], df)
+    df = np.empty(groups, dtype=np.int64)
+    view.count(starts[1:], df)
     np.cumsum(starts, out=starts)
     total = int(starts[-1])
     documents, forms, counts = np.empty(total, np.int32), np.empty(total, np.uint16), np.empty(total, np.uint16)
-    _native.fill_lists(*bags, starts, documents, forms, counts)
+    view.fill(documents, forms, counts)
     return Postings(starts, documents, forms, counts, df)
 
 
@@ -87,5 +88,5 @@ def nearest_among(
     """
     rows = len(indptr) - 1
     found, cosines = np.empty((rows, m), dtype=np.int64), np.empty((rows, m), dtype=np.float64)
-    _native.nearest_among(indptr, stems, counts, weight, groups, found, cosines)
+    _native.StemRows(indptr, stems, counts, weight, groups).nearest(found, cosines)
     return found, cosines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,9 @@ class Lists:
     counts: npt.NDArray[Any]
     """uint8, uint16 or int32: the narrowest that holds the largest count."""
 
-    @property
+    @cached_property
     def view(self) -> _native.StoredWordLists:
-        """The lists as the kernels of word search take them."""
+        """The lists as kernels take them."""
         return _native.StoredWordLists(self.blocks, self.words, self.starts, self.rows, self.counts)
 
 
@@ -81,11 +82,7 @@ def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, th
     """
     out = np.empty(len(totals), dtype=np.float32)
     visited = _native.list_bounds(
-        lists.blocks,
-        lists.words,
-        lists.starts,
-        lists.rows,
-        lists.counts,
+        lists.view,
         touched.words,
         touched.near,
         touched.gain,

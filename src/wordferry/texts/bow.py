@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_sums
+from wordferry.base.cancel import check_cancelled
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
@@ -23,6 +24,8 @@ ON_EMPTY = ("error", "drop", "keep")
 Unknown = Literal["match", "drop", "error"]
 UNKNOWN = ("match", "drop", "error")
 Document = str | Sequence[str]
+_CHECK_EVERY = 64
+"""Documents between two looks at whether the work was cancelled."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,8 @@ def bags(
     counted = _Counts(closed, words if isinstance(words, OpenVocabulary) else None)
     number = -1
     for number, document in enumerate(documents):
+        if number % _CHECK_EVERY == 0:
+            check_cancelled()
         tokens = _tokens(document, tokenizer, number)
         bag, known = counted.read(tokens, number, refuse=unknown == "error")
         if not bag and on_empty != "keep":
