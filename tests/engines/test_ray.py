@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from tests.engines.collection import write
@@ -10,7 +12,8 @@ from wordferry.engines import jobs
 from wordferry.engines.jobs import Settings
 from wordferry.errors import FormatError
 
-pytest.importorskip("ray", reason="Ray is not installed (pip install 'wordferry[cluster]')")
+if find_spec("ray") is None:  # not imported here: what is set before its import is part of the test
+    pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
 
 
@@ -18,7 +21,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wo
 def ray_engine():
     from wordferry.engines.on_ray import Ray
 
-    engine = Ray(workers=2)
+    engine = Ray(workers=2, store=200 << 20)
     yield engine
     engine.close()
 
@@ -36,3 +39,15 @@ def test_errors_of_a_task_come_back_as_they_are(ray_engine, tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "a cat"}\n{"text": 5}\n')
     with pytest.raises(FormatError, match="row 2"):
         jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1, engine=ray_engine)
+
+
+def test_a_cluster_that_is_started_here_listens_on_loopback_only(ray_engine):
+    psutil = pytest.importorskip("psutil")
+    listening = [
+        connection.laddr.ip
+        for process in [psutil.Process(), *psutil.Process().children(recursive=True)]
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) > 3
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}

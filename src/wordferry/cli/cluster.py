@@ -36,7 +36,7 @@ KEEP = typer.Option(False, "--keep", help="Keep that folder when the job is done
 
 def register(app: Any) -> None:
     """Add the commands to the command line."""
-    from wordferry.cli import cluster_index
+    from wordferry.cli import cluster_index, cluster_serve
 
     group = typer.Typer(help="Jobs over files on several processes or a Ray cluster; a stopped job goes on.")
     group.command(
@@ -52,6 +52,7 @@ def register(app: Any) -> None:
         classify
     )
     cluster_index.register(group)
+    cluster_serve.register(group)
     app.add_typer(group, name="cluster")
 
 

@@ -24,7 +24,9 @@ class Ray:
     A cluster that is started here listens on the loopback address only and asks for a token that nobody else has.
     """
 
-    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+    def __init__(self, address: str | None = None, workers: int | None = None, *, store: int | None = None) -> None:
+        self._store = store
+        """Bytes of the object store of a cluster that is started here; None is Ray's own choice."""
         if workers is not None:
             workers = whole_number(workers, "workers")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -33,6 +35,8 @@ class Ray:
             # Ray reads this when it is imported. Once it has been, its own default holds.
             os.environ["RAY_AUTH_MODE"] = "token"
             os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+            # Without it Ray turns 127.0.0.1 into the address that other machines know, and listens on all of them.
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         self._ray = optional_import("ray", "cluster")
         self._started = False
         if self._ray.is_initialized():
@@ -47,12 +51,16 @@ class Ray:
         """How often each process has taken the shared data from its node's store."""
 
     def _start(self, workers: int) -> None:
+        constants = sys.modules.get("ray._private.ray_constants")
+        if hasattr(constants, "ENABLE_RAY_CLUSTER"):  # of a program that has imported Ray before
+            constants.ENABLE_RAY_CLUSTER = False  # type: ignore[union-attr]
         self._ray.init(
             address="local",
             num_cpus=workers,
             include_dashboard=False,
             log_to_driver=False,
             logging_level="ERROR",
+            object_store_memory=self._store,
             _node_ip_address="127.0.0.1",
         )
         self.workers = workers

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Condition, local
 from typing import Any, Protocol
 
 from wordferry.base.runtime import usable_cores
@@ -25,6 +27,46 @@ class Lost:
     def but(self) -> str:
         """The missing shards, as an error says it."""
         return f", but of the shards {', '.join(self.missing)} there is no answer" if self.missing else ""
+
+
+class Gate:
+    """Lets any number in at a time, and closes for a change that must not happen under their feet."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._inside, self._closing = 0, False
+        self._mine = local()
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Within it nothing changes; who is inside may come in again."""
+        depth = getattr(self._mine, "depth", 0)
+        with self._changed:
+            while self._closing and not depth:
+                self._changed.wait()
+            self._inside += 1
+        self._mine.depth = depth + 1
+        try:
+            yield
+        finally:
+            self._mine.depth = depth
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within it nobody is inside."""
+        with self._changed:
+            self._closing = True
+            while self._inside:
+                self._changed.wait()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._closing = False
+                self._changed.notify_all()
 
 
 class Calls(Protocol):

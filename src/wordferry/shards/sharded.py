@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Int64Array
-from wordferry.base.runtime import Progress
+from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.problem import Distance
-from wordferry.errors import InputError, NotFound
+from wordferry.errors import InputError, NotFound, StorageError
 from wordferry.find.explaining import neighbour_rows
 from wordferry.find.ranking import Ranking
 from wordferry.index import searching
@@ -22,7 +22,7 @@ from wordferry.index.fields import Field
 from wordferry.index.finding import Question
 from wordferry.index.model import Document, Hit, Hits, checked_id
 from wordferry.index.passages import best_passages
-from wordferry.shards.calls import Calls, Here, Lost
+from wordferry.shards.calls import Calls, Gate, Here, Lost
 from wordferry.shards.merging import joined, nearest, ranking_of
 from wordferry.shards.shard import Common, Comparison, Near, Stems
 from wordferry.texts.tokenizers import Tokenizer
@@ -40,7 +40,16 @@ class ShardedIndex:
     """
 
     def __init__(self, common: Common, calls: Calls) -> None:
-        self.common, self._calls = common, calls
+        self._gate = Gate()
+        self._set(common, calls)
+
+    def switch(self, common: Common, calls: Calls) -> None:
+        """Answer from these shards from now on; what is being answered is answered from the old ones first."""
+        with self._gate.alone():
+            self._set(common, calls)
+
+    def _set(self, common: Common, calls: Calls) -> None:
+        self.common, self.calls = common, calls
         self.path = common.place.address
         self.embeddings: Embeddings = common.embeddings
         self.config: Config = calls.config
@@ -79,7 +88,7 @@ class ShardedIndex:
         rerank: str | None = None,
         candidates: int | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
         **constants: Any,
     ) -> Any:
         """The k documents that the words of a query find best; see :meth:`wordferry.Index.search`."""
@@ -91,13 +100,15 @@ class ShardedIndex:
         Question.check(self.config, k, filter, explain, {"candidates": candidates, **constants})
         queries, single = searching.queries(query)
         tokens = [self._tokens(one, number) for number, one in enumerate(queries)]
-        found = self._calls.every("best", tokens, k, filter, {"candidates": candidates, **constants})
+        tell = progress_for(progress, "searching")
         hits = []
-        for number, some in enumerate(tokens):
-            mine = [answers[number] for answers in found.answers]
-            hits.append(self._ranked(mine, k, some, explain, found) if mine else Hits(missing=found.missing))
-            if progress is not None:
-                progress(number + 1, len(tokens))
+        with self._gate.inside():
+            found = self.calls.every("best", tokens, k, filter, {"candidates": candidates, **constants})
+            for number, some in enumerate(tokens):
+                mine = [answers[number] for answers in found.answers]
+                hits.append(self._ranked(mine, k, some, explain, found))
+                if tell is not None:
+                    tell(number + 1, len(tokens))
         return hits[0] if single else hits
 
     def _ranked(self, found: Sequence[Any], k: int, tokens: list[str], explain: bool, lost: Lost) -> Hits:
@@ -106,21 +117,22 @@ class ShardedIndex:
         documents = self._at(ranking.rows, "documents")
         hits = []
         for place, (one, score) in enumerate(zip(documents, ranking.scores.tolist(), strict=True)):
-            why = partial(self._why, ranking, place)
+            why = partial(self._why, self.calls, ranking, place)
             where = partial(best_passages, self, None, tokens, one.text)  # type: ignore[arg-type]  # as an index does
             own = (one.id, one.text, one.metadata, one.label)
             hits.append(Hit(*own, score=score, explanation=why() if explain else None, why=why, where=where))
         return Hits(hits, method="words", missing=lost.missing)
 
-    def _why(self, ranking: Ranking, place: int) -> Any:
+    def _why(self, calls: Calls, ranking: Ranking, place: int) -> Any:
         """What one score is made of, asked of the shard that has the document."""
-        one = _single(ranking, place)
-        near = np.array(neighbour_rows(one, 0), dtype=np.int64)
-        names = self._at(near, "ids") if len(near) else []
-        return self._calls.one(self._owner(ranking.rows[place]), "explain_score", one, names)
-
-    def _owner(self, row: Any) -> int:
-        return int(np.searchsorted(self._firsts, row, side="right")) - 1
+        with self._gate.inside():
+            if calls is not self.calls:
+                raise StorageError("The shards were loaded anew since this was found. Search again.")
+            one = _single(ranking, place)
+            near = np.array(neighbour_rows(one, 0), dtype=np.int64)
+            names = self._at(near, "ids") if len(near) else []
+            owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
+            return calls.one(owner, "explain_score", one, names)
 
     def _stems(self, rows: Int64Array) -> Stems:
         order, parts = self._asked(rows, "stems")
@@ -136,7 +148,7 @@ class ShardedIndex:
         """The answers of the shards that hold some rows, and where each row is in them one after the other."""
         owners = np.searchsorted(self._firsts, rows, side="right") - 1
         groups = np.unique(owners).tolist()
-        parts = self._calls.some({number: (rows[owners == number],) for number in groups}, method)
+        parts = self.calls.some({number: (rows[owners == number],) for number in groups}, method)
         order = np.argsort(np.argsort(owners, kind="stable"), kind="stable")
         return order, parts
 
@@ -156,7 +168,7 @@ class ShardedIndex:
         rerank: str | None = None,
         candidates: int | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> Any:
         """The k documents nearest to a text, or to a document of the shards; see :meth:`wordferry.Index.similar`."""
         if (query is None) == (id is None):
@@ -190,7 +202,8 @@ class ShardedIndex:
         first = plan.k if plan.rerank is None else plan.candidates
         options = options | {"distance": plan.record.name}
         how = Comparison(first, similar, options, rerank, explain, None)
-        found = self._calls.near(tokens, how, without)
+        with self._gate.inside():
+            found = self.calls.near(tokens, how, without)
         method = plan.record.name if plan.rerank is None else f"{first} candidates by {plan.record.name}, ordered by "
         method += "" if plan.rerank is None else f"{plan.rerank.name}: not exact"
         hits = []
@@ -218,7 +231,8 @@ class ShardedIndex:
     def get(self, id: str | int) -> Document:
         """One document by its id; NotFound when there is none."""
         id = checked_id(id, "get")
-        found = self._calls.every("find", id)
+        with self._gate.inside():
+            found = self.calls.every("find", id)
         for one in found.answers:
             if one is not None:
                 document: Document = one
@@ -234,16 +248,21 @@ class ShardedIndex:
 
     def page(self, limit: int = 100, after: str | int | None = None) -> list[Document]:
         """Some documents in their order, from the one after the id ``after`` on."""
-        start, after = 0, None if after is None else checked_id(after, "page")
+        after = None if after is None else checked_id(after, "page")
+        with self._gate.inside():
+            return self._page(limit, after)
+
+    def _page(self, limit: int, after: str | None) -> list[Document]:
+        start = 0
         if after is not None:
-            found = self._calls.every("find", after)
+            found = self.calls.every("find", after)
             places = [number for number, one in zip(found.numbers, found.answers, strict=True) if one is not None]
             if not places:
                 raise NotFound(f"{self.path} has no document {after!r} to go on after.")
             start = places[0]
         documents: list[Document] = []
         for number in range(start, len(self._firsts)):
-            documents += self._calls.one(number, "page", limit - len(documents), after if number == start else None)
+            documents += self.calls.one(number, "page", limit - len(documents), after if number == start else None)
             if len(documents) >= limit:
                 break
         return documents
@@ -257,7 +276,9 @@ class ShardedIndex:
     def fields(self, most: int = 20) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
         every: dict[str, list[Field]] = {}
-        for fields in self._calls.every("fields", _MOST_VALUES).answers:
+        with self._gate.inside():
+            answers = self.calls.every("fields", _MOST_VALUES).answers
+        for fields in answers:
             for field in fields:
                 every.setdefault(field.name, []).append(field)
         found = [_joined_field(name, some, most) for name, some in every.items()]
@@ -273,11 +294,11 @@ class ShardedIndex:
     def verify(self) -> None:
         """Compare every file with its checksum; FormatError names the shard that is damaged."""
         for number in range(len(self._firsts)):
-            self._calls.one(number, "verify")
+            self.calls.one(number, "verify")
 
     def close(self) -> None:
         """Close all shards."""
-        self._calls.close()
+        self.calls.close()
 
     def __enter__(self) -> ShardedIndex:
         return self

@@ -148,6 +148,7 @@ class Engine:
             "hits": [_document(hit) | _value(hit, query.explain) for hit in shown],
             "more": len(hits) > query.offset + query.k,
             **facts,
+            **({"missing": list(missing)} if (missing := getattr(found, "missing", ())) else {}),
         }
 
     def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:

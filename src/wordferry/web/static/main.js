@@ -74,7 +74,8 @@ async function runSearch() {
 /** How many were found among how many, and which words did not help. */
 function summary(answer, milliseconds) {
   const unknown = answer.unknown_words ?? [];
-  const ignored = unknown.length ? ` No vector for: ${unknown.join(", ")}.` : "";
+  const down = answer.missing?.length ? ` No answer from the shards ${answer.missing.join(", ")}: hits may be missing.` : "";
+  const ignored = (unknown.length ? ` No vector for: ${unknown.join(", ")}.` : "") + down;
   if (!answer.hits.length) {
     const filtered = Object.keys(address.filterOf(state)).length;
     if (first()) return "No more hits.";
