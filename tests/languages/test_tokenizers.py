@@ -7,13 +7,14 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import wordferry
 from wordferry import Embeddings, Vocabulary
 from wordferry.errors import InputError
 from wordferry.index import Index
+from wordferry.texts.boundaries import unicode_words
 from wordferry.texts.folding import fold
 from wordferry.texts.languages import LANGUAGES, LanguageTokenizer
 from wordferry.texts.tokenizers import (
@@ -216,3 +217,135 @@ def test_the_command_line_takes_a_language(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*arguments[:2], str(tmp_path / "other"), "--tokenizer", "klingon"])
     assert "klingon" in capsys.readouterr().err
+
+
+# --- boundaries of Unicode
+
+
+UNICODE_WORDS = {
+    "can't stop 1,000.5 e-mail at example.com, U.S.A.": [
+        "can't",
+        "stop",
+        "1,000.5",
+        "e",
+        "mail",
+        "at",
+        "example.com",
+        "U.S.A",
+    ],
+    "10:30 a:b 2·3 x2y 3rd ½ x²": ["10", "30", "a:b", "2", "3", "x2y", "3rd", "½", "x", "²"],
+    "总统 カタカナー ひらがな": ["总", "统", "カタカナー", "ひ", "ら", "が", "な"],
+    "राष्ट्रपति ने 대통령이 기자들을": ["राष्ट्रपति", "ने", "대통령이", "기자들을"],
+    'שב"ס צה״ל "שלום"': ['שב"ס', "צה״ל", "שלום"],
+    "cafe\u0301 na\u0308ive": ["cafe\u0301", "na\u0308ive"],
+    "ประธานาธิบดี พบ ភាសាខ្មែរ": ["ประธานาธิบดี", "พบ", "ភាសាខ្មែរ"],  # runs: only a dictionary could cut them
+    "I ❤️ tea 👩‍👩‍👧, ok 🇩🇪🇫🇷 👍🏽!": ["I", "❤️", "tea", "👩‍👩‍👧", "ok", "🇩🇪", "🇫🇷", "👍🏽"],  # emoji are words
+}
+
+
+@pytest.mark.parametrize("text", list(UNICODE_WORDS))
+def test_words_at_the_boundaries_of_unicode(text):
+    assert unicode_words(text) == UNICODE_WORDS[text]
+
+
+_SCRIPTS = "aZéñßœДжλΩاबकिह्हण다한中国ひらカター٣५7 0.,:;'’-·\"́\u0308 \n!?"
+
+
+@given(st.text(alphabet=_SCRIPTS, max_size=40))
+def test_the_boundaries_are_those_of_another_implementation(text):
+    regex = pytest.importorskip("regex", reason="regex is not installed (pip install 'wordferry[dev]')")
+    assume(not regex.search(r"(?:^|[^\w])\p{M}", text))  # a mark without a letter before it belongs to nothing
+    others = [word for word in regex.split(r"(?wV1)\b", text) if any(one.isalnum() for one in word)]
+    assert [word for word in unicode_words(text) if any(one.isalnum() for one in word)] == others
+
+
+@given(st.text(max_size=40))
+def test_no_letter_or_digit_is_lost(text):
+    kept = "".join(unicode_words(text))
+    assert [one for one in text if one.isalnum()] == [one for one in kept if one.isalnum()]
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_spans_at_the_boundaries_of_unicode(name, form):
+    text = unicodedata.normalize(form, SAMPLES[name])
+    tokenizer = WordTokenizer(boundaries="unicode")
+    spans = tokenizer.spans(text)
+    assert [span.word for span in spans] == tokenizer(text)
+    assert all(a.end <= b.start for a, b in itertools.pairwise(spans))
+    assert WordTokenizer(boundaries="unicode")(unicodedata.normalize("NFC", text)) == tokenizer(text)
+
+
+def test_boundaries_in_tokenizers():
+    text = "Prices rose 1,000.5 at example.com's shop_two ❤️"
+    assert make_tokenizer(stop=None)(text) == ["prices", "rose", "1", "000", "5", "at", "example", "com", "shop", "two"]
+    found = make_tokenizer(stop=None, boundaries="unicode")
+    assert found(text) == ["prices", "rose", "1,000.5", "at", "example.com", "shop", "two", "❤"]
+    assert make_tokenizer("sv", stop=None)("Kl. 10.30 på 1.000,5 kr") == ["kl", "10.30", "på", "1.000,5", "kr"]
+    assert make_tokenizer("en", stop=None)("1,000") == ["1", "000"]  # English stays as it was
+    for tokenizer in (found, make_tokenizer("sv"), make_tokenizer("en")):
+        assert tokenizer_from_config(tokenizer_config(tokenizer)) == tokenizer
+    old = {"name": "language.v1", "language": "fr", "lowercase": True, "stop": [], "min_length": 1}
+    assert tokenizer_from_config(old)("l'an 1.000") == ["an", "1", "000"]  # as the index that holds it was made
+    with pytest.raises(InputError, match="'plain', 'unicode'"):
+        make_tokenizer(boundaries="ascii")
+    with pytest.raises(InputError, match="'plain', 'unicode'"):
+        LanguageTokenizer("fr", boundaries="ascii")
+
+
+def test_an_index_of_many_documents_keeps_to_the_boundaries(tmp_path):
+    vectors = Embeddings(["rose", "1,000.5", "000", "5"], np.eye(4))
+    tokenizer = make_tokenizer(stop=None, boundaries="unicode")
+    with Index.create(tmp_path / "many", embeddings=vectors, tokenizer=tokenizer, distance="cosine") as index:
+        index.add([f"rose {number}" for number in range(300)] + ["rose 1,000.5"])
+        assert index.similar("1,000.5", k=1)[0].text == "rose 1,000.5"
+        assert index.get(index.ids()[-1]).text == "rose 1,000.5"
+        assert index.similar("1,000.5", k=2, weights="counts", unknown="drop")[1].distance > 0.9
+
+
+# --- compounds
+
+
+GERMAN = frozenset(
+    ["apfel", "baum", "arbeit", "platz", "haus", "donau", "dampf", "schiff", "kinder", "garten", "küche", "tisch"]
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("apfelbaum", ["apfel", "baum"]),
+        ("arbeitsplatz", ["arbeit", "platz"]),
+        ("küchentisch", ["küche", "tisch"]),
+        ("donaudampfschiff", ["donau", "dampf", "schiff"]),
+        ("kindergarten", ["kinder", "garten"]),
+        ("garten", ["garten"]),  # a word with a vector is not cut
+        ("apfelmus", ["apfelmus"]),  # nor one of which a part has none
+        ("baumen", ["baumen"]),
+        ("arbeits", ["arbeits"]),
+    ],
+)
+def test_compounds_are_cut_where_all_parts_have_vectors(word, parts):
+    tokenizer = make_tokenizer("de", stop=None, compounds=GERMAN)
+    assert tokenizer(word.capitalize()) == parts
+    text = f"Der {word.capitalize()}!"
+    spans = tokenizer.spans(text)[1:]
+    assert [span.word for span in spans] == parts
+    assert [text[span.start : span.end].lower() for span in spans] == parts
+
+
+def test_an_index_cuts_compounds_by_its_own_vectors(tmp_path):
+    vectors = Embeddings(sorted(GERMAN), np.eye(len(GERMAN)))
+    tokenizer = make_tokenizer("de", stop=["der", "im"], compounds=vectors)
+    with Index.create(tmp_path / "de", embeddings=vectors, tokenizer=tokenizer) as index:
+        index.add(["Der Apfelbaum im Garten", "Das Dampfschiff", "Ein Arbeitsplatz"])
+        assert index.similar("Schiff", k=1)[0].text == "Das Dampfschiff"
+    with Index.open(tmp_path / "de") as index:
+        assert index.tokenizer("Küchentisch") == ["küche", "tisch"]
+        assert index.similar("der Baum", k=1)[0].text == "Der Apfelbaum im Garten"
+    assert wordferry.pairwise(["Apfelbaum"], ["Baum Apfel"], "wmd", embeddings=vectors, tokenizer=tokenizer)[0, 0] == 0
+    with pytest.raises(InputError, match="an Embeddings, a Vocabulary or a set"):
+        make_tokenizer("de", compounds=3)
+    import pickle
+
+    assert pickle.loads(pickle.dumps(tokenizer))("Apfelbaum") == ["apfel", "baum"]

@@ -9,7 +9,7 @@ import pytest
 
 import wordferry
 from tests.transport.helpers import random_embeddings
-from wordferry import Embeddings, RelatedWords, encode, explain, load_embeddings, pair, pairwise, top_k
+from wordferry import Embeddings, RelatedWords, encode, explain, load_embeddings, pair, paired, pairwise, top_k
 from wordferry.errors import FormatError, InputError
 from wordferry.index import Index
 from wordferry.neighbors import WordMoverNeighbors
@@ -26,19 +26,22 @@ def _gensim():
     return keyed
 
 
-class _Tokenizer:
-    def get_vocab(self):
-        return {word: i for i, word in enumerate(OURS.vocabulary)}
+def _spacy():
+    """A pipeline without a model, whose vectors are ours."""
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (pip install 'wordferry[dev]')")
+    pipeline = spacy.blank("en")
+    for word, vector in zip(OURS.vocabulary, OURS.matrix, strict=True):
+        pipeline.vocab.set_vector(word, vector * 2)
+    return pipeline
 
-    def get_added_tokens_decoder(self):
-        return {}
 
-
-class _Static:
-    """The parts of a model2vec StaticModel that are read."""
-
-    embedding = OURS.matrix
-    tokenizer = _Tokenizer()
+def _model2vec():
+    model2vec = pytest.importorskip("model2vec", reason="model2vec is not installed (pip install 'wordferry[dev]')")
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {"[UNK]": 0, **{word: i + 1 for i, word in enumerate(OURS.vocabulary)}}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.add_special_tokens(["[UNK]"])
+    return model2vec.StaticModel(np.vstack([np.zeros((1, 6), np.float32), OURS.matrix]), tokenizer)
 
 
 def _given(tmp_path):
@@ -52,7 +55,9 @@ def _given(tmp_path):
         "dict": dict(zip(OURS.vocabulary, OURS.matrix, strict=True)),
         "dict of lists": dict(zip(OURS.vocabulary, OURS.matrix.tolist(), strict=True)),
         "gensim": _gensim(),
-        "model2vec": _Static(),
+        "model2vec": _model2vec(),
+        "spaCy": (pipeline := _spacy()),
+        "spaCy's vocabulary": pipeline.vocab,
     }
 
 
@@ -64,6 +69,12 @@ def test_every_call_takes_every_kind(tmp_path):
         assert pair(TEXTS[0], TEXTS[1], "wmd", embeddings=given) == pytest.approx(float(expected[0, 1]), rel=1e-5)
         assert explain(TEXTS[0], TEXTS[1], embeddings=given).distance == pytest.approx(float(expected[0, 1]), rel=1e-5)
         assert encode(TEXTS, given).shape == (3, 20)
+        np.testing.assert_allclose(
+            paired(TEXTS, TEXTS[::-1], embeddings=given), expected[[0, 1, 2], [2, 1, 0]], 1e-5, 1e-6
+        )
+        assert wordferry.Measure("wmd", embeddings=given).pair(TEXTS[0], TEXTS[2]) == pytest.approx(
+            expected[0, 2], 1e-5
+        )
         assert len(wordferry.Searcher(TEXTS, "rwmd", embeddings=given)) == 3
         assert RelatedWords.build(given, 3).r == 3
         assert WordMoverNeighbors(1, embeddings=given, r=3).fit(TEXTS).kneighbors(TEXTS)[1].tolist() == [[0], [1], [2]]
@@ -74,7 +85,7 @@ def test_every_call_takes_every_kind(tmp_path):
 
 def test_what_was_read_is_read_once_and_again_when_it_changes(tmp_path):
     given = _given(tmp_path)
-    for name in ("folder", "path", "gensim", "model2vec"):
+    for name in ("folder", "path", "gensim", "model2vec", "spaCy"):
         assert as_embeddings(given[name]) is as_embeddings(given[name]), name
     first = as_embeddings(given["path"])
     (tmp_path / "v.txt").write_text("cat 1 2\n")

@@ -15,6 +15,7 @@ from wordferry.index.segments import check_manifest
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.vocabulary import Vocabulary
 
 Keep = Literal["package", "copy", "path"]
 KEEP = ("package", "copy", "path")
@@ -64,8 +65,9 @@ class Config:
     def from_json(cls, values: dict[str, Any]) -> Config:
         return cls(**values)
 
-    def make_tokenizer(self) -> Tokenizer:
-        return tokenizer_from_config(self.tokenizer)
+    def make_tokenizer(self, words: Vocabulary) -> Tokenizer:
+        """The tokenizer of the index, whose vectors are of these words."""
+        return tokenizer_from_config(self.tokenizer, words)
 
 
 def read_config(connection: sqlite3.Connection, file: Path) -> Config:

@@ -24,7 +24,8 @@ class Counting:
         self.others = others
         self._vocabulary = vocabulary
         self._tokenizer = tokenizer
-        self._splits = isinstance(tokenizer, WordTokenizer) and not tokenizer.keep_compounds
+        plain = isinstance(tokenizer, WordTokenizer) and tokenizer.boundaries == "plain"
+        self._splits = plain and not getattr(tokenizer, "keep_compounds", False)
         self._counter: WordCounter | None = None
 
     def encode(self, documents: Sequence[Words], threads: int = 1) -> Encoded:

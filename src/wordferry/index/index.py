@@ -82,7 +82,7 @@ class Index(WholeCollection, Listing, Changing):
         except BaseException:
             self._catalogue.close()
             raise
-        self.tokenizer = self.config.make_tokenizer()
+        self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base)
         self._engine = Engine(self.embeddings, self._graphs, self.config.overlap, totals)
         own = Weighing(self.config.weights, self.config.unknown)

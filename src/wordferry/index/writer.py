@@ -60,7 +60,7 @@ class Writer:
         self._catalogue = catalogue
         self._config = config
         self._embeddings = embeddings
-        self._tokenizer = config.make_tokenizer()
+        self._tokenizer = config.make_tokenizer(embeddings.vocabulary)
         self._threads = 1
         self._have: tuple[int, BoolArray, Counting] | None = None
 

@@ -77,28 +77,35 @@ class LanguageTokenizer:
     lowercase: bool = True
     stop: frozenset[str] = frozenset()
     min_length: int = 1
-
-    name = "language.v1"
+    boundaries: str = "unicode"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "language", language_code(self.language))
+        self._spaced  # noqa: B018  # refuses boundaries that there are none of
+
+    @property
+    def name(self) -> str:
+        """Under which name an index stores it."""
+        return "language.v1" if self.boundaries == "plain" else "language.v2"
 
     def __call__(self, text: str) -> list[str]:
-        return [span.word for span in self.spans(text)]
+        if self.language in _SEGMENTERS:
+            return [span.word for span in self.spans(text)]
+        return [word for word in self._spaced(text, _ELISIONS.get(self.language)) if word]
 
     def spans(self, text: str) -> list[Span]:
         """The words, each with where it stands in the text."""
         segment = _SEGMENTERS.get(self.language)
         if segment is None:
-            found = self._spaced(text)
-        else:
-            folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
-            found = [Span(folded[a:b], starts[a], ends[b - 1]) for a, b in segment(folded)]
+            return self._spaced.spans(text, _ELISIONS.get(self.language))
+        folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
+        found = [Span(folded[a:b], starts[a], ends[b - 1]) for a, b in segment(folded)]
         return [span for span in found if len(span.word) >= self.min_length and span.word not in self.stop]
 
-    def _spaced(self, text: str) -> list[Span]:
-        elided = _ELISIONS.get(self.language)
-        return WordTokenizer(lowercase=self.lowercase).spans(text, elided)
+    @property
+    def _spaced(self) -> WordTokenizer:
+        """What cuts a language with spaces between its words."""
+        return WordTokenizer(self.lowercase, self.stop, self.min_length, boundaries=self.boundaries)
 
     def config(self) -> dict[str, object]:
         """What is needed to make the same tokenizer again."""
@@ -115,8 +122,9 @@ class LanguageTokenizer:
         """The tokenizer that :meth:`config` described."""
         values = {key: value for key, value in config.items() if key != "name"}
         if set(values) - {"language", "lowercase", "stop", "min_length"} or "language" not in values:
-            raise InputError(f"The tokenizer {cls.name!r} cannot be made of {sorted(values)}.")
-        return cls(**{**values, "stop": frozenset(values.get("stop", ()))})
+            raise InputError(f"The tokenizer {config.get('name')!r} cannot be made of {sorted(values)}.")
+        boundaries = "plain" if config.get("name") == "language.v1" else "unicode"
+        return cls(**{**values, "stop": frozenset(values.get("stop", ())), "boundaries": boundaries})
 
 
 def _in_order(text: str, words: Any) -> Pieces:

@@ -13,6 +13,7 @@ from typing import Any
 
 from wordferry.base.runtime import optional_import
 from wordferry.errors import InputError
+from wordferry.texts.boundaries import unicode_words, word_pattern
 from wordferry.texts.folding import fold, folded_with_places
 
 Tokenizer = Callable[[str], list[str]]
@@ -33,10 +34,12 @@ def _unicode_word() -> re.Pattern[str]:
     return re.compile(rf"\w[\w{marks}]*(?:['\-]\w[\w{marks}]*)*")
 
 
-def _words(text: str) -> list[str]:
-    if text.isascii():
-        return _ASCII_WORD.findall(text)
-    return _unicode_word().findall(fold(text))
+def _plain_words(text: str) -> list[str]:
+    return _ASCII_WORD.findall(text) if text.isascii() else _unicode_word().findall(fold(text))
+
+
+BOUNDARIES = ("plain", "unicode")
+_SELECTORS = re.compile("[\ufe0e\ufe0f]")  # whether an emoji is meant in colour: no difference of words
 
 
 @cache
@@ -77,23 +80,40 @@ class WordTokenizer:
     A possessive ``'s`` and other apostrophes are removed and hyphenated words are split unless ``keep_compounds`` is
     set. Any script with spaces between words will do; for one without, pass a function of your own (text -> words)
     wherever a ``tokenizer`` is asked for.
+
+    ``boundaries="unicode"`` cuts as Unicode's default word boundaries do (UAX #29): "1,000.5" and "example.com" are
+    words, each Han letter is one, and emoji are words too; see :mod:`wordferry.texts.boundaries`.
     """
 
     lowercase: bool = True
     stop: frozenset[str] = frozenset()
     min_length: int = 1
     keep_compounds: bool = False
+    boundaries: str = "plain"
 
-    name = "words.v1"
+    def __post_init__(self) -> None:
+        if self.boundaries not in BOUNDARIES:
+            known = ", ".join(map(repr, BOUNDARIES))
+            raise InputError(f"boundaries must be one of {known}; got {self.boundaries!r}.")
 
-    def __call__(self, text: str) -> list[str]:
-        if self.lowercase:
-            text = text.lower()
-        found = _words(text)
+    @property
+    def name(self) -> str:
+        """Under which name an index stores it."""
+        return "words.v1" if self.boundaries == "plain" else "words.v2"
+
+    def __call__(self, text: str, elided: frozenset[str] | None = None) -> list[str]:
+        """The words of a text; ``elided`` are beginnings that are left out before an apostrophe."""
+        found = self._matches(text.lower() if self.lowercase else text)
         if not self.keep_compounds:
-            found = [part for word in found for part in _split_compound(word)]
+            found = [part for word in found for part in _split_compound(word, elided)]
         stop, least = self.stop, self.min_length
         return [word for word in found if len(word) >= least and word not in stop]
+
+    def _matches(self, text: str) -> list[str]:
+        if self.boundaries == "plain":
+            return _plain_words(text)
+        found = unicode_words(fold(text))
+        return found if text.isascii() else [_SELECTORS.sub("", word) for word in found]
 
     def spans(self, text: str, elided: frozenset[str] | None = None) -> list[Span]:
         """The words, each with where it stands in the text. Slower than the call, which gives the words alone.
@@ -105,8 +125,9 @@ class WordTokenizer:
         """
         folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
         found = []
-        for match in _unicode_word().finditer(folded):
-            for word, start, end in _parts(match[0], match.start(), self.keep_compounds, elided):
+        for match in (_unicode_word() if self.boundaries == "plain" else word_pattern()).finditer(folded):
+            for part, start, end in _parts(match[0], match.start(), self.keep_compounds, elided):
+                word = part if self.boundaries == "plain" else _SELECTORS.sub("", part)
                 if word and len(word) >= self.min_length and word not in self.stop:
                     found.append(Span(word, starts[start], ends[end - 1]))
         return found
@@ -124,14 +145,15 @@ class WordTokenizer:
     @classmethod
     def from_config(cls, config: dict[str, object]) -> WordTokenizer:
         """The tokenizer that :meth:`config` described."""
-        if config.get("name") != cls.name:
-            raise InputError(f"Unknown tokenizer {config.get('name')!r}; this version knows {cls.name!r}.")
+        name = config.get("name")
+        if name not in ("words.v1", "words.v2"):
+            raise InputError(f"Unknown tokenizer {name!r}; this version knows 'words.v1' and 'words.v2'.")
         values: dict[str, Any] = {key: value for key, value in config.items() if key != "name"}
         unknown = set(values) - {"lowercase", "stop", "min_length", "keep_compounds"}
         if unknown:
-            raise InputError(f"The tokenizer {cls.name!r} has no option {min(unknown)!r}.")
+            raise InputError(f"The tokenizer {name!r} has no option {min(unknown)!r}.")
         values["stop"] = frozenset(values.get("stop", ()))
-        return cls(**values)
+        return cls(**values, boundaries="plain" if name == "words.v1" else "unicode")
 
 
 def _parts(word: str, start: int, whole: bool, elided: frozenset[str] | None) -> Iterator[tuple[str, int, int]]:
@@ -142,18 +164,26 @@ def _parts(word: str, start: int, whole: bool, elided: frozenset[str] | None) ->
     for part in word.split("-"):
         bare = part.removesuffix("'s").removesuffix("'S")
         at, kept = start, bare
-        before, apostrophe, after = bare.partition("'")
-        if apostrophe and elided and before.lower() in elided:
-            at, kept = start + len(before) + 1, after
+        if elided and "'" in bare:
+            kept = _without_elision(bare, elided)
+            at = start + len(bare) - len(kept)
         yield kept.replace("'", ""), at, at + len(kept)
         start += len(part) + 1
 
 
-def _split_compound(word: str) -> list[str]:
+def _split_compound(word: str, elided: frozenset[str] | None = None) -> list[str]:
     parts = word.split("-") if "-" in word else [word]
     if "'" not in word:
         return parts
-    return [part.removesuffix("'s").removesuffix("'S").replace("'", "") for part in parts]
+    bare = [part.removesuffix("'s").removesuffix("'S") for part in parts]
+    if elided:
+        bare = [_without_elision(part, elided) for part in bare]
+    return [part.replace("'", "") for part in bare]
+
+
+def _without_elision(word: str, elided: frozenset[str]) -> str:
+    before, apostrophe, after = word.partition("'")
+    return after if apostrophe and before.lower() in elided else word
 
 
 @cache
@@ -168,6 +198,8 @@ def make_tokenizer(
     lowercase: bool = True,
     stop: Iterable[str] | str | None = "",
     min_length: int = 1,
+    boundaries: str | None = None,
+    compounds: Any = None,
 ) -> Any:
     """A tokenizer from plain options, which an index can store.
 
@@ -178,17 +210,32 @@ def make_tokenizer(
     stop : a language whose stop words are left out, words of your own, or None to keep all words. Not given: those of
         the language where there is a list.
     min_length : words with fewer letters are left out.
+    boundaries : ``"unicode"`` cuts where Unicode's default word boundaries are (UAX #29), ``"plain"`` at everything
+        that is no letter or digit. Not given: ``"plain"`` for English, ``"unicode"`` for every other language.
+    compounds : words that have vectors: an Embeddings, a Vocabulary or a set. A word that is not among them is cut
+        into parts that are, as in German or Dutch ("Apfelbaum": apfel, baum).
     """
+    made = _made(language, lowercase, stop, min_length, boundaries)
+    if compounds is None:
+        return made
+    from wordferry.texts.compounds import CompoundTokenizer
+
+    return CompoundTokenizer.of(made, compounds)
+
+
+def _made(
+    language: str | None, lowercase: bool, stop: Iterable[str] | str | None, min_length: int, boundaries: str | None
+) -> Any:
     if language is None:
         words = stop_words(stop or "english") if isinstance(stop, str) else frozenset(stop or ())
-        return WordTokenizer(lowercase=lowercase, stop=words, min_length=min_length)
+        return WordTokenizer(lowercase, words, min_length, boundaries=boundaries or "plain")
     from wordferry.texts.languages import LanguageTokenizer, language_code
 
     code = language_code(language)
     if stop == "":
         stop = None if code in _WITHOUT_LIST else code
     words = stop_words(stop) if isinstance(stop, str) else frozenset(stop or ())
-    return LanguageTokenizer(code, lowercase, words, min_length)
+    return LanguageTokenizer(code, lowercase, words, min_length, boundaries or ("plain" if code == "en" else "unicode"))
 
 
 def register_tokenizer(name: str, tokenizer: Tokenizer) -> None:
@@ -232,9 +279,13 @@ def tokenizer_config(tokenizer: Tokenizer | str | None) -> dict[str, Any]:
     )
 
 
-def tokenizer_from_config(config: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that :func:`tokenizer_config` described."""
+def tokenizer_from_config(config: dict[str, Any], words: Any = None) -> Tokenizer:
+    """The tokenizer that :func:`tokenizer_config` described; ``words`` are those with vectors, where it needs them."""
     name = str(config.get("name"))
+    if name == "compounds.v1":
+        from wordferry.texts.compounds import CompoundTokenizer
+
+        return CompoundTokenizer.of(tokenizer_from_config(config["base"]), words)
     if name.startswith(_REGISTERED):
         own = name.removeprefix(_REGISTERED)
         found = _find(own)
@@ -244,7 +295,7 @@ def tokenizer_from_config(config: dict[str, Any]) -> Tokenizer:
                 f"wordferry.texts.tokenizers.register_tokenizer({own!r}, function)."
             )
         return found
-    if name == "language.v1":
+    if name in ("language.v1", "language.v2"):
         from wordferry.texts.languages import LanguageTokenizer
 
         return LanguageTokenizer.from_config(config)
