@@ -9,6 +9,7 @@ import numpy as np
 
 from wordferry.index.others import Counts, Encoded, OtherWords
 from wordferry.kernels.native_texts import WordCounter
+from wordferry.texts.records import KeptText, words_of
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer
 from wordferry.words.vocabulary import Vocabulary
 
@@ -42,9 +43,11 @@ class Counting:
 
     def _prepared(self, document: Words) -> Words:
         """A text that the kernel can split, or tokens."""
-        if not isinstance(document, str) or (self._splits and document.isascii()):
+        if not isinstance(document, str):
             return document
-        return self._tokenizer(document)
+        if self._splits and document.isascii() and not isinstance(document, KeptText):
+            return document
+        return words_of(document, self._tokenizer)
 
     def _made(self) -> WordCounter:
         words = self._tokenizer
@@ -63,7 +66,7 @@ class Counting:
         others: list[dict[int, int]] = []
         tokens: list[int] = []
         for document in documents:
-            words = self._tokenizer(document) if isinstance(document, str) else document
+            words = words_of(document, self._tokenizer)
             seen = Counter(words)
             row = {i: count for word, count in seen.items() if (i := find(word, -1)) >= 0}
             rest = {} if len(row) == len(seen) else {number(w): count for w, count in seen.items() if find(w, -1) < 0}

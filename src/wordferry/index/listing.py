@@ -19,7 +19,7 @@ from wordferry.index.catalogue import damaged
 from wordferry.index.filters import compile_filter
 from wordferry.index.model import Document, checked_id
 from wordferry.index.snapshot import Snapshot
-from wordferry.texts.records import Fields
+from wordferry.texts.records import Fields, KeptText
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -144,6 +144,8 @@ def _row(document: Document, own: Fields) -> dict[str, Any]:
     if document.label is not None:
         row[own.label] = document.label
     row[own.text] = document.text if isinstance(document.text, str) else list(document.text)
+    if isinstance(document.text, KeptText):
+        row["tokens"] = list(document.text.tokens)
     for key, value in document.metadata.items():
         if key in (own.id, own.text, own.label):
             what = {own.id: "id", own.text: "text", own.label: "label"}[key]

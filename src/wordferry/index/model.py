@@ -15,7 +15,7 @@ from wordferry.base.charts import bars
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.values import plain_value
 from wordferry.errors import InputError
-from wordferry.texts.records import Fields, Record
+from wordferry.texts.records import Fields, KeptText, Record
 from wordferry.texts.tables import as_documents, is_table, table_records
 
 _SHOWN = 3
@@ -44,6 +44,13 @@ class Document:
     """The text, or its tokens when it was given as tokens."""
     metadata: Mapping[str, Scalar | list[Scalar]] = field(default_factory=dict)
     label: str | None = None
+
+    @property
+    def tokens(self) -> tuple[str, ...] | None:
+        """The tokens that were given, with a text or without; None where the text is split by the index's tokenizer."""
+        return (
+            self.text.tokens if isinstance(self.text, KeptText) else None if isinstance(self.text, str) else self.text
+        )
 
     def __repr__(self) -> str:
         """Short, however long the text is."""
@@ -145,7 +152,8 @@ class Entry(NamedTuple):
 
     id: str | None
     text: str
-    tokenized: bool
+    tokenized: int
+    """What ``text`` holds: the text (0), a list of its tokens (1), or a list of the text and its tokens (2)."""
     label: str | None
     metadata: str
     words: str | Sequence[str]
@@ -200,9 +208,14 @@ def _entry(document: Any, where: str) -> Entry:
 
 
 def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
-    if ("text" in document) == ("tokens" in document):
-        raise InputError(f"{where} must have either 'text' or 'tokens'; its keys are {sorted(map(str, document))}.")
-    words = document["text"] if "text" in document else document["tokens"]
+    words = document.get("text", document.get("tokens"))
+    if words is None:
+        raise InputError(f"{where} must have a 'text' or 'tokens'; its keys are {sorted(map(str, document))}.")
+    if document.get("tokens") is not None and "text" in document:
+        if not isinstance(words, str):
+            raise InputError(f"{where} has 'tokens' beside a 'text' that is a {type(words).__name__}: leave one out.")
+        _checked_text(document["tokens"], where)
+        words = KeptText(words, document["tokens"])
     given = document.get("metadata")
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"{where}: metadata must be a flat object, got {type(given).__name__}.")
@@ -226,15 +239,26 @@ def checked_id(value: Any, where: str) -> str:
     return value
 
 
-def _checked_text(words: Any, where: str) -> tuple[str, bool]:
+def _checked_text(words: Any, where: str) -> tuple[str, int]:
+    """What is stored of a text, and whether that is the text (0), its tokens (1) or both (2)."""
+    if isinstance(words, KeptText):
+        return json.dumps([words, *words.tokens], ensure_ascii=False), 2
     if isinstance(words, str):
-        return words, False
+        return words, 0
     if isinstance(words, Sequence) and not isinstance(words, bytes):
         for token in words:
             if not isinstance(token, str):
                 raise InputError(f"{where}: tokens must be str, got {type(token).__name__} ({shown(token)}).")
-        return json.dumps(list(words), ensure_ascii=False), True
+        return json.dumps(list(words), ensure_ascii=False), 1
     raise InputError(f"{where} must be a text, a list of tokens, a record or a mapping; got {type(words).__name__}.")
+
+
+def stored_text(text: str, tokenized: int) -> str | tuple[str, ...]:
+    """A text as it was given, of what is stored of it."""
+    if not tokenized:
+        return text
+    first, *rest = json.loads(text) or ("",)
+    return KeptText(first, rest) if tokenized == 2 else (first, *rest) if text != "[]" else ()
 
 
 def check_encodable(text: str, where: str) -> None:

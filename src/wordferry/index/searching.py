@@ -24,12 +24,13 @@ from wordferry.errors import InputError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
-from wordferry.index.model import Document, Hit, Hits, shown
+from wordferry.index.model import Document, Hit, Hits, shown, stored_text
 from wordferry.index.packs import Unpacker
 from wordferry.index.passages import best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
 from wordferry.texts.reasons import no_known_word, no_word
+from wordferry.texts.records import words_of
 from wordferry.texts.tables import as_documents
 
 if TYPE_CHECKING:
@@ -180,8 +181,7 @@ def _selected(
 
 def document(row: tuple[Any, ...]) -> Document:
     """A row of the catalogue as a document."""
-    text: str | tuple[str, ...] = tuple(json.loads(row[2])) if row[3] else row[2]
-    return Document(row[1], text, json.loads(row[5]), row[4])
+    return Document(row[1], stored_text(row[2], row[3]), json.loads(row[5]), row[4])
 
 
 def _hit(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, row: tuple[Any, ...], distance: float) -> Hit:
@@ -240,7 +240,7 @@ def _explained(
 def query_tokens(index: Index, query: Any, number: int) -> list[str]:
     """The words of one of several queries, or an error that names it."""
     if isinstance(query, str):
-        return index.tokenizer(query)
+        return words_of(query, index.tokenizer)
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
         return query if isinstance(query, LookedUp) else list(query)
     raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
@@ -266,7 +266,7 @@ def compared_tokens(index: Index, asked: Sequence[Any], plan: Plan, unknown: str
 
 def tokens_of(index: Index, text: str | Sequence[str]) -> list[str]:
     """The words of a text; tokens are taken as they are."""
-    return index.tokenizer(text) if isinstance(text, str) else list(text)
+    return words_of(text, index.tokenizer)
 
 
 def ids_of(connection: sqlite3.Connection, snapshot: Snapshot, file: Path) -> list[str]:

@@ -23,6 +23,7 @@ from wordferry.index.snapshot import Snapshot
 from wordferry.index.weighed import WeighedEngine, Weighing
 from wordferry.texts.bow import bags
 from wordferry.texts.documents import Record
+from wordferry.texts.records import words_of as tokens_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -129,8 +130,7 @@ class WholeCollection:
         def words_of(id: str) -> list[str]:
             if id not in tokens:
                 return self._words_of(id)
-            text = tokens[id]
-            return self.tokenizer(text) if isinstance(text, str) else list(text)
+            return tokens_of(tokens[id], self.tokenizer)
 
         pairs.sort(key=lambda pair: (pair.distance, pair.first, pair.second))
         return Duplicates(pairs, threshold=limit, words=words_of, text=lambda id: texts.get(id) or mine[id])
@@ -155,8 +155,7 @@ class WholeCollection:
         return going
 
     def _words_of(self, id: str) -> list[str]:
-        text = self.get(id).text
-        return self.tokenizer(text) if isinstance(text, str) else list(text)
+        return tokens_of(self.get(id).text, self.tokenizer)
 
     def knn_graph(
         self,

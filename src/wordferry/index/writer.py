@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sqlite3
 from collections import Counter
@@ -28,7 +27,7 @@ from wordferry.index.catalogue import (
 from wordferry.index.columns import document_fields
 from wordferry.index.config import Config
 from wordferry.index.counting import Counting
-from wordferry.index.model import Entry, shown
+from wordferry.index.model import Entry, shown, stored_text
 from wordferry.index.others import EMPTY, Encoded, OtherWords
 from wordferry.index.packs import FEWEST, Packer, Unpacker, repack
 from wordferry.index.publish import Publisher, live_rows
@@ -337,7 +336,7 @@ class Writer:
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
         whole = Unpacker(connection, self._catalogue.file)
         while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
-            texts = [json.loads(row[2]) if row[3] else row[2] for row in rows]
+            texts = [stored_text(row[2], row[3]) for row in rows]
             found = self._encode(texts)
             numbers = np.array([row[0] for row in rows], dtype=np.int64)
             yield Bags(*found.known, numbers, found.others)

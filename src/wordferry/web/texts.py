@@ -10,6 +10,7 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.errors import EmptyDocumentError
 from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.texts.reasons import no_known_word, no_word
+from wordferry.texts.records import words_of
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,7 @@ class Reader:
 
     def tokens(self, text: str | Sequence[str]) -> list[str]:
         """A text's words, with a vector or without."""
-        found: list[str] = self._tokenizer(text) if isinstance(text, str) else list(text)
-        return found
+        return words_of(text, self._tokenizer)
 
     def prepare(self, text: str | Sequence[str], whole: Prepared | None = None) -> Prepared:
         """A text's words; each different one is looked up once, or not at all in a part of a ``whole`` one."""
