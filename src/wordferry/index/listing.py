@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Progress, no_progress
+from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.base.writing import RowWriter
 from wordferry.errors import InputError, NotFound
 from wordferry.index import searching
@@ -107,7 +107,7 @@ class Listing:
         text: str = "text",
         id: str = "id",
         label: str = "label",
-        progress: Progress | None = None,
+        progress: ShowProgress = None,
     ) -> int:
         """Write documents into a file that :meth:`add` and ``wordferry index create`` read; how many there were.
 
@@ -123,7 +123,7 @@ class Listing:
             another name here, and the same when the file is read.
         """
         own = Fields.of(text, id, label, split=None)
-        show = progress or no_progress
+        show = progress_for(progress, "writing documents") or no_progress
         total = self.count(filter)
         with RowWriter(path, format) as rows:
             whole = rows.format in ("jsonl", "json")

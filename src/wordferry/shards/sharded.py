@@ -53,7 +53,7 @@ class ShardedIndex:
         self.path = common.place.address
         self.embeddings: Embeddings = common.embeddings
         self.config: Config = calls.config
-        self.tokenizer: Tokenizer = self.config.make_tokenizer()
+        self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         self.engine = _Words(common, self.config.overlap)
         self.weighed = _Explaining(calls)
         self._firsts = np.array([record.first for record in common.manifest.shards], dtype=np.int64)
