@@ -86,11 +86,24 @@ def test_the_lift_is_that_of_the_reference(
     for i, line in enumerate(near):
         others = sorted((value for j, value in enumerate(line) if j != i and value > 0), reverse=True)
         assume(len(others) <= neighbours or others[neighbours] != others[neighbours - 1])
-    lifted = reference.lifted_scores([s for _, s in some], near, lift=0.3, neighbours=neighbours, power=2.0)
+    asked = {stem(word) for word in query} & {stem(word) for document in documents for word in document}
+    complete = [asked <= set(one) for one in stems]
+    scores = [s for _, s in some]
+    lifted = reference.lifted_scores(scores, near, complete, lift=0.3, neighbours=neighbours, power=2.0)
     wanted = {row: score for (row, _), score in zip(some, lifted, strict=True)} | dict(own[candidates:])
     found = searcher.search(query, len(documents))
     assert dict(found) == pytest.approx(wanted, rel=1e-6)
     assert found.scores.tolist() == sorted(found.scores.tolist(), reverse=True)
+
+
+def test_a_document_with_every_word_of_the_query_is_not_lowered() -> None:
+    """Found by its title, a text stays before those that only look like it."""
+    texts = ["tomato sauce and cheese on pasta", "pasta with cream", "pasta with cheese", "tomato soup", "tomato sauce"]
+    found, plain = (find.WordSearch(texts).search("cheese tomato pasta", 5, lift=lift) for lift in (0.9, 0))
+    assert found.rows[0] == 0
+    assert dict(found)[0] == dict(plain)[0]
+    assert not found.explain(0).neighbours
+    assert dict(found)[2] < dict(plain)[2]
 
 
 @given(collections, token_lists)
@@ -114,8 +127,10 @@ def test_the_parts_of_an_explanation_sum_to_the_score(documents: list[list[str]]
 
 def test_an_explanation_reads_like_a_sentence() -> None:
     texts = ["the engine is heated", "heat in an oven, heat again, heating up", "a cat sleeps"]
-    shown = str(find.WordSearch(texts).search("heated oven cobol").explain(0))
+    found = find.WordSearch(texts).search("heated oven engine cobol")
+    shown = str(found.explain(found.rows.tolist().index(1)))
     assert "heated: heat x 2, heating x 1" in shown
+    assert "engine: not in this document" in shown
     assert "neighbours: 0" in shown
     assert "in no document: cobol" in shown
 

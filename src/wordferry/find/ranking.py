@@ -6,19 +6,31 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.find.forms import Forms
 from wordferry.find.lists import Counted, Part, stems_among
 from wordferry.find.settings import Settings
 from wordferry.kernels.native_lists import QueryWords, Saturation, nearest_among
 
-Nearness = Callable[[Int64Array, int], tuple[Int64Array, Float64Array]]
-"""From rows to the m nearest others of each: their places among these rows (-1 where there are fewer), and how near
-they are (0 for not at all)."""
+
+class Around(NamedTuple):
+    """What is known of some rows, for the lift."""
+
+    places: Int64Array
+    """Of each row its nearest others, as places among these rows; -1 where there are fewer."""
+    nearness: Float64Array
+    """How near they are, 0 for not at all."""
+    complete: BoolArray
+    """Whether a row has every word of the query that any document has, in some form."""
+
+
+Surroundings = Callable[[Int64Array, int], Around]
+"""From rows to what is around them, m neighbours of each."""
 
 
 @dataclass(frozen=True)
@@ -154,16 +166,14 @@ class Collection:
         settings: Settings,
         *,
         allowed: BoolArray | None = None,
-        nearness: Nearness | None = None,
     ) -> Ranking:
         """The best k rows for the words of a query; ties go to the earlier row.
 
-        ``allowed`` leaves rows out (deleted ones always are); ``nearness`` says which candidates are neighbours, by
-        default the cosine of :meth:`near`.
+        ``allowed`` leaves rows out (deleted ones always are).
         """
         query, missing = self.query(tokens)
         rows, own = self.best(query, settings.wanted(k), settings, allowed)
-        return ranked(rows, own, nearness or self.near, k, (query, missing, settings))
+        return ranked(rows, own, partial(self.near, query), k, (query, missing, settings))
 
     def best(
         self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None
@@ -189,11 +199,12 @@ class Collection:
         order = np.lexsort((joined, -values))[:k]
         return joined[order], values[order]
 
-    def near(self, rows: Int64Array, m: int) -> tuple[Int64Array, Float64Array]:
+    def near(self, query: Sequence[QueryWord], rows: Int64Array, m: int) -> Around:
         """The m nearest of some rows to each of them, by the cosine of (1 + ln count) idf of their stems."""
         indptr, words, counts = self.bags(rows)
         stems = self.group_of[words]
-        return nearest_among(indptr, stems, counts, self.idf[stems], self.groups, m)
+        found = nearest_among(indptr, stems, counts, self.idf[stems], self.groups, m)
+        return Around(*found, have_all(indptr, stems, query))
 
     def bags(self, rows: Int64Array) -> Counted:
         """The bags of some rows of any parts, in the order given."""
@@ -214,45 +225,58 @@ def _indptr(sizes: Int64Array) -> Int64Array:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def _nobody() -> tuple[Int64Array, Float64Array]:
-    return np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0))
+def have_all(indptr: Int64Array, stems: Int32Array, query: Sequence[QueryWord]) -> BoolArray:
+    """Which rows, given by their stems, have every word of a query in some form."""
+    wanted = np.array(sorted({word.group for word in query}), dtype=np.int64)
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    ours = np.isin(stems, wanted)
+    found = np.unique(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
+    counts = np.bincount(found // max(len(wanted), 1), minlength=len(indptr) - 1)
+    result: BoolArray = counts == len(wanted)
+    return result
+
+
+def _nobody() -> Around:
+    return Around(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))
 
 
 def ranked(
     rows: Int64Array,
     own: Float64Array,
-    nearness: Nearness,
+    surroundings: Surroundings,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
     """The ranking of rows that were found by their own words, best first: the first ones are lifted."""
     settings = about[2]
     count = min(len(rows), settings.candidates) if settings.lifts else 0
-    near, values = nearness(rows[:count], settings.neighbours) if count > 1 else _nobody()
-    return _ranking(rows, own, near, values, k, about)
+    around = surroundings(rows[:count], settings.neighbours) if count > 1 else _nobody()
+    return _ranking(rows, own, around, k, about)
 
 
 def _ranking(
     rows: Int64Array,
     own: Float64Array,
-    near: Int64Array,
-    values: Float64Array,
+    around: Around,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
-    """Lift the candidates and sort. A candidate's new score is at least the smallest own score among them, so no row
-    behind them overtakes one, and a longer list begins with the shorter one."""
-    settings = about[2]
+    """Lift the candidates and sort; one that has every word of the query is never lowered.
+
+    A candidate's new score is at least the smallest own score among them, so no row behind them overtakes one, and a
+    longer list begins with the shorter one.
+    """
+    settings, (near, values, complete) = about[2], around
     weights = np.where(near >= 0, values, 0.0) ** settings.power * (near >= 0)
     total = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
     theirs = own[near] * (near >= 0) if near.size else np.zeros_like(weights)
     scores = own.copy()
     lifted = np.zeros(len(rows), dtype=bool)
-    lifted[: len(near)] = total.ravel() > 0
+    changed = (1 - settings.lift) * own[: len(near)] + settings.lift * (shares * theirs).sum(axis=1)
+    lifted[: len(near)] = (total.ravel() > 0) & ~(complete & (changed < own[: len(near)]))
     some = lifted[: len(near)]
-    part = settings.lift * (shares * theirs).sum(axis=1)
-    scores[: len(near)][some] = (1 - settings.lift) * own[: len(near)][some] + part[some]
+    scores[: len(near)][some] = changed[some]
     order = np.concatenate((np.lexsort((rows[: len(near)], -scores[: len(near)])), np.arange(len(near), len(rows))))[:k]
     inside = order[order < len(near)]
     behind = ((0, len(order) - len(inside)), (0, 0))

@@ -27,7 +27,8 @@ class Settings:
     stem: float = 0.6
     """How much another form of a query word counts ("heating" for "heated"): 0 not at all, 1 like the word itself."""
     lift: float = 0.3
-    """The share of a score that comes from the document's neighbours: 0 none, which suits searches for one text."""
+    """The share of a score that comes from the document's neighbours: 0 none, for searches for one text. A document
+    that has every word of the query is never lowered by it."""
     neighbours: int = 5
     """How many of the nearest candidates lift a document."""
     candidates: int = 300

@@ -288,16 +288,24 @@ def stem_cosine(a: Sequence[str], b: Sequence[str], weight: Mapping[str, float])
 
 
 def lifted_scores(
-    own: Sequence[float], nearness: Sequence[Sequence[float]], *, lift: float, neighbours: int, power: float
+    own: Sequence[float],
+    nearness: Sequence[Sequence[float]],
+    complete: Sequence[bool],
+    *,
+    lift: float,
+    neighbours: int,
+    power: float,
 ) -> list[float]:
     """``(1 - lift) own + lift mean``: the mean of the nearest others' own scores, weighed by nearness to a power.
 
-    A document that is near to no other keeps its own score.
+    A document that is near to no other keeps its own score; one that is complete, having every word of the query, keeps
+    it where it is higher.
     """
     scores = []
     for i, value in enumerate(own):
         others = sorted((j for j in range(len(own)) if j != i and nearness[i][j] > 0), key=lambda j: -nearness[i][j])
         near = {j: nearness[i][j] ** power for j in others[:neighbours]}
         mean = sum(weight * own[j] for j, weight in near.items()) / sum(near.values()) if near else value
-        scores.append((1 - lift) * value + lift * mean if near else value)
+        lifted = (1 - lift) * value + lift * mean if near else value
+        scores.append(max(value, lifted) if complete[i] else lifted)
     return scores
