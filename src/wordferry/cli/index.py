@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from wordferry.cli import listing
-from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, note, progress_bar
+from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, emit, examples, note, progress_bar
 from wordferry.cli.comparing import read_text
 from wordferry.cli.hits import parse_settings
 from wordferry.cli.vectors import EMBEDDINGS_OPTION
@@ -114,6 +114,9 @@ def create(
     tokenizer: str | None = TOKENIZER,
     stop: str | None = STOP,
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
+    resume: bool = typer.Option(
+        False, "--resume", help="Go on where the same command was stopped, with the choices made then."
+    ),
     weights: str = typer.Option(
         "idf", "--weights", help="What words count for in 'similar': counts, idf, log-idf, bm25 or norm."
     ),
@@ -127,26 +130,34 @@ def create(
     label: str = LABEL,
     skip: list[str] = SKIP,
     keep_text: bool = KEEP_TEXT,
+    threads: int | None = THREADS_OPTION,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
-    """Make an index, and add documents to it if any are given."""
+    """Make an index, and add documents to it if any are given.
+
+    A large collection is added in steps. If the command is stopped, the same command with --resume goes on after them.
+    """
     from wordferry.index import Index
     from wordferry.index.create import check_target, swap_in
     from wordferry.words.related.graph import RelatedWords
 
     check_target(path, overwrite)
     beside = path.absolute().with_name(f".{path.name}.new")  # so that it is there whole or not at all
-    start = r if related is None else RelatedWords.load(related)
-    options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
-    options["tokenizer"] = tokenizer if stop is None else _tokenizer(tokenizer, language, stop)
-    options |= {"language": language, "settings": parse_settings(settings), "weights": weights, "unknown": unknown}
-    index = Index.create(beside, embeddings=embeddings, related=start, distance=distance, overlap=overlap, **options)
+    if resume and beside.exists():
+        index = Index.open(beside)
+    else:
+        start = r if related is None else RelatedWords.load(related)
+        options: dict[str, Any] = {"on_empty": on_empty, "keep": keep, "overwrite": True}
+        options["tokenizer"] = tokenizer if stop is None else _tokenizer(tokenizer, language, stop)
+        options |= {"language": language, "settings": parse_settings(settings), "weights": weights, "unknown": unknown}
+        options |= {"related": start, "distance": distance, "overlap": overlap}
+        index = Index.create(beside, embeddings=embeddings, **options)
     try:
         with index:
-            count = _add(index, documents, _fields(format, text, id, label, skip, keep_text))
+            count = _fill(index, documents, _fields(format, text, id, label, skip, keep_text), threads)
         swap_in(beside, path)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+    except BaseException as error:
+        _keep_or_remove(beside, error)
         raise
     _report(path, as_json, added=count)
 
@@ -285,6 +296,31 @@ def _add(index: Index, documents: str | None, fields: dict[str, Any], *, upsert:
     with progress_bar("adding documents, relating words") as progress:
         ids = (index.upsert if upsert else index.add)(source, progress=progress, graph_progress=progress)
     return len(ids)
+
+
+def _fill(index: Index, documents: str | None, fields: dict[str, Any], threads: int | None) -> int:
+    if documents is None:
+        return 0
+    source = _Source(documents, fields)
+    with progress_bar("adding documents, relating words") as progress:
+        return index.fill(source, resume=True, threads=threads, progress=progress, graph_progress=progress)
+
+
+def _keep_or_remove(beside: Path, error: BaseException) -> None:
+    """What a create that was stopped leaves: what --resume can go on with, or nothing."""
+    from wordferry.errors import WordferryError
+    from wordferry.index import Index
+
+    stored = 0
+    try:
+        with Index.open(beside) as index:
+            stored = len(index)
+    except WordferryError:
+        pass
+    if not stored:
+        shutil.rmtree(beside, ignore_errors=True)
+    elif isinstance(error, KeyboardInterrupt | WordferryError):
+        note(f"{stored} documents are stored; go on after them with the same command and --resume")
 
 
 def _report(path: Path, as_json: bool | None, **facts: int) -> None:

@@ -28,6 +28,8 @@ FORMAT = 2
 APPLICATION = 0x57464958
 """The four letters WFIX, in the header of the file."""
 BUSY_SECONDS = 20.0
+WRITER_CACHE = 32 << 20
+"""Bytes of the database that a writer keeps in memory, so that ids in any order find their place without reading."""
 
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
@@ -158,6 +160,7 @@ class Catalogue:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("PRAGMA fullfsync=ON")
+                connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE >> 10}")
             else:
                 connection.execute("PRAGMA query_only=ON")
         except BaseException:
@@ -278,6 +281,18 @@ class Catalogue:
             connection.close()
         self._writer = None
         self.place.close()
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """The tables that format 1 did not have, or had with other columns; its documents are all read again."""
+    connection.execute("ALTER TABLE documents RENAME TO documents_before")
+    for table in ("buffer", "others"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in SCHEMA.strip().split(";\n"):
+        if statement.startswith(tuple(f"CREATE TABLE {name}(" for name in ("buffer", "others", "documents", "packs"))):
+            connection.execute(statement)
+    connection.execute("INSERT INTO documents SELECT * FROM documents_before")
+    connection.execute("DROP TABLE documents_before")
 
 
 def check_header(connection: sqlite3.Connection, file: Path, *, any_format: bool = False) -> None:

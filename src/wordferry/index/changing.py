@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, ShowProgress, logger, no_progress, progress_for, thread_count
 from wordferry.compare.distances import find_distance
 from wordferry.errors import StorageError
+from wordferry.index import publish
 from wordferry.index.catalogue import Catalogue, get_meta, set_meta
 from wordferry.index.graph import FOLDER as GRAPH
 from wordferry.index.graph import Graphs
@@ -69,6 +71,37 @@ class Changing:
         fields = Fields.of(text, id, label, skip=skip)
         return self._store(documents, fields, False, threads, progress, graph_progress)
 
+    def fill(
+        self,
+        documents: Any,
+        *,
+        text: str = "text",
+        id: str = "id",
+        label: str = "label",
+        skip: Iterable[str] = (),
+        resume: bool = False,
+        step: int | None = None,
+        threads: int | None = None,
+        progress: ShowProgress = None,
+        graph_progress: ShowProgress = None,
+    ) -> int:
+        """Add a large collection in steps, each on the disk before the next begins; how many documents it has.
+
+        Other than with :meth:`add`, what was stored stays when the call fails or is stopped. ``resume=True`` goes on
+        after it: pass the same documents again, which is checked; those that are stored are passed over. The index is
+        then the same as if nothing had happened. ``step`` is the number of documents of a step (262,144): fewer need
+        less memory. Everything else is as in :meth:`add`.
+        """
+        step = whole_number(publish.SEGMENT if step is None else step, "step")
+        if progress is True and graph_progress is None:
+            graph_progress = True
+        report = _reporter(documents, progress)
+        fields, count = Fields.of(text, id, label, skip=skip), thread_count(threads)
+        with self._writing() as writer:
+            stored = writer.fill(entries(documents, fields), resume=resume, step=step, report=report, threads=count)
+            self._keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
+        return stored
+
     def upsert(self, documents: Any, **options: Any) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document. Options are those of :meth:`add`."""
         fields = {key: options.pop(key) for key in ("text", "id", "label", "skip") if key in options}
@@ -83,16 +116,14 @@ class Changing:
         progress: ShowProgress = None,
         graph_progress: ShowProgress = None,
     ) -> list[str]:
-        total = len(documents) if isinstance(documents, Sized) else 0
         if progress is True and graph_progress is None:
             graph_progress = True
-        tell = progress_for(progress, "adding documents") or no_progress
         count = thread_count(threads)
         with self._writing() as writer:
             ids = writer.add(
                 entries(documents, fields),
                 replace=replace,
-                report=lambda done: tell(done, max(total, done)),
+                report=_reporter(documents, progress),
                 threads=count,
             )
             self._keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
@@ -165,3 +196,10 @@ class Changing:
         except StorageError as error:  # the documents are stored; who opens the index builds its graph again
             logger.warning("The related words of %s are in memory only: %s", self.path, str(error))
         self._clean()
+
+
+def _reporter(documents: Any, progress: ShowProgress) -> Callable[[int], object]:
+    """Tells a progress how many documents of how many are done, as far as that is known."""
+    tell = progress_for(progress, "adding documents") or no_progress
+    total = len(documents) if isinstance(documents, Sized) else 0
+    return lambda done: tell(done, max(total, done))

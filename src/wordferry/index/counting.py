@@ -28,6 +28,7 @@ class Counting:
         plain = isinstance(tokenizer, WordTokenizer) and tokenizer.boundaries == "plain"
         self._splits = plain and not getattr(tokenizer, "keep_compounds", False)
         self._counter: WordCounter | None = None
+        self._told = 0
 
     def encode(self, documents: Sequence[Words], threads: int = 1) -> Encoded:
         """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
@@ -35,9 +36,13 @@ class Counting:
             return self._by_python(documents)
         if self._counter is None:
             self._counter = self._made()
+        elif self._told < self.others.next:  # words that were numbered without being counted
+            new = {word: number for word, number in self.others.numbers.items() if number >= self._told}
+            self._counter.add(new)
         found = self._counter.count([self._prepared(text) for text in documents], self.others.next, threads)
         for word in found.new_words:
             self.others.number(word)
+        self._told = self.others.next
         known, others = Counts(*found[:3]), Counts(*found[3:6])
         return Encoded(known, others, found.tokens)
 

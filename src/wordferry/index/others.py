@@ -23,6 +23,11 @@ EMPTY = {"others": 0, "others_checksum": 0}
 """What the state of an index says of them: the next number, and the CRC-32 of all rows of the table."""
 
 
+def in_a_row(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Arrays one after the other, in the narrowest type that holds them all."""
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
+
+
 class Counts(NamedTuple):
     """Words and how often they come, of one document after the other (CSR)."""
 
@@ -42,11 +47,10 @@ class Counts(NamedTuple):
         """The rows of several, one after the other."""
         starts = np.cumsum([0, *(len(part.words) for part in parts)])
         ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
-        none = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
-            np.concatenate([none, *(part.words for part in parts)]),
-            np.concatenate([none, *(part.counts for part in parts)]),
+            in_a_row([part.words for part in parts]),
+            in_a_row([part.counts for part in parts]),
         )
 
     @classmethod

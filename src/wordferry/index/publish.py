@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from wordferry.index import segments
 from wordferry.index.catalogue import FILE, checksum
 from wordferry.index.columns import Columns, Gathering
 from wordferry.index.others import Counts
-from wordferry.index.segments import Bags, Rows, Segment, join
+from wordferry.index.segments import Bags, Rows, Segment, join, narrow
 from wordferry.index.snapshot import columns_of, read_buffer
 
 BUFFER = 1000
@@ -45,7 +46,8 @@ class Publisher:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
         if self.is_full(len(bags)):
             self._write(connection)
-        self._parts.append(bags)
+        others = bags.others._replace(counts=narrow(bags.others.counts))
+        self._parts.append(replace(bags, counts=narrow(bags.counts), others=others))
         self._waiting += len(bags)
         for one in fields:
             self._fields.put(one)
@@ -96,7 +98,10 @@ class Publisher:
             size += len(parts[0])
         fields, self._fields = self._fields, Gathering()
         columns = fields.columns() if fields.count == size else None
-        for segment in self._stored(connection, join(parts), whole=False, columns=columns):
+        self._parts = []  # what is joined need not be held twice
+        bags = join(parts)
+        del parts, fields
+        for segment in self._stored(connection, bags, whole=False, columns=columns):
             connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
 
     def _absorb(self, connection: sqlite3.Connection, segment: Segment) -> Bags:

@@ -19,7 +19,7 @@ from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
-from wordferry.index.others import Counts
+from wordferry.index.others import Counts, in_a_row
 from wordferry.kernels.centroids import Codes
 from wordferry.kernels.related_lists import Lists, Stored, build
 
@@ -67,12 +67,11 @@ def join(parts: Sequence[Bags]) -> Bags:
         return parts[0]
     starts = np.cumsum([0, *(part.pairs for part in parts)])
     ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
-    none = np.zeros(0, dtype=np.int32)
     return Bags(
         np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
-        np.concatenate([none, *(part.words for part in parts)]),
-        np.concatenate([none, *(part.counts for part in parts)]),
-        np.concatenate([none.astype(np.int64), *(part.numbers for part in parts)]),
+        in_a_row([part.words for part in parts]),
+        in_a_row([part.counts for part in parts]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *(part.numbers for part in parts)]),
         Counts.join([part.others for part in parts]),
     )
 
@@ -169,8 +168,8 @@ class Rows:
     @classmethod
     def of(cls, bags: Bags, columns: Columns) -> Rows:
         """What is derived from bags, made in memory."""
-        counts = _narrow(bags.counts)
-        others = bags.others._replace(counts=_narrow(bags.others.counts))
+        counts = narrow(bags.counts)
+        others = bags.others._replace(counts=narrow(bags.others.counts))
         bags = replace(bags, counts=counts, others=others)
         return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), build(*others), columns)
 
@@ -197,7 +196,8 @@ def totals_of(bags: Bags) -> Float32Array:
     return result
 
 
-def _narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same counts in the narrowest type that holds the largest."""
     most = int(counts.max(initial=0))
     return counts.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
 

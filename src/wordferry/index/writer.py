@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,24 +12,26 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
-from wordferry.errors import EmptyDocumentError, InputError, NotFound
+from wordferry.errors import InputError, NotFound
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     FORMAT,
-    SCHEMA,
     Catalogue,
     document_checksum,
     get_meta,
     id_sum,
+    make_tables,
     set_meta,
 )
 from wordferry.index.columns import document_fields
 from wordferry.index.config import Config
 from wordferry.index.counting import Counting
-from wordferry.index.model import Entry, shown, stored_text
+from wordferry.index.filling import META, Filled, skip, stored_before, unfinished
+from wordferry.index.model import Entry, stored_text
 from wordferry.index.others import EMPTY, Encoded, OtherWords
 from wordferry.index.packs import FEWEST, Packer, Unpacker, repack
 from wordferry.index.publish import Publisher, live_rows
+from wordferry.index.refusals import appears_twice, refuse_empty, refuse_twice
 from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
 from wordferry.words.embeddings import Embeddings
@@ -68,7 +69,6 @@ class Writer:
     ) -> list[str]:
         """Store documents, all of them or none; their ids."""
         ids: list[str] = []
-        self._threads = threads
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             source = iter(entries)
@@ -80,8 +80,54 @@ class Writer:
                     report(call.done)
             publisher.publish(connection)
 
+        self._threads = threads
         self._transact(action)
         return ids
+
+    def fill(
+        self, entries: Iterable[Entry], *, resume: bool, step: int, report: Callable[[int], object], threads: int
+    ) -> int:
+        """Store documents in steps of one transaction each; how many there are now of this and earlier calls."""
+        source = iter(entries)
+        with self._catalogue.reading() as connection:
+            filled = Filled.read(connection, self._catalogue.file)
+        if filled.documents and not filled.done and not resume:
+            raise unfinished(self._catalogue.folder, filled)
+        filled = filled if resume else Filled()
+        skip(source, filled, CHUNK, report)
+        self._threads = threads
+        while not filled.done:
+            before = filled
+            try:
+                self._transact(lambda *on: self._fill(source, before, step, report, *on))  # noqa: B023 - called at once
+            except InputError as error:
+                raise stored_before(error, before.stored) from error
+            with self._catalogue.reading() as connection:
+                filled = Filled.read(connection, self._catalogue.file)
+        return filled.stored
+
+    def _fill(
+        self,
+        source: Iterator[Entry],
+        filled: Filled,
+        step: int,
+        report: Callable[[int], object],
+        connection: Connection,
+        state: State,
+        publisher: Publisher,
+    ) -> None:
+        """One step."""
+        left = step
+        with Packer(connection, self._threads) as packer:
+            call = _Call(state["next_number"], False, packer, filled.documents)
+            while left and (chunk := list(islice(source, min(CHUNK, left)))):
+                ids = self._insert(connection, state, chunk, call, publisher)
+                filled = filled.after(chunk, len(ids))
+                call.done += len(chunk)
+                left -= len(chunk)
+                report(filled.documents)
+        publisher.publish(connection)
+        set_meta(connection, META, filled.to_json(done=left > 0))
 
     def number_others(self, words: Iterable[str]) -> None:
         """Number words without vectors that no document has yet, in the order in which they come."""
@@ -132,7 +178,7 @@ class Writer:
                 set_meta(connection, "identity", secrets.token_hex(16))
             connection.execute(f"PRAGMA user_version={FORMAT}")
 
-        self._transact(action, prepare=_make_tables)
+        self._transact(action, prepare=_prepare)
         self._have = None
 
     def _write_anew(
@@ -194,7 +240,7 @@ class Writer:
         self, connection: Connection, state: State, chunk: list[Entry], call: _Call, publisher: Publisher
     ) -> list[str]:
         """Documents and words of a chunk into the catalogue and to the publisher; the ids stored."""
-        _refuse_twice(chunk)
+        refuse_twice(chunk)
         found = self._encode([entry.words for entry in chunk])
         if self._config.unknown == "error" and len(found.others.words):
             self._refuse_unknown(chunk, call.done, int(np.flatnonzero(np.diff(found.others.indptr))[0]))
@@ -233,7 +279,7 @@ class Writer:
     def _kept(self, chunk: list[Entry], empty: BoolArray, offset: int) -> Int64Array:
         """Which documents of a chunk are stored: all, or those that have words."""
         if empty.any() and self._config.on_empty == "error":
-            _refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
+            refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
         return np.flatnonzero(~empty) if self._config.on_empty == "drop" else np.arange(len(chunk))
 
     def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
@@ -253,7 +299,7 @@ class Writer:
         if call.replace:
             for identifier in given:
                 if (_number_of(connection, identifier) or 0) >= call.first:
-                    raise _twice(identifier)
+                    raise appears_twice(identifier)
                 self._remove(connection, state, identifier)
         ids = []
         for number, entry in enumerate(chunk, start=first):
@@ -271,7 +317,7 @@ class Writer:
             if number is None or number >= first:
                 continue
             if number >= call.first:
-                raise _twice(identifier)
+                raise appears_twice(identifier)
             raise InputError(
                 f"{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. Use upsert to "
                 "replace documents that exist."
@@ -342,16 +388,9 @@ class Writer:
             yield Bags(*found.known, numbers, found.others)
 
 
-def _make_tables(connection: Connection, state: State) -> None:
-    """The tables that format 1 did not have, or had with other columns; its documents are all read again."""
-    connection.execute("ALTER TABLE documents RENAME TO documents_before")
-    for table in ("buffer", "others"):
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
-    for statement in SCHEMA.strip().split(";\n"):
-        if statement.startswith(tuple(f"CREATE TABLE {name}(" for name in ("buffer", "others", "documents", "packs"))):
-            connection.execute(statement)
-    connection.execute("INSERT INTO documents SELECT * FROM documents_before")
-    connection.execute("DROP TABLE documents_before")
+def _prepare(connection: Connection, state: State) -> None:
+    """What format 1 did not have; its documents are all read again."""
+    make_tables(connection)
     state |= EMPTY
 
 
@@ -365,23 +404,3 @@ def _number_of(connection: Connection, identifier: str) -> int | None:
     """The number of the document with an id."""
     row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
     return None if row is None else row[0]
-
-
-def _refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
-    entry = chunk[place]
-    name = "" if entry.id is None else f" (id {entry.id!r})"
-    text = f"its text is {shown(entry.words)}" if entry.words else "it is empty"
-    raise EmptyDocumentError(
-        f"Document {offset + place}{name} has no words: {text}. Nothing was added. Leave such documents out, or create "
-        "the index with on_empty='drop' (they are left out) or on_empty='keep' (they are stored and never found)."
-    )
-
-
-def _refuse_twice(chunk: list[Entry]) -> None:
-    given = [entry.id for entry in chunk if entry.id is not None]
-    if len(set(given)) < len(given):
-        raise _twice(next(i for i, count in Counter(given).items() if count > 1))
-
-
-def _twice(identifier: str) -> InputError:
-    return InputError(f"The id {identifier!r} appears twice among these documents. Nothing was added.")
