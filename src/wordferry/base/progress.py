@@ -108,6 +108,8 @@ class Bar:
         if self._ended:
             parts.append(f"in {_duration(seconds)}")
         elif seconds >= _SOON and share > 0:
+            if self.done >= seconds:
+                parts.append(f"{self.done / seconds:,.0f} a second")
             parts.append(f"{_duration(seconds / share - seconds)} left")
         return "  ".join(parts)
 

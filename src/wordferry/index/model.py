@@ -172,15 +172,49 @@ def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
     documents = table_records(documents, wanted) if is_table(documents) else as_documents(documents)
     if not isinstance(documents, Iterable):
         raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
+    named = wanted.named
     for number, document in enumerate(documents):
-        where = f"Document {number}"
-        named = isinstance(document, Mapping) and wanted.named
-        yield _entry(wanted.record(document, where) if named else document, where)
+        entry = None if named else _plain_entry(document)
+        if entry is None:
+            where = f"Document {number}"
+            given = wanted.record(document, where) if named and isinstance(document, Mapping) else document
+            entry = _entry(given, where)
+        yield entry
 
 
 def _is_document(value: Any, fields: Fields) -> bool:
     """A mapping that is one document, and no table of columns."""
     return isinstance(value, Mapping) and isinstance(value.get(fields.text), str)
+
+
+def _plain_entry(document: Any) -> Entry | None:
+    """What :func:`_entry` gives for a text of ASCII with plain metadata, as most are; None for anything else."""
+    kind = type(document)
+    if kind is Record:
+        if document.split is not None:
+            return None
+        identifier, text, label, metadata = document.id, document.text, document.label, document.metadata
+    elif kind is dict and "tokens" not in document and "metadata" not in document:
+        identifier, text, label = document.get("id"), document.get("text"), document.get("label")
+        metadata = {key: value for key, value in document.items() if key not in _OWN_KEYS}
+    else:
+        return None
+    if type(text) is not str or type(identifier) is not str or not identifier or not (text + identifier).isascii():
+        return None
+    if label is not None and not (type(label) is str and label.isascii()):
+        return None
+    written = []
+    for key, value in metadata.items():
+        if type(key) is not str or _PLAIN_KEY(key) is None or len(key) > LONGEST_KEY:
+            return None
+        name = type(value)
+        if name is str and value.isascii() and value[:1] != "\0":
+            written.append(f'"{key}": {encode_basestring(value)}')
+        elif name is bool or (name is int and -_INT64 <= value < _INT64):
+            written.append(f'"{key}": {_json(value)}')
+        else:
+            return None
+    return Entry(identifier, text, False, label, "{" + ", ".join(written) + "}", text, dict(metadata))
 
 
 def _entry(document: Any, where: str) -> Entry:

@@ -21,7 +21,7 @@ from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
 from wordferry.index.others import Counts, in_a_row
 from wordferry.kernels.centroids import Codes
-from wordferry.kernels.related_lists import Lists, Stored, build
+from wordferry.kernels.related_lists import BLOCK, Lists, Stored, build
 
 FOLDER = "segments"
 CHECKED_BYTES = 64 << 20
@@ -190,10 +190,14 @@ class Rows:
 
 
 def totals_of(bags: Bags) -> Float32Array:
-    """The sum of the counts of each document."""
-    sums = np.concatenate([[0], np.cumsum(bags.counts, dtype=np.int64)])
-    result: Float32Array = (sums[bags.indptr[1:]] - sums[bags.indptr[:-1]]).astype(np.float32)
-    return result
+    """The sum of the counts of each document, a block of them at a time."""
+    totals = np.zeros(len(bags), dtype=np.float32)
+    for start in range(0, len(bags), BLOCK):
+        ends = bags.indptr[start : start + BLOCK + 1]
+        counts = bags.counts[int(ends[0]) : int(ends[-1])]
+        sums = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        totals[start : start + BLOCK] = np.diff(sums[ends - ends[0]])
+    return totals
 
 
 def narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
