@@ -8,7 +8,8 @@ namespace wordferry {
 // Documents in the order of their rows, as they are stored.
 struct StoredBags {
   const std::int64_t* indptr;
-  const std::int32_t* words;
+  const void* words;
+  int word_width;        // bytes of a word: 2 (unsigned) or 4
   const void* counts;
   int width;             // bytes of a count
   const float* totals;   // the sum of the counts of each row
@@ -21,12 +22,19 @@ struct StoredBags {
   bool read(std::int64_t row, std::int64_t vocabulary, Use&& use) const {
     const std::int64_t begin = indptr[row], end = indptr[row + 1];
     if (begin < 0 || end < begin || end > stored) return false;
+    if (word_width == 2) return with(static_cast<const std::uint16_t*>(words), begin, end, vocabulary, use);
+    return with(static_cast<const std::int32_t*>(words), begin, end, vocabulary, use);
+  }
+
+ private:
+  template <class Word, class Use>
+  bool with(const Word* all, std::int64_t begin, std::int64_t end, std::int64_t vocabulary, Use&& use) const {
     bool inside = true;
-    for (std::int64_t k = begin; k < end; ++k) inside &= words[k] >= 0 && words[k] < vocabulary;
+    for (std::int64_t k = begin; k < end; ++k) inside &= all[k] >= 0 && all[k] < vocabulary;
     if (!inside) return false;
-    if (width == 1) use(words + begin, static_cast<const std::uint8_t*>(counts) + begin, end - begin);
-    if (width == 2) use(words + begin, static_cast<const std::uint16_t*>(counts) + begin, end - begin);
-    if (width == 4) use(words + begin, static_cast<const std::int32_t*>(counts) + begin, end - begin);
+    if (width == 1) use(all + begin, static_cast<const std::uint8_t*>(counts) + begin, end - begin);
+    if (width == 2) use(all + begin, static_cast<const std::uint16_t*>(counts) + begin, end - begin);
+    if (width == 4) use(all + begin, static_cast<const std::int32_t*>(counts) + begin, end - begin);
     return true;
   }
 };

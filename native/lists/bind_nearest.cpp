@@ -92,10 +92,10 @@ class ListQuery {
   std::int64_t vocabulary_;
 };
 
-template <class Count>
+template <class Word, class Count>
 void bind_part(nb::class_<ListPart>& part) {
   part.def(nb::init<In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::uint16_t>, In<Count>,
-                    In<std::int64_t>, In<std::int32_t>, In<Count>, In<float>>(),
+                    In<std::int64_t>, In<Word>, In<Count>, In<float>>(),
            nb::arg("blocks").noconvert(), nb::arg("words").noconvert(), nb::arg("starts").noconvert(),
            nb::arg("rows").noconvert(), nb::arg("counts").noconvert(), nb::arg("indptr").noconvert(),
            nb::arg("bag_words").noconvert(), nb::arg("bag_counts").noconvert(), nb::arg("totals").noconvert());
@@ -105,9 +105,12 @@ void bind_part(nb::class_<ListPart>& part) {
 
 void bind_nearest_lists(nb::module_& m) {
   nb::class_<ListPart> part(m, "ListPart", "Documents as they are stored, by row and by word.");
-  bind_part<std::uint8_t>(part);
-  bind_part<std::uint16_t>(part);
-  bind_part<std::int32_t>(part);
+  bind_part<std::uint16_t, std::uint8_t>(part);
+  bind_part<std::uint16_t, std::uint16_t>(part);
+  bind_part<std::uint16_t, std::int32_t>(part);
+  bind_part<std::int32_t, std::uint8_t>(part);
+  bind_part<std::int32_t, std::uint16_t>(part);
+  bind_part<std::int32_t, std::int32_t>(part);
   nb::class_<ListQuery>(m, "ListQuery", "A query of Rel-RWMD against documents with lists.")
       .def(nb::init<In<std::int32_t>, In<float>, In<std::int32_t>, In<std::int32_t>, In<float>, float, Overlap,
                     std::int64_t>(),

@@ -22,7 +22,7 @@ constexpr float far_off = 1e30f;
 bool centroid_of(const SearchedPart& part, std::int64_t row, const Vectors& vectors, double* sum, float& total) {
   std::fill(sum, sum + vectors.dimensions, 0.0);
   total = part.bags.totals[row];
-  return part.bags.read(row, vectors.words, [&](const std::int32_t* words, const auto* counts, std::int64_t size) {
+  return part.bags.read(row, vectors.words, [&](const auto* words, const auto* counts, std::int64_t size) {
     for (std::int64_t k = 0; k < size && total > 0.0f; ++k) {
       add_vector(vectors.data + words[k] * vectors.dimensions, vectors.dimensions, mass_of(counts[k], total), sum);
     }

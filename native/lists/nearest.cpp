@@ -12,7 +12,7 @@ namespace {
 bool value_of(const std::vector<SearchedPart>& parts, TouchedQuery& query, std::int64_t row, float& distance) {
   const SearchedPart& part = part_of(parts, row);
   const float total = part.bags.totals[row - part.start];
-  return part.bags.read(row - part.start, query.vocabulary(), [&](const std::int32_t* words, const auto* counts, auto size) {
+  return part.bags.read(row - part.start, query.vocabulary(), [&](const auto* words, const auto* counts, auto size) {
     distance = std::numeric_limits<float>::infinity();
     if (!(total > 0.0f)) return;
     distance = query.value(words, size, Side::both, [&](std::int64_t k) { return mass_of(counts[k], total); });

@@ -14,23 +14,27 @@ namespace wordferry {
 
 using Counts = std::variant<In<std::uint8_t>, In<std::uint16_t>, In<std::int32_t>>;
 
-inline const void* data_of(const Counts& counts) {
-  return std::visit([](const auto& some) -> const void* { return some.data(); }, counts);
+using BagWords = std::variant<In<std::uint16_t>, In<std::int32_t>>;
+
+template <class Arrays>
+const void* data_of(const Arrays& arrays) {
+  return std::visit([](const auto& some) -> const void* { return some.data(); }, arrays);
 }
 
 // Documents and their lists, mapped from files: lengths are checked here, every offset when it is used.
 class ListPart {
  public:
-  template <class Count>
+  template <class Word, class Count>
   ListPart(In<std::int64_t> blocks, In<std::int32_t> words, In<std::int64_t> starts, In<std::uint16_t> rows,
-           In<Count> counts, In<std::int64_t> indptr, In<std::int32_t> bag_words, In<Count> bag_counts, In<float> totals)
+           In<Count> counts, In<std::int64_t> indptr, In<Word> bag_words, In<Count> bag_counts, In<float> totals)
       : blocks_(std::move(blocks)), words_(std::move(words)), starts_(std::move(starts)), rows_(std::move(rows)),
         counts_(std::move(counts)), indptr_(std::move(indptr)), bag_words_(std::move(bag_words)),
         bag_counts_(std::move(bag_counts)), totals_(std::move(totals)) {
     require(blocks_.length() >= 1 && starts_.length() == words_.length() + 1, "blocks, words and starts must agree");
     require(rows_.length() == std::get<In<Count>>(counts_).length(), "one count for each row of a list");
     require(indptr_.length() == totals_.length() + 1, "indptr and totals must agree");
-    require(bag_words_.length() == std::get<In<Count>>(bag_counts_).length(), "one count for each word of a bag");
+    stored_ = std::get<In<Word>>(bag_words_).length();
+    require(stored_ == std::get<In<Count>>(bag_counts_).length(), "one count for each word of a bag");
     require(blocks_.length() - 1 == (documents() + list_block_rows - 1) / list_block_rows,
             "one block for each 65,536 rows");
     for (std::int64_t row = 0; row < documents(); ++row) largest_total_ = std::max(largest_total_, totals_.data()[row]);
@@ -45,8 +49,10 @@ class ListPart {
     const StoredLists lists{{blocks_.data(), words_.data(), starts_.data(), rows_.data(), data_of(counts_), blocks,
                              words_.length(), rows_.length()},
                             width};
-    const StoredBags bags{indptr_.data(), bag_words_.data(), data_of(bag_counts_), width,
-                          totals_.data(), documents(),       bag_words_.length(), largest_total_};
+    constexpr int word_widths[] = {2, 4};
+    const StoredBags bags{indptr_.data(),       data_of(bag_words_), word_widths[bag_words_.index()],
+                          data_of(bag_counts_), width,               totals_.data(),
+                          documents(),          stored_,             largest_total_};
     return {lists, bags, start, allowed == nullptr ? nullptr : allowed + start};
   }
 
@@ -57,10 +63,11 @@ class ListPart {
   In<std::uint16_t> rows_;
   Counts counts_;
   In<std::int64_t> indptr_;
-  In<std::int32_t> bag_words_;
+  BagWords bag_words_;
   Counts bag_counts_;
   In<float> totals_;
   float largest_total_ = 0.0f;
+  std::int64_t stored_ = 0;
 };
 
 using Parts = std::vector<const ListPart*>;

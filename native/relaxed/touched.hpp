@@ -79,8 +79,8 @@ class TouchedQuery {
   }
 
   // The distance to a document of `count` words; mass(k) is that of the k-th.
-  template <class Mass>
-  float value(const std::int32_t* words, std::int64_t count, Side side, Mass&& mass_of) {
+  template <class Word, class Mass>
+  float value(const Word* words, std::int64_t count, Side side, Mass&& mass_of) {
     std::fill(best_.begin(), best_.end(), c_max_);
     std::copy(masses_.begin(), masses_.end(), excess_.begin());
     float near = 0.0f, rest = 0.0f;

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wordferry.base.arrays import Int32Array, Int64Array
+from wordferry.base.arrays import Int64Array
 from wordferry.index.catalogue import damaged
 
 EMPTY = {"others": 0, "others_checksum": 0}
@@ -32,7 +32,7 @@ class Counts(NamedTuple):
     """Words and how often they come, of one document after the other (CSR)."""
 
     indptr: Int64Array
-    words: Int32Array
+    words: npt.NDArray[Any]
     counts: npt.NDArray[Any]
 
     def select(self, rows: Int64Array) -> Counts:

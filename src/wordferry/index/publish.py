@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from wordferry.index import segments
 from wordferry.index.catalogue import FILE, checksum
 from wordferry.index.columns import Columns, Gathering
 from wordferry.index.others import Counts
-from wordferry.index.segments import Bags, Rows, Segment, join, narrow
+from wordferry.index.segments import Bags, Rows, Segment, join, narrowed
 from wordferry.index.snapshot import columns_of, read_buffer
 
 BUFFER = 1000
@@ -46,8 +45,7 @@ class Publisher:
         """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
         if self.is_full(len(bags)):
             self._write(connection)
-        others = bags.others._replace(counts=narrow(bags.others.counts))
-        self._parts.append(replace(bags, counts=narrow(bags.counts), others=others))
+        self._parts.append(narrowed(bags))
         self._waiting += len(bags)
         for one in fields:
             self._fields.put(one)

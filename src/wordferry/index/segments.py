@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Int64Array
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
@@ -38,7 +38,8 @@ class Bags:
     """Bags of words of some documents: CSR over the rows of the embeddings, and the number of each document."""
 
     indptr: Int64Array
-    words: Int32Array
+    words: npt.NDArray[Any]
+    """int32, or uint16 where that holds them."""
     counts: npt.NDArray[Any]
     """int32, or the narrowest unsigned type that holds the largest of a segment."""
     numbers: Int64Array
@@ -168,10 +169,8 @@ class Rows:
     @classmethod
     def of(cls, bags: Bags, columns: Columns) -> Rows:
         """What is derived from bags, made in memory."""
-        counts = narrow(bags.counts)
-        others = bags.others._replace(counts=narrow(bags.others.counts))
-        bags = replace(bags, counts=counts, others=others)
-        return cls(bags, totals_of(bags), build(bags.indptr, bags.words, counts), build(*others), columns)
+        bags = narrowed(bags)
+        return cls(bags, totals_of(bags), build(bags.indptr, bags.words, bags.counts), build(*bags.others), columns)
 
     @cached_property
     def stored(self) -> Stored:
@@ -200,10 +199,20 @@ def totals_of(bags: Bags) -> Float32Array:
     return totals
 
 
-def narrow(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same counts in the narrowest type that holds the largest."""
-    most = int(counts.max(initial=0))
-    return counts.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
+def narrowed(bags: Bags) -> Bags:
+    """The same bags in the narrowest types that hold their words and counts."""
+    others = bags.others._replace(words=_words(bags.others.words), counts=_counts(bags.others.counts))
+    return replace(bags, words=_words(bags.words), counts=_counts(bags.counts), others=others)
+
+
+def _counts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    most = int(values.max(initial=0))
+    return values.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
+
+
+def _words(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    least, most = int(values.min(initial=0)), int(values.max(initial=0))
+    return values.astype(np.uint16 if least >= 0 and most < 1 << 16 else np.int32, copy=False)
 
 
 def unless_gone(place: Path, error: FormatError) -> FormatError:

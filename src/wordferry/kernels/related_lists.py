@@ -50,7 +50,7 @@ class Touched:
     """The mass that the query has of this very word and that may stay; else 0."""
 
 
-def build(indptr: Int64Array, words: Int32Array, counts: npt.NDArray[Any]) -> Lists:
+def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Lists:
     """The lists of bags of words, worked through a block of rows at a time."""
     rows = len(indptr) - 1
     blocks, names, sizes = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
@@ -99,7 +99,7 @@ class Stored:
     """Documents as an index stores them, by row and by word, as the kernels take them."""
 
     def __init__(
-        self, lists: Lists, bags: tuple[Int64Array, Int32Array, npt.NDArray[Any]], totals: Float32Array
+        self, lists: Lists, bags: tuple[Int64Array, npt.NDArray[Any], npt.NDArray[Any]], totals: Float32Array
     ) -> None:
         self.documents = len(totals)
         self.native = _native.ListPart(lists.blocks, lists.words, lists.starts, lists.rows, lists.counts, *bags, totals)
