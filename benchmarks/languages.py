@@ -1,16 +1,23 @@
 """How well vectors of several languages in one space find translations, on sentences written for this.
 
 Each of twelve sentences stands in six languages. Every sentence of one language is searched among those of another; the
-share whose nearest is its translation is printed for each pair of languages. Run: ``python benchmarks/languages.py``.
+share whose nearest is its translation is printed for each distance. Run: ``python benchmarks/languages.py``.
+
+With ``--pairs FILE`` (JSON lines with ``a``, ``b`` and ``score``) English vectors are compared instead: Spearman's
+correlation of rel-rwmd with people's ratings, by the default vectors and by those of wordllama.
 """
 
 from __future__ import annotations
 
 import itertools
 
+import numpy as np
+from scipy.stats import spearmanr
+
 import harness
 from harness import Results
-from wordferry import load_embeddings, top_k
+from wordferry import default_embeddings, load_embeddings, paired, top_k
+from wordferry.texts.published import read_pairs
 from wordferry.texts.tokenizers import make_tokenizer
 
 SENTENCES = {
@@ -101,9 +108,38 @@ SENTENCES = {
 }
 
 
+def english(results: Results, file: str) -> None:
+    """Print how well rel-rwmd agrees with ratings of pairs of English sentences, by vectors, weights and stop words."""
+    pairs = read_pairs(file)
+    ratings = np.array(pairs.ratings)
+    results.note("data", f"{len(ratings)} pairs of {file.rpartition('/')[2]}, rel-rwmd, words without a vector kept")
+    everything = {word for text in (*pairs.first, *pairs.second) for word in make_tokenizer(stop=None)(text)}
+    vectors = {"default": default_embeddings(), "wordllama": load_embeddings("wordllama", words=everything)}
+    for name, weights, stop in (
+        ("default", "counts", ""),
+        ("default", "idf", ""),
+        ("default", "idf", None),
+        ("wordllama", "counts", ""),
+        ("wordllama", "idf", None),
+        ("wordllama", "norm-idf", None),
+    ):
+        options = {"embeddings": vectors[name], "weights": weights, "tokenizer": make_tokenizer(stop=stop)}
+        values = paired(pairs.first, pairs.second, "rel-rwmd", on_empty="keep", **options)
+        found = float(spearmanr(-np.where(np.isfinite(values), values, 10.0), ratings).statistic)
+        key = f"{name}, {weights}, stop words {'kept' if stop is None else 'left out'}"
+        results.add(key, found, f"{key}: {found:.3f}")
+
+
 def main() -> None:
-    """Print the share of translations found, by pair of languages and distance."""
-    results = Results("languages", harness.parser(__doc__).parse_args())
+    """Print the share of translations found, by distance; or how well English vectors agree with ratings."""
+    parser = harness.parser(__doc__)
+    parser.add_argument("--pairs", help="Rated pairs of English sentences, as JSON lines.")
+    arguments = parser.parse_args()
+    results = Results("languages", arguments)
+    if arguments.pairs:
+        english(results, arguments.pairs)
+        results.finish()
+        return
     words = {code: [make_tokenizer(code)(text) for text in texts] for code, texts in SENTENCES.items()}
     everything = {word for texts in words.values() for text in texts for word in text}
     embeddings = load_embeddings("multilingual", words=everything)

@@ -52,6 +52,70 @@ def test_the_left_side_of_rwmd_picks_the_tokens_that_maxsim_picks():
     assert rows == {f"a{i}": f"b{j}" for i, j in enumerate(cosines.argmax(axis=1))}
 
 
+def one_way(a, b, p):
+    """The mean over the tokens of a, by weight, of the distance to the nearest token of b."""
+    costs = np.linalg.norm(unit(a)[:, None] - unit(b)[None], axis=2)
+    return float(costs.min(axis=1) @ (p / p.sum()))
+
+
+SIDES = {
+    "left": lambda a, b, p, q: one_way(a, b, p),
+    "right": lambda a, b, p, q: one_way(b, a, q),
+    "both": lambda a, b, p, q: max(one_way(a, b, p), one_way(b, a, q)),
+}
+
+
+@pytest.mark.parametrize("side", SIDES)
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_every_side_of_rwmd_in_every_call(side, seed):
+    (x, p), (y, q) = made(seed, 3), made(seed + 1, 6)
+    expected = np.array(
+        [[SIDES[side](a, b, v, w) for b, w in zip(y, q, strict=True)] for a, v in zip(x, p, strict=True)]
+    )
+    found = clouds.pairwise(x, y, "rwmd", weights=(p, q), side=side)
+    np.testing.assert_allclose(found, expected, atol=3e-6)
+    assert clouds.distance(x[0], y[0], "rwmd", weights=(p[0], q[0]), side=side) == pytest.approx(
+        expected[0, 0], abs=3e-6
+    )
+    near = clouds.top_k(x, y, 2, "rwmd", weights=(p, q), side=side)
+    np.testing.assert_allclose(near.distances, np.sort(expected, axis=1)[:, :2], atol=3e-6)
+    np.testing.assert_allclose(np.take_along_axis(expected, near.indices, axis=1), near.distances, atol=3e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_wmd_in_every_call(seed, normalize):
+    (x, p), (y, q) = made(seed, 3), made(seed + 1, 7)
+    left, right = ([unit(one) if normalize else one for one in side] for side in (x, y))
+    expected = np.empty((3, 7))
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
+            costs = np.linalg.norm(a[:, None] - b[None], axis=2)
+            expected[i, j] = ot.emd2(p[i] / p[i].sum(), q[j] / q[j].sum(), costs)
+    options = {"weights": (p, q), "normalize": normalize}
+    np.testing.assert_allclose(clouds.pairwise(x, y, **options), expected, rtol=5e-6, atol=2e-6)
+    near = clouds.top_k(x, y, 3, **options)
+    np.testing.assert_allclose(near.distances, np.sort(expected, axis=1)[:, :3], rtol=5e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize(("name", "side"), [("wmd", "both"), ("rwmd", "left"), ("rwmd", "right"), ("rwmd", "both")])
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_explanations_by_token_sum_to_the_distance(name, side, seed):
+    (x, y), (p, q) = made(seed, 2)
+    found = clouds.explain(x, y, name, weights=(p, q), side=side)
+    assert sum(row.cost for row in found.rows) == pytest.approx(
+        clouds.distance(x, y, name, weights=(p, q), side=side), abs=3e-6
+    )
+    assert set(found.a) == {f"a{i}" for i in range(len(x))}
+    moved = {row.source: 0.0 for row in found.rows}
+    for row in found.rows:
+        moved[row.source] += row.mass
+    if found.side != "right":
+        np.testing.assert_allclose([moved[f"a{i}"] for i in range(len(x))], p / p.sum(), atol=1e-6)
+
+
 def test_top_k_is_the_sorted_matrix():
     (x, p), (y, q) = made(1, 6), made(2, 40)
     whole = clouds.pairwise(x, y, weights=(p, q))

@@ -13,7 +13,7 @@ from tests.relaxed.cases import Corpus, random_corpus
 from wordferry import DISTANCES, Embeddings, Measure, Searcher, pairwise
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.bow import TfIdf
-from wordferry.texts.weights import WEIGHTS
+from wordferry.texts.weights import WEIGHTS, fit_weights
 
 PLAIN = [name for name, record in DISTANCES.items() if not record.tfidf]
 
@@ -41,8 +41,18 @@ def weighed(counts: sp.csr_array, fitted_on: sp.csr_array, scheme: str, embeddin
             * tf
             / (tf + 1.5 * (0.25 + 0.75 * length / mean)),
             "norm": tf * float(embeddings.lengths[column]),
+            "norm-idf": tf * float(embeddings.lengths[column]) * idf,
         }[scheme]
     return sp.csr_array(out)
+
+
+def test_words_without_a_vector_have_the_mean_length() -> None:
+    emb = Embeddings(["cat", "dog"], [[3.0, 4.0], [0.0, 3.0]])
+    fitted = fit_weights("norm-idf", sp.csr_array(np.array([[1, 1, 1], [1, 0, 0]])), emb)
+    assert fitted is not None
+    idf = np.log(3 / np.array([3, 2, 2])) + 1
+    np.testing.assert_allclose(fitted.per_word, idf * [5, 3, 4])
+    assert fitted.unseen == pytest.approx((math.log(3) + 1) * 4)
 
 
 @pytest.mark.parametrize("scheme", WEIGHTS)

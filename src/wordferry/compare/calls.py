@@ -61,8 +61,8 @@ def pairwise(
         all but other empty documents).
     tokenizer : splits texts; token lists are taken as they are.
     weights : what a word counts for: "counts", "idf", "log-idf" ((1 + ln count) idf), "bm25" (saturated and
-        length-normalised), "norm" (the length that its vector had), a TfIdf, a dict of words, or one number for each
-        word of the vocabulary. Frequencies are those of Y (of X when there is no Y).
+        length-normalised), "norm" (the length that its vector had), "norm-idf" (that times idf), a TfIdf, a dict of
+        words, or one number for each word of the vocabulary. Frequencies are those of Y (of X when there is no Y).
     unknown : words without a vector: "match" keeps them, at no cost onto themselves and at c_max onto every other word;
         "drop" leaves them out, "error" refuses them. A matrix has no such words.
     idf : the weights of the tf-idf distances, if not "idf": a TfIdf or an array.

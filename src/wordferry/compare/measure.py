@@ -37,8 +37,8 @@ class Measure(Options):
     side : "left" moves only the first document's words onto the second's, "right" only the second's onto the
         first's, "both" is the larger of the two. For the relaxed distances.
     weights : what a word counts for: "counts", "idf", "log-idf" ((1 + ln count) idf), "bm25" (saturated and
-        length-normalised), "norm" (the length that its vector had), a TfIdf, a dict of words, or one number for each
-        word of the vocabulary. Frequencies are those of Y (of X when there is no Y).
+        length-normalised), "norm" (the length that its vector had), "norm-idf" (that times idf), a TfIdf, a dict of
+        words, or one number for each word of the vocabulary. Frequencies are those of Y (of X when there is no Y).
     unknown : words without a vector: "match" keeps them, at no cost onto themselves and at c_max onto every other word;
         "drop" leaves them out, "error" refuses them. A matrix has no such words.
     embeddings : word vectors; None means the default ones (texts only).

@@ -19,7 +19,7 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.vocabulary import Vocabulary
 
-WEIGHTS = ("counts", "idf", "log-idf", "bm25", "norm")
+WEIGHTS = ("counts", "idf", "log-idf", "bm25", "norm", "norm-idf")
 SATURATION = 1.5
 """bm25: how soon more of the same word stops to count (k1)."""
 LENGTH_SHARE = 0.75
@@ -74,8 +74,8 @@ def fit_weights(
 
     ``"idf"`` is ``ln((1 + N) / (1 + df)) + 1``, ``"log-idf"`` the same with ``1 + ln(count)`` in place of the count,
     ``"bm25"`` its saturated, length-normalised counts and its idf ``ln(1 + (N - df + 0.5) / (df + 0.5))``, ``"norm"``
-    the length of the word's vector before it was scaled. A word that was not there at the time of fitting weighs what
-    a word of no document weighs; with ``"norm"`` what the mean word weighs.
+    the length of the word's vector before it was scaled, ``"norm-idf"`` that times idf. A word that was not there at
+    the time of fitting weighs what a word of no document weighs; its length is that of the mean word.
     """
     if isinstance(spec, Weighting):
         return spec
@@ -127,7 +127,14 @@ def weights_of_counts(
         mean = float(tokens) / documents if documents else 1.0
         per_word, unseen = _bm25_idf(documents, df), float(_bm25_idf(documents, np.zeros(1))[0])
         return Weighting(scheme, per_word, unseen, documents, mean or 1.0)
-    return Weighting(scheme, _idf(documents, df), float(_idf(documents, np.zeros(1))[0]), documents)
+    per_word, unseen = _idf(documents, df), float(_idf(documents, np.zeros(1))[0])
+    if scheme == "norm-idf":  # of words without a vector, the mean length
+        lengths = _lengths(embeddings)
+        mean = float(lengths.mean()) if len(lengths) else 1.0
+        per_word[: len(lengths)] *= lengths[: len(per_word)]
+        per_word[len(lengths) :] *= mean
+        unseen *= mean
+    return Weighting(scheme, per_word, unseen, documents)
 
 
 def _idf(documents: int, df: Any) -> Float64Array:
