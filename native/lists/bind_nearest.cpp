@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lists/panel_sums.hpp"
 #include "lists/part.hpp"
 #include "support/bind.hpp"
 
@@ -72,7 +73,9 @@ class ListQuery {
     require(sound, "the arrays lead outside of themselves");
   }
 
- private:
+  float c_max() const { return c_max_; }
+  std::int64_t vocabulary() const { return vocabulary_; }
+
   TouchedQuery made() const {
     TouchedQuery query(vocabulary_, c_max_, overlap_);
     for (std::int64_t i = 0; i < words_.length(); ++i) query.add(words_.data()[i], masses_.data()[i]);
@@ -83,6 +86,7 @@ class ListQuery {
     return query;
   }
 
+ private:
   In<std::int32_t> words_;
   In<float> masses_;
   In<std::int32_t> positions_, related_;
@@ -91,6 +95,44 @@ class ListQuery {
   Overlap overlap_;
   std::int64_t vocabulary_;
 };
+
+// The nearest rows to each of a panel of queries: rows and distances have a line for each, the places without a row are
+// left alone. Returns how many entries of lists and how many documents were looked at.
+std::tuple<std::int64_t, std::int64_t> nearest_many(const std::vector<const ListQuery*>& queries, const Parts& parts,
+                                                    const std::optional<In<std::uint8_t>>& allowed, float slack,
+                                                    int threads, const Out<std::int64_t, 2>& rows,
+                                                    const Out<float, 2>& distances) {
+  const std::vector<SearchedPart> all = searched(parts, allowed);
+  require(queries.size() <= panel_queries, "a panel has at most sixteen queries");
+  const auto lines = static_cast<std::int64_t>(queries.size());
+  require(rows.length() == lines && distances.length() == lines && rows.length(1) == distances.length(1),
+          "rows and distances need a line for each query");
+  require(slack >= 0.0f, "slack must not be negative");
+  for (const ListQuery* query : queries) {
+    require(query != nullptr, "a query must not be None");
+    require(query->c_max() == queries.front()->c_max() && query->vocabulary() == queries.front()->vocabulary(),
+            "the queries of a panel must have the same c_max and vocabulary");
+  }
+  std::vector<NearestRows> found;
+  bool sound = true;
+  run_native([&](Watch& watch) {
+    std::vector<TouchedQuery> made;
+    for (const ListQuery* query : queries) made.push_back(query->made());
+    sound = nearest_of_panel(all, made, slack, rows.length(1), thread_limit(threads), found, watch);
+  });
+  require(sound, "the arrays lead outside of themselves");
+  std::int64_t visited = 0, evaluated = 0;
+  for (std::size_t q = 0; q < found.size(); ++q) {
+    visited += found[q].visited;
+    evaluated += found[q].evaluated;
+    for (std::size_t i = 0; i < found[q].best.size(); ++i) {
+      const std::size_t at = q * rows.shape(1) + i;
+      rows.data()[at] = found[q].best[i].row;
+      distances.data()[at] = found[q].best[i].distance;
+    }
+  }
+  return {visited, evaluated};
+}
 
 template <class Word, class Count>
 void bind_part(nb::class_<ListPart>& part) {
@@ -122,6 +164,9 @@ void bind_nearest_lists(nb::module_& m) {
            "The nearest rows; how many there are, how many entries of lists and how many documents were looked at.")
       .def("distances", &ListQuery::distances, nb::arg("parts"), nb::arg("rows").noconvert(), nb::arg("out").noconvert(),
            "The distances of some rows.");
+  m.def("nearest_many", &nearest_many, nb::arg("queries"), nb::arg("parts"), nb::arg("allowed").noconvert().none(),
+        nb::arg("slack"), nb::arg("threads"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
+        "The nearest rows to each query of a panel; how many entries of lists and documents were looked at.");
 }
 
 }  // namespace wordferry

@@ -22,14 +22,7 @@ WF_ALWAYS_INLINE std::int32_t wrapped(std::int32_t sum, std::int32_t a, std::int
                                    static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
 }
 
-struct Place {
-  const std::uint16_t* rows;
-  const void* counts;
-  std::int64_t size;
-  const ListedWord* word;
-};
-
-void fetch_ahead(const Place& list, int width) {
+void fetch_ahead(const ListPlace& list, int width) {
   constexpr std::int64_t most = 512, line = 64;
   const std::int64_t size = std::min(list.size, most);
   for (std::int64_t i = 0; i < size; i += line / 2) prefetch_line(list.rows + i);
@@ -68,34 +61,14 @@ void add_common(const std::uint16_t* rows, const Count* counts, std::int64_t siz
 }
 
 template <class Count>
-void add_list(const Place& list, float units, const float* totals, std::int32_t* saved) {
+void add_list(const ListPlace& list, const ListedWord& word, float units, const float* totals, std::int32_t* saved) {
   const Count* const counts = static_cast<const Count*>(list.counts);
-  const auto gain = static_cast<std::int32_t>(std::ceil(list.word->gain * units));
-  if (list.word->common == 0.0f) {
+  const auto gain = static_cast<std::int32_t>(std::ceil(word.gain * units));
+  if (word.common == 0.0f) {
     add_plain(list.rows, counts, list.size, gain, saved);
   } else {
-    add_common(list.rows, counts, list.size, *list.word, gain, units, totals, saved);
+    add_common(list.rows, counts, list.size, word, gain, units, totals, saved);
   }
-}
-
-// The lists of the touched words that a block has; false when one leads outside.
-bool find_lists(const StoredLists& stored, std::int64_t block, const ListedWords& words, std::vector<Place>& places) {
-  const Lists<void>& lists = stored.lists;
-  const std::int64_t first = lists.blocks[block], last = lists.blocks[block + 1];
-  if (first < 0 || first > last || last > lists.word_count) return false;
-  const std::int32_t* at = lists.words + first;
-  const std::int32_t* const end = lists.words + last;
-  places.clear();
-  for (const ListedWord& word : words.words()) {
-    at = std::lower_bound(at, end, word.word);
-    if (at == end) break;
-    if (*at != word.word) continue;
-    const std::int64_t place = at - lists.words, begin = lists.starts[place], finish = lists.starts[place + 1];
-    if (begin < 0 || finish < begin || finish > lists.stored || finish - begin > list_block_rows) return false;
-    const char* const counts = static_cast<const char*>(lists.counts) + begin * stored.width;
-    places.push_back({lists.rows + begin, counts, finish - begin, &word});
-  }
-  return true;
 }
 
 // Whether some row of a chunk saves so much that its bound does not exceed c_max - need.
@@ -108,12 +81,54 @@ bool any_enough(const std::int32_t* saved, const float* totals, float need) {
 
 }  // namespace
 
+bool find_lists(const StoredLists& stored, std::int64_t block, const ListedWords& words, std::vector<ListPlace>& places) {
+  const Lists<void>& lists = stored.lists;
+  const std::int64_t first = lists.blocks[block], last = lists.blocks[block + 1];
+  if (first < 0 || first > last || last > lists.word_count) return false;
+  const std::int32_t* at = lists.words + first;
+  const std::int32_t* const end = lists.words + last;
+  places.clear();
+  for (std::size_t i = 0; i < words.words().size(); ++i) {
+    const std::int32_t word = words.words()[i].word;
+    at = std::lower_bound(at, end, word);
+    if (at == end) break;
+    if (*at != word) continue;
+    const std::int64_t place = at - lists.words, begin = lists.starts[place], finish = lists.starts[place + 1];
+    if (begin < 0 || finish < begin || finish > lists.stored || finish - begin > list_block_rows) return false;
+    const char* const counts = static_cast<const char*>(lists.counts) + begin * stored.width;
+    places.push_back({lists.rows + begin, counts, finish - begin, i});
+  }
+  return true;
+}
+
 ListedWords::ListedWords(const TouchedQuery& query) {
   for (const std::int32_t word : query.words()) {
     const TouchedWord& one = query.touched(word);
     words_.push_back({word, one.near, query.c_max() - one.near, one.mass});
   }
   std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
+}
+
+ListedWords::ListedWords(const std::vector<ListedWords>& queries) {
+  for (const ListedWords& one : queries) words_.insert(words_.end(), one.words_.begin(), one.words_.end());
+  std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
+  std::size_t kept = 0;
+  for (const ListedWord& one : words_) {
+    if (kept > 0 && words_[kept - 1].word == one.word) {
+      words_[kept - 1].common = std::max(words_[kept - 1].common, one.common);
+    } else {
+      words_[kept++] = one;
+    }
+  }
+  words_.resize(kept);
+}
+
+void ListedWords::let_stay(float mass) {
+  for (ListedWord& one : words_) {
+    if (one.common == 0.0f || one.common < mass) continue;
+    one.gain += one.near;
+    one.common = 0.0f;
+  }
 }
 
 BlockSums::BlockSums()
@@ -125,7 +140,7 @@ BlockSums& BlockSums::of_this_thread() {
 }
 
 std::int64_t BlockSums::add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, Watch& watch) {
-  static thread_local std::vector<Place> places;
+  static thread_local std::vector<ListPlace> places;
   const std::int64_t begin = block * list_block_rows;
   rows_ = std::min(list_block_rows, part.bags.rows - begin);
   start_ = part.start + begin;
@@ -142,9 +157,10 @@ std::int64_t BlockSums::add(const SearchedPart& part, std::int64_t block, const 
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (i + 2 < places.size()) fetch_ahead(places[i + 2], part.lists.width);
-    if (part.lists.width == 1) add_list<std::uint8_t>(places[i], units_, totals_, saved_.data());
-    if (part.lists.width == 2) add_list<std::uint16_t>(places[i], units_, totals_, saved_.data());
-    if (part.lists.width == 4) add_list<std::int32_t>(places[i], units_, totals_, saved_.data());
+    const ListedWord& word = words.words()[places[i].word];
+    if (part.lists.width == 1) add_list<std::uint8_t>(places[i], word, units_, totals_, saved_.data());
+    if (part.lists.width == 2) add_list<std::uint16_t>(places[i], word, units_, totals_, saved_.data());
+    if (part.lists.width == 4) add_list<std::int32_t>(places[i], word, units_, totals_, saved_.data());
     visited += places[i].size;
     if ((i & 63) == 0) watch.check();
   }

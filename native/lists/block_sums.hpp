@@ -20,11 +20,27 @@ struct ListedWord {
 class ListedWords {
  public:
   explicit ListedWords(const TouchedQuery& query);
+  // The words of several queries; `common` is not 0 where some of a word may stay in one of them.
+  explicit ListedWords(const std::vector<ListedWords>& queries);
   const std::vector<ListedWord>& words() const { return words_; }
+  // Words of which the query has at least this mass are taken to stay as a whole, as they do in most documents. That
+  // makes bounds lower, and cheaper.
+  void let_stay(float mass);
 
  private:
   std::vector<ListedWord> words_;
 };
+
+// The list of a word in one block, or what is left of it.
+struct ListPlace {
+  const std::uint16_t* rows;
+  const void* counts;
+  std::int64_t size;
+  std::size_t word;  // its place among the listed words
+};
+
+// The lists of the words that a block has; false when one leads outside.
+bool find_lists(const StoredLists& stored, std::int64_t block, const ListedWords& words, std::vector<ListPlace>& places);
 
 // The memory belongs to a thread and is all zero between two blocks, so that a query pays for what it touches.
 class BlockSums {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lists/block_sums.hpp"
+#include "lists/panel_sums.hpp"
 
 namespace wordferry {
 
@@ -17,6 +18,24 @@ bool value_of(const std::vector<SearchedPart>& parts, TouchedQuery& query, std::
     if (!(total > 0.0f)) return;
     distance = query.value(words, size, Side::both, [&](std::int64_t k) { return mass_of(counts[k], total); });
   });
+}
+
+// How many different words a document has on the average, at least one.
+double words_of_a_row(const std::vector<SearchedPart>& parts) {
+  double stored = 1.0, rows = 1.0;
+  for (const SearchedPart& part : parts) {
+    stored += static_cast<double>(part.bags.stored);
+    rows += static_cast<double>(part.bags.rows);
+  }
+  return std::max(stored / rows, 1.0);
+}
+
+// Whether walking all documents once costs less than walking the lists of each query, judged by its first block.
+bool together_pays(const std::vector<SearchedPart>& parts, const RowBlock& first, std::int64_t visited) {
+  constexpr double entry = 1.2, word = 2.4;  // nanoseconds: an entry of a list, and a word of a document for all queries
+  const SearchedPart& part = parts[first.part];
+  const double rows = static_cast<double>(std::min(list_block_rows, part.bags.rows - first.number * list_block_rows));
+  return static_cast<double>(visited) / rows * entry > words_of_a_row(parts) * word;
 }
 
 // The bounds of one block in the memory of this thread, which is left empty whatever happens.
@@ -85,6 +104,66 @@ bool nearest_by_lists(const std::vector<SearchedPart>& parts, TouchedQuery& quer
   found.evaluated = compared.evaluated();
   found.visited = visited;
   found.best = std::move(compared).sorted();
+  return true;
+}
+
+bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<TouchedQuery>& queries, float slack,
+                      std::int64_t k, int threads, std::vector<NearestRows>& found, Watch& watch) {
+  const std::vector<RowBlock> blocks = blocks_of(parts);
+  found.assign(queries.size(), {});
+  if (blocks.empty() || k <= 0 || queries.empty()) return true;
+  const std::size_t first = std::max(static_cast<std::size_t>(k), least_first);
+  const float c_max = queries.front().c_max();
+  std::atomic<std::int64_t> visited{0};
+  std::atomic<bool> sound{true};
+  const auto value = [&parts](TouchedQuery& query) {
+    return [&parts, &query](std::int64_t row, float& distance) { return value_of(parts, query, row, distance); };
+  };
+  std::vector<Compared<decltype(value(queries.front()))>> compared;
+  std::vector<ListedWords> words;
+  std::vector<PanelRows> waiting(blocks.size());
+  PanelLimits limits;
+  limits.fill(-std::numeric_limits<float>::infinity());
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    words.emplace_back(queries[q]);
+    compared.emplace_back(k, value(queries[q]));
+    const ListBounds bounds(parts[blocks[0].part], blocks[0].number, words[q], c_max, visited, watch);
+    if (!look_first(bounds, compared[q], first, slack, waiting[0][q])) return false;
+    limits[q] = compared[q].worst() + slack;
+  }
+  const auto one_by_one = [&](std::int64_t at, int) {
+    const RowBlock& block = blocks[static_cast<std::size_t>(at + 1)];
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const ListBounds bounds(parts[block.part], block.number, words[q], c_max, visited, watch);
+      if (!bounds.sound()) {
+        sound = false;
+        return;
+      }
+      bounds.collect(limits[q], waiting[static_cast<std::size_t>(at + 1)][q]);
+    }
+  };
+  const auto others = static_cast<std::int64_t>(blocks.size()) - 1;
+  if (!together_pays(parts, blocks[0], visited)) {
+    for_blocks(others, threads, one_by_one, watch);
+  } else {
+    for (ListedWords& one : words) one.let_stay(static_cast<float>(1.0 / words_of_a_row(parts)));
+    const PanelWords together(words, queries.front().vocabulary());
+    const auto body = [&](std::int64_t at, int) {
+      const RowBlock& block = blocks[static_cast<std::size_t>(at + 1)];
+      PanelRows& rows = waiting[static_cast<std::size_t>(at + 1)];
+      if (!collect_panel(parts[block.part], block.number, together, c_max, limits, rows, watch)) sound = false;
+    };
+    for_blocks(others, threads, body, watch);
+  }
+  if (!sound) return false;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    std::vector<NearRow>& all = waiting[0][q];
+    for (std::size_t b = 1; b < waiting.size(); ++b) all.insert(all.end(), waiting[b][q].begin(), waiting[b][q].end());
+    if (!compare_first(all, compared[q], slack, first) || !compare_rising(all, compared[q], slack, watch)) return false;
+    found[q].evaluated = compared[q].evaluated();
+    found[q].best = std::move(compared[q]).sorted();
+  }
+  found.front().visited = visited;
   return true;
 }
 

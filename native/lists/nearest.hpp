@@ -43,6 +43,11 @@ std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts);
 bool nearest_by_lists(const std::vector<SearchedPart>& parts, TouchedQuery& query, float slack, std::int64_t k,
                       int threads, NearestRows& found, Watch& watch);
 
+// The same for up to sixteen queries with one c_max and vocabulary: the lists say how near the k-th is, then documents
+// are walked once for all of them.
+bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<TouchedQuery>& queries, float slack,
+                      std::int64_t k, int threads, std::vector<NearestRows>& found, Watch& watch);
+
 // The distances of some rows. False as above.
 bool distances_of(const std::vector<SearchedPart>& parts, TouchedQuery& query, const std::int64_t* rows,
                   std::int64_t count, float* out, Watch& watch);

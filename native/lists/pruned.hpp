@@ -105,6 +105,21 @@ bool compare_rising(std::vector<NearRow>& waiting, Compared<Value>& compared, fl
   return true;
 }
 
+constexpr std::size_t least_first = 64;  // rows that are compared to learn how near the k-th is
+
+// Looks at one block of a search: what it has nearest is compared, and what can still win goes to `waiting`. `bounds` is
+// as below. False when arrays lead outside.
+template <class Value, class Bounds>
+bool look_first(const Bounds& bounds, Compared<Value>& compared, std::size_t first, float slack,
+                std::vector<NearRow>& waiting) {
+  std::vector<NearRow> lowest;
+  if (!bounds.sound()) return false;
+  bounds.take_lowest(first, lowest);
+  if (!compared.put_all(lowest)) return false;
+  bounds.collect(compared.worst() + slack, waiting);
+  return true;
+}
+
 // The whole search. bounded(block) makes the bounds of a block and answers something with
 //   sound(): whether no array led outside;
 //   take_lowest(count, rows): at most so many rows with the lowest bounds, which come with no later call;
@@ -114,19 +129,10 @@ bool compare_rising(std::vector<NearRow>& waiting, Compared<Value>& compared, fl
 template <class Value, class Bounded>
 bool nearest_by_bounds(std::int64_t blocks, const Bounded& bounded, Compared<Value>& compared, std::int64_t k,
                        float slack, int threads, Watch& watch) {
-  constexpr std::size_t least_first = 64;  // rows that are compared to learn how near the k-th is
   const std::size_t first = std::max(static_cast<std::size_t>(k), least_first);
   std::vector<std::vector<NearRow>> waiting(static_cast<std::size_t>(blocks));
-  float limit = 0.0f;
-  {
-    const auto bounds = bounded(0);
-    std::vector<NearRow> lowest;
-    if (!bounds.sound()) return false;
-    bounds.take_lowest(first, lowest);
-    if (!compared.put_all(lowest)) return false;
-    limit = compared.worst() + slack;
-    bounds.collect(limit, waiting[0]);
-  }
+  if (!look_first(bounded(0), compared, first, slack, waiting[0])) return false;
+  const float limit = compared.worst() + slack;
   std::atomic<bool> sound{true};
   const auto body = [&](std::int64_t at, int) {
     const auto bounds = bounded(at + 1);

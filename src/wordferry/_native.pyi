@@ -521,6 +521,19 @@ class ListQuery:
     ) -> None:
         """The distances of some rows."""
 
+def nearest_many(
+    queries: Sequence[ListQuery],
+    parts: Sequence[ListPart],
+    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    slack: float,
+    threads: int,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+) -> tuple[int, int]:
+    """
+    The nearest rows to each query of a panel; how many entries of lists and documents were looked at.
+    """
+
 class CentroidFrame:
     """Along which axes centroids are coded, and in which steps."""
 

@@ -76,6 +76,30 @@ def test_several_blocks_and_parts(overlap: str, kind: Any) -> None:
         check(parts, rows, query, rng.random(rows) < 0.0003, k)
 
 
+@pytest.mark.parametrize("overlap", ["omr", "keep"])
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int32])
+@pytest.mark.parametrize("size", [1, 14])
+def test_panels_of_queries(overlap: str, kind: Any, size: int) -> None:
+    """Several queries at once as one by one: short ones by their lists, long ones by one walk over the documents."""
+    rng = np.random.default_rng(size)
+    sizes = (300, lists.BLOCK + 700, 5)
+    parts, rows = [stored(some_bags(rng, size, 8), kind) for size in sizes], sum(sizes)
+    graph = some_graph(rng)
+    asked = [dict.fromkeys(rng.integers(0, WORDS, size=size).tolist(), 1 + i % 3) for i in range(lists.PANEL)]
+    queries = [query_of(one, graph, overlap) for one in asked]
+    for allowed, k in ((None, 1), (None, 10), (rng.random(rows) < 0.3, 100), (rng.random(rows) < 0.0003, 50)):
+        alone = [query.nearest(parts, allowed, 1e-5, k, 1) for query in queries]
+        for count, threads in ((2, 1), (lists.PANEL, 1), (lists.PANEL, 2)):
+            found, distances, visited, evaluated = lists.nearest_many(queries[:count], parts, allowed, 1e-5, k, threads)
+            for row, near, one in zip(found, distances, alone, strict=False):
+                assert row[: len(one.rows)].tolist() == one.rows.tolist()
+                assert near[: len(one.rows)].tolist() == one.distances.tolist()
+                assert (row[len(one.rows) :] == -1).all()
+            assert evaluated >= count
+            if count == lists.PANEL:  # all entries of the lists of each query, or those of the first block alone
+                assert (visited == sum(one.visited for one in alone)) == (size == 1)
+
+
 def test_more_than_there_are() -> None:
     """k larger than the allowed documents: all of them, empty ones at infinity at the end."""
     rng = np.random.default_rng(8)

@@ -166,6 +166,9 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _native.ListQuery(*_list_query()), [_list_part(), _list_part()], _ones("u1", 4), 0.1, 2, _ones("i8", 3),
             _f4(3),
         ],
+        "nearest_many": lambda: [
+            [_native.ListQuery(*_list_query())] * 2, [_list_part()], None, 0.1, 2, _ones("i8", 2, 2), _f4(2, 2),
+        ],
         "ListQuery.distances": lambda: [
             _native.ListQuery(*_list_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
         ],

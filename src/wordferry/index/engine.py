@@ -19,10 +19,11 @@ from wordferry.compare.search import Searcher
 from wordferry.index import shortlist
 from wordferry.index.centroids import Centroids
 from wordferry.index.graph import Graphs
-from wordferry.index.nearest import Words, nearest, nearest_to_nothing, stacked
+from wordferry.index.nearest import Words, nearest_panel, nearest_to_nothing, stacked
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.index.totals import Totals
+from wordferry.kernels.related_lists import PANEL
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -153,16 +154,19 @@ class Engine:
         """Query by query through the inverted lists; nothing is prepared but the words."""
         words = self._words_of(snapshot, related)
         overlap = find_overlap(record, self.overlap(record))
-        workers = thread_count(threads)
+        workers, total = thread_count(threads), queries.shape[0]
+        order = np.argsort(np.diff(queries.indptr) == 0, kind="stable")  # queries without words come last
+        rows, full = list(_rows_of(queries)), int(np.count_nonzero(np.diff(queries.indptr)))
         found = []
-        for number, (ids, masses) in enumerate(_rows_of(queries)):
-            if len(ids):
-                found.append(nearest(snapshot, words.query(ids, masses, overlap), k, mask, workers))
-            else:
-                found.append(nearest_to_nothing(snapshot, k, mask))
+        for start in range(0, full, PANEL):
+            panel = (rows[number] for number in order[start : min(start + PANEL, full)].tolist())
+            some = [words.query(ids, masses, overlap) for ids, masses in panel]
+            found.append(nearest_panel(snapshot, some, k, mask, workers))
             if progress is not None:
-                progress(number + 1, queries.shape[0])
-        return stacked(found)
+                progress(min(start + PANEL, full), total)
+        found += [nearest_to_nothing(snapshot, k, mask)] * (total - full)
+        near, back = stacked(found), np.argsort(order)
+        return replace(near, indices=near.indices[back], distances=near.distances[back])
 
     def _graph_at_hand(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
         """The related words, where the distance needs them or they are stored anyway."""

@@ -244,6 +244,26 @@ def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, th
     return ranked(lists.Found(found.rows[0], found.values[0], 0, 0), k, counts)
 
 
+def nearest_panel(
+    snapshot: Snapshot, queries: Sequence[Query], k: int, mask: BoolArray | None, threads: int
+) -> Neighbors:
+    """The k nearest rows to each of several queries; where it pays, documents are walked once for all of them."""
+    total = len(snapshot.numbers)
+    allowed = total if mask is None else int(np.count_nonzero(mask))
+    if len(queries) == 1 or allowed <= max(_FEW, k) or any(query.overlap == "residual" for query in queries):
+        return stacked([nearest(snapshot, query, k, mask, threads) for query in queries])
+    stored = [part.rows.stored for part in snapshot.parts]
+    listed = [query.listed for query in queries]
+    try:
+        rows, values, visited, evaluated = lists.nearest_many(
+            listed, stored, mask, _slack(snapshot, queries[0]), k, threads
+        )
+    except ValueError as error:
+        raise damaged_among(snapshot.parts, error) from None
+    counts = {"pairs": allowed * len(queries), "postings": visited, "evaluated": evaluated}
+    return Neighbors(rows, values, counts=counts)
+
+
 def ranked(found: lists.Found, k: int, counts: dict[str, int]) -> Neighbors:
     """Rows and their distances by (distance, row), places without a row at the end."""
     best = np.lexsort((found.rows, found.distances))[:k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -129,21 +130,37 @@ class ListQuery:
         overlap: str,
         vocabulary: int,
     ) -> None:
-        self._native = _native.ListQuery(words, masses, *edges, c_max, _native.Overlap[overlap], vocabulary)
+        self.native = _native.ListQuery(words, masses, *edges, c_max, _native.Overlap[overlap], vocabulary)
 
     def nearest(self, parts: list[Stored], allowed: BoolArray | None, slack: float, k: int, threads: int) -> Found:
         """The k nearest of the allowed rows. ValueError when the arrays lead outside, which only damaged ones do."""
         rows, distances = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float32)
         mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
         own = [part.native for part in parts]
-        count, visited, evaluated = self._native.nearest(own, mask, slack, threads, rows, distances)
+        count, visited, evaluated = self.native.nearest(own, mask, slack, threads, rows, distances)
         return Found(rows[:count], distances[:count], visited, evaluated)
 
     def distances(self, parts: list[Stored], rows: Int64Array) -> Float32Array:
         """The distances of some rows."""
         out = np.empty(len(rows), dtype=np.float32)
-        self._native.distances([part.native for part in parts], rows, out)
+        self.native.distances([part.native for part in parts], rows, out)
         return out
+
+
+PANEL = 16
+"""At most so many queries walk the lists together."""
+
+
+def nearest_many(
+    queries: Sequence[ListQuery], parts: list[Stored], allowed: BoolArray | None, slack: float, k: int, threads: int
+) -> tuple[Int64Array, Float32Array, int, int]:
+    """The k nearest rows to each of a panel of queries, (-1, inf) where there is none; entries and documents seen."""
+    rows = np.full((len(queries), k), -1, dtype=np.int64)
+    distances = np.full((len(queries), k), np.inf, dtype=np.float32)
+    mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+    asked, own = [query.native for query in queries], [part.native for part in parts]
+    visited, evaluated = _native.nearest_many(asked, own, mask, slack, threads, rows, distances)
+    return rows, distances, visited, evaluated
 
 
 @dataclass(frozen=True)
