@@ -45,14 +45,13 @@ def documents(source) -> list:
     return [row for part in parts for row in read_part(part, Fields())]
 
 
-def whole_matrix(texts) -> np.ndarray:
+def whole_matrix(texts, **options) -> np.ndarray:
     """The distances of the undivided collection, with weights and related words over all of it."""
     emb = wordferry.default_embeddings()
-    X = wordferry.encode(texts, emb)
-    words = np.unique(X.indices).astype(np.int64)
-    idf = wordferry.texts.bow.TfIdf.fit(X)
+    words = np.unique(wordferry.encode(texts, emb).indices).astype(np.int64)
     related = wordferry.RelatedWords.build(emb.restrict(words))
-    return wordferry.pairwise(idf.apply(X), None, "rel-rwmd", embeddings=emb, related=related)
+    options = {"weights": "idf", **options}
+    return wordferry.pairwise(texts, None, "rel-rwmd", embeddings=emb, related=related, **options)
 
 
 def test_the_graph_of_parts_is_the_graph_of_the_whole(source, tmp_path):
@@ -67,6 +66,21 @@ def test_the_graph_of_parts_is_the_graph_of_the_whole(source, tmp_path):
     assert np.allclose([row["distances"] for row in found], np.take_along_axis(distances, order, axis=1), atol=2e-6)
     assert summary.pairs == 90 * 90
     assert not (tmp_path / "out.job").exists()
+
+
+@pytest.mark.parametrize("weights", ["counts", "log-idf", "bm25"])
+@pytest.mark.parametrize("unknown", ["match", "drop"])
+def test_weights_and_words_without_vectors_are_those_of_pairwise(source, tmp_path, weights, unknown):
+    jobs.knn_graph(source, str(tmp_path / "out"), 5, Settings(block=17, weights=weights, unknown=unknown))
+    distances = whole_matrix([row.text for row in documents(source)], weights=weights, unknown=unknown)
+    np.fill_diagonal(distances, np.inf)
+    assert np.allclose([row["distances"] for row in rows(tmp_path / "out")], np.sort(distances)[:, :5], atol=2e-6)
+
+
+def test_a_word_without_a_vector_is_refused_where_that_is_asked_for(tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"text": "a cat"}\n{"text": "zzyzx qwertz"}\n')
+    with pytest.raises(FormatError, match=r"docs\.jsonl, rows 1 to 2: .*zzyzx"):
+        jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1, Settings(unknown="error"))
 
 
 @pytest.mark.parametrize("block", [1000, 31, 8])

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from wordferry.engines.jobs import Settings, Summary
 
 DOCUMENTS = typer.Argument(..., help="Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
-OUTPUT = typer.Option(..., "-o", "--output", help="The folder for the Parquet files of the answer.")
+OUTPUT = typer.Option(..., "-o", "--output", help="The folder or bucket address for the Parquet files of the answer.")
 WORKERS = typer.Option(1, "--workers", min=1, help="How many processes work at once.")
 ADDRESS = typer.Option(
     None, "--address", help="A running Ray cluster, or 'local' to start one here (default: plain processes)."
 )
 DISTANCE = typer.Option("rel-rwmd", "--distance", "-d", autocompletion=complete_distance, help="The distance.")
-WEIGHTS = typer.Option("idf", "--weights", help="How much a word counts: idf or counts.")
+WEIGHTS = typer.Option("idf", "--weights", help="What a word counts for: idf, counts, log-idf, bm25 or norm.")
+UNKNOWN = typer.Option("match", "--unknown", help="Words without a vector: match (they count), drop or error.")
 RELATED = typer.Option(16, "-r", min=1, help="How many related words each word has.")
 BLOCK = typer.Option(20_000, "--block", min=1, help="How many documents there are in one part of the job.")
 TEXT = typer.Option("text", "--text", help="The column that holds the text.")
@@ -59,11 +60,12 @@ def register(app: Any) -> None:
 def knn_graph(
     documents: str = DOCUMENTS,
     k: int = typer.Option(10, "-k", min=1, help="How many nearest documents to find for each."),
-    output: Path = OUTPUT,
+    output: str = OUTPUT,
     workers: int = WORKERS,
     address: str | None = ADDRESS,
     distance: str = DISTANCE,
     weights: str = WEIGHTS,
+    unknown: str = UNKNOWN,
     r: int = RELATED,
     block: int = BLOCK,
     text: str = TEXT,
@@ -76,20 +78,21 @@ def knn_graph(
     """Find the nearest other documents of every document."""
     from wordferry.engines import jobs
 
-    settings = _settings(distance, weights, r, block, text, id, "label")
+    settings = _settings(distance, weights, unknown, r, block, text, id, "label")
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.knn_graph(documents, str(output), k, settings, **run), as_json)
+        _show(jobs.knn_graph(documents, output, k, settings, **run), as_json)
 
 
 def top_k(
     queries: str = typer.Argument(..., help="Queries, in the same forms as documents."),
     documents: str = DOCUMENTS,
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find for each query."),
-    output: Path = OUTPUT,
+    output: str = OUTPUT,
     workers: int = WORKERS,
     address: str | None = ADDRESS,
     distance: str = DISTANCE,
     weights: str = WEIGHTS,
+    unknown: str = UNKNOWN,
     r: int = RELATED,
     block: int = BLOCK,
     text: str = TEXT,
@@ -102,19 +105,20 @@ def top_k(
     """Find the documents nearest to each query."""
     from wordferry.engines import jobs
 
-    settings = _settings(distance, weights, r, block, text, id, "label")
+    settings = _settings(distance, weights, unknown, r, block, text, id, "label")
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.top_k(queries, documents, str(output), k, settings, **run), as_json)
+        _show(jobs.top_k(queries, documents, output, k, settings, **run), as_json)
 
 
 def duplicates(
     documents: str = DOCUMENTS,
     threshold: float = typer.Option(..., "--threshold", min=0.0, help="The largest distance of a pair."),
-    output: Path = OUTPUT,
+    output: str = OUTPUT,
     workers: int = WORKERS,
     address: str | None = ADDRESS,
     distance: str = DISTANCE,
     weights: str = WEIGHTS,
+    unknown: str = UNKNOWN,
     r: int = RELATED,
     block: int = BLOCK,
     text: str = TEXT,
@@ -127,20 +131,21 @@ def duplicates(
     """Find all pairs of documents that are close, and the groups that they form."""
     from wordferry.engines import jobs
 
-    settings = _settings(distance, weights, r, block, text, id, "label")
+    settings = _settings(distance, weights, unknown, r, block, text, id, "label")
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.duplicates(documents, str(output), threshold, settings, **run), as_json)
+        _show(jobs.duplicates(documents, output, threshold, settings, **run), as_json)
 
 
 def classify(
     train: str = typer.Argument(..., help="Training documents with labels, in the same forms as documents."),
     test: str = typer.Argument(..., help="Documents to label."),
     k: int = typer.Option(19, "-k", min=1, help="How many nearest training documents vote."),
-    output: Path = OUTPUT,
+    output: str = OUTPUT,
     workers: int = WORKERS,
     address: str | None = ADDRESS,
     distance: str = DISTANCE,
     weights: str = WEIGHTS,
+    unknown: str = UNKNOWN,
     r: int = RELATED,
     block: int = BLOCK,
     text: str = TEXT,
@@ -154,16 +159,18 @@ def classify(
     """Label documents by the vote of their nearest training documents."""
     from wordferry.engines import jobs
 
-    settings = _settings(distance, weights, r, block, text, id, label)
+    settings = _settings(distance, weights, unknown, r, block, text, id, label)
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.classify(train, test, str(output), k, settings, **run), as_json)
+        _show(jobs.classify(train, test, output, k, settings, **run), as_json)
 
 
-def _settings(distance: str, weights: str, r: int, block: int, text: str, id: str, label: str) -> Settings:
+def _settings(
+    distance: str, weights: str, unknown: str, r: int, block: int, text: str, id: str, label: str
+) -> Settings:
     from wordferry.engines.jobs import Settings
     from wordferry.engines.sources import Fields
 
-    return Settings(distance, None, weights, r, block, Fields(text, id, label))
+    return Settings(distance, None, weights, unknown, r, block, Fields(text, id, label))
 
 
 class Running:

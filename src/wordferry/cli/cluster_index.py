@@ -81,7 +81,7 @@ def search(
     folder: str = FOLDER,
     queries: str = typer.Argument(..., help="Queries, in the same forms as documents."),
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find for each query."),
-    output: Path = OUTPUT,
+    output: str = OUTPUT,
     similar: bool = typer.Option(
         False, "--similar", help="Compare texts with the index's distance and weights instead of finding by words."
     ),

@@ -12,7 +12,7 @@ from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.engines.engine import Engine, Local
 from wordferry.engines.journal import Done, Journal
 from wordferry.engines.sources import Part
-from wordferry.engines.work import Names, Task, load
+from wordferry.engines.work import ATTEMPTS, Names, Task, load
 from wordferry.errors import FormatError
 
 
@@ -54,6 +54,13 @@ class Course:
             finished += 1
             self.progress(finished, len(wanted))
         return {task.name: self.journal.done[task.name] for task in wanted}
+
+    @property
+    def repeated(self) -> int:
+        """How many tasks were begun more than once, counted as often as they were begun again."""
+        file = self.journal.folder / ATTEMPTS
+        names = [line.split()[0] for line in file.read_text().splitlines() if line] if file.exists() else []
+        return len(names) - len(set(names))
 
     def check_ids(self, side: str) -> None:
         """Refuse an id that two documents of a side have."""

@@ -6,8 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,15 @@ from wordferry.compare.distances import find_distance, find_overlap
 from wordferry.engines.components import Components
 from wordferry.engines.course import Course, counts_name
 from wordferry.engines.engine import Engine
-from wordferry.engines.journal import Done, write_whole
+from wordferry.engines.journal import Done
+from wordferry.engines.places import Place
 from wordferry.engines.sources import Fields, cut
-from wordferry.engines.work import Comparing, Encoding, Names, Task, load, parquet_bytes, words_of
+from wordferry.engines.work import Comparing, Encoding, Names, Task, load, numbers_file, parquet_bytes, words_of
 from wordferry.errors import FormatError, InputError
+from wordferry.texts.bow import check_unknown
 from wordferry.texts.datasets import default_embeddings
 from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.weights import WEIGHTS, Weighting, weights_of_counts
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
@@ -38,7 +40,9 @@ class Settings:
     distance: str = "rel-rwmd"
     overlap: str | None = None
     weights: str = "idf"
-    """"idf" (over all documents that are searched) or "counts"."""
+    """What words count for, fitted on all documents that are searched: see :func:`wordferry.pairwise`."""
+    unknown: str = "match"
+    """Words without a vector: "match" (they count, onto themselves), "drop" or "error"."""
     r: int = DEFAULT_R
     block: int = 20_000
     """Documents in a part."""
@@ -48,8 +52,9 @@ class Settings:
         """The same, or an error that says which value is wrong."""
         record = find_distance(self.distance)
         find_overlap(record, self.overlap)
-        if self.weights not in ("idf", "counts"):
-            raise InputError(f"weights must be 'idf' or 'counts', got {self.weights!r}.")
+        if self.weights not in WEIGHTS:
+            raise InputError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}; got {self.weights!r}.")
+        check_unknown(self.unknown)
         whole_number(self.block, "block", of="documents")
         return self
 
@@ -64,6 +69,8 @@ class Summary:
     tasks: int
     resumed: int
     """Tasks that an earlier run had done."""
+    repeated: int
+    """Tasks that had to be begun again, because a worker, a node or a driver had died."""
     peak: int
     """The most memory that a task's process has held, in bytes."""
     engine: str
@@ -89,12 +96,12 @@ class Job(Course):
         progress: ShowProgress = None,
     ) -> None:
         self.settings = settings.checked()
-        self.output = Path(output)
+        self.output = Place(output)
         self.embeddings = embeddings or default_embeddings()
         self.tokenizer = tokenizer
         self.memory = memory
-        if self.output.exists() and any(self.output.iterdir() if self.output.is_dir() else [self.output]):
-            raise InputError(f"{self.output} exists and is not empty. Give the job another output folder.")
+        if self.output.names():
+            raise InputError(f"{self.output.address} exists and is not empty. Give the job another output folder.")
         plan = {
             "format": 1,
             "job": kind,
@@ -102,13 +109,14 @@ class Job(Course):
             "options": dict(options),
             "vectors": self.embeddings.fingerprint,
         }
-        folder = Path(work) if work is not None else self.output.with_name(self.output.name + ".job")
+        folder = self.output.work_folder(work)
         parts = {side: cut(source, settings.block, settings.fields) for side, source in sources.items()}
         super().__init__(plan, parts, folder, engine, progress)
 
     def encode(self) -> None:
         """All texts to counts; ids that occur twice are refused here, before any distance is computed."""
-        shared = Encoding(self.embeddings.vocabulary, self.tokenizer, self.settings.fields)
+        unknown: Any = self.settings.unknown
+        shared = Encoding(self.embeddings.vocabulary, self.tokenizer, self.settings.fields, unknown)
         tasks = [
             Task(counts_name(side, part), "encode", {"part": part.to_json()})
             for side, parts in self.parts.items()
@@ -121,28 +129,39 @@ class Job(Course):
     def comparing(self, searched: str) -> Comparing:
         """Words in play, their related words and weights: from partial counts, the same however they were cut."""
         folder = self.journal.folder
-        frequencies = np.zeros(len(self.embeddings), dtype=np.int64)
-        used = np.zeros(len(self.embeddings), dtype=bool)
+        closed = len(self.embeddings)
+        numbers: dict[str, int] = {}
+        df = np.zeros(closed, dtype=np.int64)
+        used = np.zeros(closed, dtype=bool)
         for side in self.parts:
             for column in self.columns(side):
                 data = load(folder, column["name"])
-                used[data["words"]] = True
+                own = [numbers.setdefault(word, len(numbers)) for word in words_of(data, "others")]
+                np.save(folder / numbers_file(column["name"]), np.array(own, dtype=np.int64))
+                df = np.pad(df, (0, closed + len(numbers) - len(df)))
+                known = data["words"] < closed
+                used[data["words"][known]] = True
                 if side == searched:
-                    frequencies[data["words"]] += data["frequencies"]
+                    places = np.array([*range(closed), *(closed + number for number in own)])[data["words"]]
+                    df[places] += data["frequencies"]
         words = np.flatnonzero(used).astype(np.int64)
         if not len(words):
             raise InputError("No document has a word with a vector. Load larger embeddings.")
         vectors = self.embeddings.restrict(words)
-        columns = np.full(len(self.embeddings), -1, dtype=np.int32)
+        columns = np.full(closed, -1, dtype=np.int32)
         columns[words] = np.arange(len(words), dtype=np.int32)
-        documents = sum(part.rows for part in self.parts[searched])
-        idf = None
-        if self.settings.weights == "idf":
-            idf = np.log((1 + documents) / (1 + frequencies[words])) + 1.0
+        weighting = self._weighting(searched, df, np.concatenate([words, np.arange(closed, len(df))]))
         related = self._related(vectors) if find_distance(self.settings.distance).needs_related else None
-        return Comparing(
-            self.settings.distance, self.settings.overlap, vectors, related, columns, idf, threads=1, memory=self.memory
-        )
+        how = (self.settings.distance, self.settings.overlap)
+        return Comparing(*how, vectors, related, columns, len(numbers), weighting, threads=1, memory=self.memory)
+
+    def _weighting(self, searched: str, df: Any, columns: Any) -> Weighting | None:
+        """The weights of some columns, from counts over all documents that are searched."""
+        done = [self.journal.done[column["name"]].facts for column in self.columns(searched)]
+        tokens = sum(int(facts["known" if self.settings.unknown == "drop" else "tokens"]) for facts in done)
+        documents = sum(part.rows for part in self.parts[searched])
+        fitted = weights_of_counts(self.settings.weights, documents, df, tokens, self.embeddings)
+        return None if fitted is None else replace(fitted, per_word=fitted.of(columns))
 
     def _related(self, vectors: Embeddings) -> RelatedWords:
         """The graph over the words in play, kept for a run that goes on later."""
@@ -153,16 +172,16 @@ class Job(Course):
 
     def finish(self, done: Mapping[str, Done], facts: Mapping[str, Any], keep: bool) -> Summary:
         """Move the parts of the answer to where they were asked for, and tidy up."""
-        self.output.mkdir(parents=True, exist_ok=True)
         for number, task in enumerate(sorted(done.values(), key=lambda one: one.task)):
-            write_whole(self.output / f"part-{number:05d}.parquet", (self.journal.folder / task.file).read_bytes())
+            self.output.write(f"part-{number:05d}.parquet", (self.journal.folder / task.file).read_bytes())
         every = self.journal.done.values()
         summary = Summary(
-            str(self.output),
+            self.output.address,
             sum(part.rows for parts in self.parts.values() for part in parts),
             sum(int(one.facts.get("pairs", 0)) for one in every),
             len(self.seen),
             self.resumed,
+            self.repeated,
             max((int(one.facts.get("peak", 0)) for one in every), default=0),
             self.engine.name,
             facts,
@@ -283,8 +302,7 @@ def duplicates(source: str, output: str, threshold: float, settings: Settings | 
     done = job.run(final, None)
     groups, members = _groups(job, [task.name for task in tasks.values()])
     edges = sum(int(one.facts["edges"]) for one in done.values())
-    job.output.mkdir(parents=True, exist_ok=True)
-    write_whole(job.output / "groups.parquet", groups)
+    job.output.write("groups.parquet", groups)
     return job.finish(done, {"pairs_found": edges, "documents_in_groups": members}, keep)
 
 

@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,35 @@ from wordferry.errors import InputError, StorageError
 
 _RETRIES = 5
 """How often a task is given to another worker after its own has died."""
+
+
+def prepare_environment() -> None:
+    """What Ray is to know when it is imported: a token that nobody else has, and the loopback address.
+
+    Once Ray has been imported its own defaults hold.
+    """
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+        # Without it Ray turns 127.0.0.1 into the address that other machines know, and listens on all of them.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """What the tasks of one stage shared: its size, and the nodes whose stores hold a copy, one each."""
+
+    bytes: int
+    nodes: int
+    processes: int
+    """The processes that have taken it from their node's store."""
+
+    @property
+    def sent(self) -> int:
+        """Bytes that went from node to node."""
+        return self.bytes * max(0, self.nodes - 1)
 
 
 class Ray:
@@ -29,14 +59,8 @@ class Ray:
         """Bytes of the object store of a cluster that is started here; None is Ray's own choice."""
         if workers is not None:
             workers = whole_number(workers, "workers")
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if address is None and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
-            # Ray reads this when it is imported. Once it has been, its own default holds.
-            os.environ["RAY_AUTH_MODE"] = "token"
-            os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-            # Without it Ray turns 127.0.0.1 into the address that other machines know, and listens on all of them.
-            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        if address is None:
+            prepare_environment()
         self._ray = optional_import("ray", "cluster")
         self._started = False
         if self._ray.is_initialized():
@@ -49,6 +73,8 @@ class Ray:
         self.name = f"Ray, {self.workers} workers on {nodes} node{'s' if nodes > 1 else ''}"
         self.fetched: dict[str, int] = {}
         """How often each process has taken the shared data from its node's store."""
+        self.broadcasts: list[Broadcast] = []
+        """What was shared so far, stage by stage."""
 
     def _start(self, workers: int) -> None:
         constants = sys.modules.get("ray._private.ray_constants")
@@ -77,7 +103,7 @@ class Ray:
     def run(self, tasks: Iterable[Task], folder: str, shared: Any) -> Iterator[tuple[Task, Outcome]]:
         """Do all tasks; a worker or node that dies gives its tasks to the others."""
         ray = self._ray
-        stored = ray.put(shared)
+        stored, taken = ray.put(shared), set[str]()
         remote = ray.remote(_perform).options(num_cpus=1, max_retries=_RETRIES)
         waiting = iter(tasks)
         running: dict[Any, Task] = {}
@@ -90,10 +116,20 @@ class Ray:
                 ready, _ = ray.wait(list(running), num_returns=1)
                 for reference in ready:
                     task = running.pop(reference)
-                    yield task, self._outcome(reference, task)
+                    outcome = self._outcome(reference, task)
+                    taken.add(outcome.facts["worker"])
+                    yield task, outcome
         finally:
             for reference in running:
                 ray.cancel(reference, force=True)
+            if shared is not None:
+                self._note(stored, len(taken))
+
+    def _note(self, stored: Any, processes: int) -> None:
+        """Count the copies of what was shared."""
+        found = self._ray.experimental.get_object_locations([stored]).get(stored, {})
+        size, nodes = int(found.get("object_size") or 0), len(found.get("node_ids") or ())
+        self.broadcasts.append(Broadcast(size, nodes, processes))
 
     def _outcome(self, reference: Any, task: Task) -> Outcome:
         try:

@@ -34,6 +34,14 @@ class Place:
         self.local = Path(self._path) if self._system.type_name == "local" else None
         """Where it is on this machine; None in a bucket."""
 
+    def work_folder(self, given: str | os.PathLike[str] | None) -> Path:
+        """The folder of the plan of a job whose answer goes here: as given, or beside it."""
+        if given is not None:
+            return Path(given)
+        if self.local is None:
+            raise InputError("An answer in a bucket needs a folder for the job's plan: pass work= (--work).")
+        return self.local.with_name(self.local.name + ".job")
+
     def _at(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}" if name else self._path
 
@@ -49,7 +57,7 @@ class Place:
             write_whole(self.local / name, data)
             return
         try:
-            with self._system.open_output_stream(self._at(name)) as stream:
+            with self._system.open_output_stream(self._at(name), compression=None) as stream:
                 stream.write(data)
         except OSError as error:
             raise StorageError(f"{self.address}: {name} cannot be written: {error}.") from None
@@ -57,7 +65,7 @@ class Place:
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
         try:
-            with self._system.open_input_stream(self._at(name)) as stream:
+            with self._system.open_input_stream(self._at(name), compression=None) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
             raise NotFound(f"{self.address} holds no {name}.") from None

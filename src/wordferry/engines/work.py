@@ -21,17 +21,21 @@ from wordferry.base.runtime import optional_import
 from wordferry.compare.calls import pairwise, top_k
 from wordferry.engines.journal import digest, write_whole
 from wordferry.engines.sources import Fields, Part, read_part
-from wordferry.errors import FormatError
+from wordferry.errors import FormatError, InputError
 from wordferry.judge.voting import vote
-from wordferry.texts.bow import bags, weighted
+from wordferry.texts.bow import Encoded, Unknown, bags
 from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.weights import Weighting
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.vocabulary import Vocabulary
 
 Doing = Callable[[Mapping[str, Any], Path, Any], tuple[bytes, dict[str, Any]]]
 """From the arguments of a task, the job's folder and what is shared to the bytes of a file, and facts about it."""
 _PARQUET = b"PAR1"
+ATTEMPTS = "attempts.log"
+"""The file of a job's folder that gets a line whenever a worker begins a task."""
 _TILE = 1 << 24
 """Distances held at once when all pairs under a threshold are sought: 64 MB."""
 
@@ -63,6 +67,7 @@ class Encoding:
     vocabulary: Vocabulary
     tokenizer: Tokenizer | None
     fields: Fields
+    unknown: Unknown
 
 
 @dataclass(frozen=True)
@@ -75,21 +80,33 @@ class Comparing:
     related: RelatedWords | None
     columns: Any
     """The place of each word of the whole vocabulary among those in play."""
-    idf: Any
-    """One weight per word in play, or None for plain counts."""
+    others: int
+    """How many words without a vector there are; their columns follow those of the words in play."""
+    weighting: Weighting | None
+    """The fitted weights of all columns, or None for plain counts."""
     threads: int
     memory: int
 
 
 def perform(task: Task, folder: str, shared: Any) -> Outcome:
     """Do one task and write its file into the job's folder, whole or not at all."""
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    with open(Path(folder) / ATTEMPTS, "ab", buffering=0) as stream:
+        stream.write(f"{task.name} {os.getpid()}\n".encode())
     work = _KINDS[task.kind] if isinstance(task.kind, str) else task.kind
     data, facts = work(task.arguments, Path(folder), shared)
     file = f"{task.name}.{'parquet' if data.startswith(_PARQUET) else 'npz'}"
     write_whole(Path(folder) / file, data)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    facts = {**facts, "seconds": round(time.perf_counter() - start, 3), "peak": peak, "process": os.getpid()}
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    facts = {
+        **facts,
+        "seconds": round(time.perf_counter() - start, 3),
+        "cpu": round(time.process_time() - cpu, 3),
+        "base": base,
+        "peak": used.ru_maxrss * 1024,
+        "process": os.getpid(),
+    }
     return Outcome(file, digest(data), len(data), facts)
 
 
@@ -119,8 +136,18 @@ def encode(arguments: Mapping[str, Any], folder: Path, shared: Encoding) -> tupl
     rows = list(read_part(part, shared.fields))
     ids = [row.id for row in rows]
     check_ids(part, ids)
-    found = bags((row.text for row in rows), shared.vocabulary, tokenizer=shared.tokenizer, on_empty="keep")
-    matrix = found.matrix
+    try:
+        found = bags(
+            [row.text for row in rows],
+            shared.vocabulary,
+            tokenizer=shared.tokenizer,
+            on_empty="keep",
+            unknown=shared.unknown,
+        )
+    except InputError as error:
+        raise FormatError(f"{part.path}, rows {part.start + 1} to {part.start + part.rows}: {error}") from None
+    matrix, vocabulary = found.matrix, found.vocabulary
+    others = [] if isinstance(vocabulary, Vocabulary) else list(vocabulary.extra)
     words, frequencies = np.unique(matrix.indices, return_counts=True)
     data = saved(
         indptr=matrix.indptr,
@@ -131,6 +158,7 @@ def encode(arguments: Mapping[str, Any], folder: Path, shared: Encoding) -> tupl
         hashes=hashes_of(ids),
         words=words.astype(np.int64),
         frequencies=frequencies.astype(np.int64),
+        others=text_array(others),
     )
     tokens, known = int(found.tokens.sum()), int(found.known.sum())
     return data, {"documents": len(ids), "tokens": tokens, "known": known}
@@ -157,10 +185,35 @@ def hashes_of(ids: Sequence[str]) -> Any:
 def bags_of(folder: Path, name: str, shared: Comparing) -> sp.csr_array:
     """The weights of one part over the words in play."""
     data = load(folder, name)
-    indptr, indices = data["indptr"], shared.columns[data["indices"]]
-    shape = (len(indptr) - 1, len(shared.embeddings))
-    counts = sp.csr_array((data["data"], indices, indptr), shape=shape)
-    return counts if shared.idf is None else weighted(counts, shared.idf)
+    indptr, indices, values = data["indptr"], data["indices"], data["data"]
+    known = indices < len(shared.columns)
+    columns = np.empty(len(indices), dtype=np.int64)
+    columns[known] = shared.columns[indices[known]]
+    if not known.all():
+        numbers = np.load(folder / numbers_file(name), allow_pickle=False)
+        columns[~known] = len(shared.embeddings) + numbers[indices[~known] - len(shared.columns)]
+    if shared.weighting is not None:
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        values = shared.weighting.apply(values.astype(np.float64), columns, rows, len(indptr) - 1)
+    matrix = sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, len(shared.embeddings) + shared.others))
+    matrix.sort_indices()
+    return matrix
+
+
+def numbers_file(name: str) -> str:
+    """The file that says which number each word without a vector of a part has in the whole collection."""
+    return f"{name}.numbers.npy"
+
+
+def sides(shared: Comparing, *matrices: sp.csr_array) -> list[Any]:
+    """Weights of parts as comparisons take them: words without a vector that none of the parts has have no column."""
+    closed = len(shared.embeddings)
+    if not shared.others:
+        return list(matrices)
+    used = np.unique(np.concatenate([matrix.indices[matrix.indices >= closed] for matrix in matrices]))
+    vocabulary = OpenVocabulary(shared.embeddings.vocabulary, (f"\0{number}" for number in used.tolist()))
+    columns = np.concatenate([np.arange(closed), used])
+    return [Encoded.of(sp.csr_array(matrix[:, columns]), vocabulary) for matrix in matrices]
 
 
 def near(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tuple[bytes, dict[str, Any]]:
@@ -172,7 +225,8 @@ def near(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tuple
     for column in arguments["columns"]:
         own = same and column["name"] == arguments["rows"]["name"]
         Y = X if own else bags_of(folder, column["name"], shared)
-        part = top_k(X, Y, k + own, shared.distance, on_empty="keep", memory=shared.memory, **_options(shared))
+        one, other = sides(shared, X, Y)
+        part = top_k(one, other, k + own, shared.distance, on_empty="keep", memory=shared.memory, **_options(shared))
         found.append((part.without_self(0) if own else part).shifted(column["first"]))
         found = [Neighbors.merge(found, k)]
         pairs += X.shape[0] * Y.shape[0]
@@ -184,6 +238,7 @@ def _options(shared: Comparing) -> dict[str, Any]:
         "embeddings": shared.embeddings,
         "related": shared.related,
         "overlap": shared.overlap,
+        "unknown": "match" if shared.others else "drop",
         "threads": shared.threads,
     }
 
@@ -197,7 +252,8 @@ def close(arguments: Mapping[str, Any], folder: Path, shared: Comparing) -> tupl
     step = max(1, _TILE // max(1, Y.shape[0]))
     first, second, distances = [], [], []
     for start in range(0, X.shape[0], step):
-        values = pairwise(X[start : start + step], Y, shared.distance, on_empty="keep", **_options(shared))
+        one, other = sides(shared, X[start : start + step], Y)
+        values = pairwise(one, other, shared.distance, on_empty="keep", **_options(shared))
         i, j = np.nonzero(values <= arguments["threshold"])
         kept = (j > i + start) if own else np.ones(len(i), dtype=bool)
         first.append(i[kept] + start + rows["first"])

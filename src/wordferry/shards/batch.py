@@ -23,6 +23,7 @@ from wordferry.engines.places import Place
 from wordferry.engines.sources import Fields, Part, cut, read_part
 from wordferry.engines.work import Task, load, parquet_bytes, saved, text_array, words_of
 from wordferry.errors import EmptyDocumentError, FormatError, InputError
+from wordferry.find.ranking import QueryWord
 from wordferry.find.settings import Settings
 from wordferry.index.finding import Question
 from wordferry.index.model import Document
@@ -96,9 +97,7 @@ def search(
     place = Place(output)
     if place.names():
         raise InputError(f"{place.address} exists and is not empty. Give the search another output folder.")
-    if work is None and place.local is None:
-        raise InputError("An answer in a bucket needs a folder for its plan: pass work= (--work).")
-    target = Path(work) if work is not None else Path(str(place.local) + ".job")
+    target = place.work_folder(work)
     parts = cut(queries, whole_number(asked.block, "block", of="queries"), asked.fields)
     plan = {"format": 1, "job": "search", "shards": common.manifest.identity, "questions": asdict(asked)}
     course = Course(plan, {"queries": parts}, target, engine, progress)
@@ -218,6 +217,7 @@ def _best(arguments: Mapping[str, Any], folder: Path, shared: _Asking) -> tuple[
         rows=np.concatenate([one.rows for one in found]),
         own=np.concatenate([one.own for one in found]),
         settings=text_array([found[0].settings.to_json()]),
+        query=text_array([[list(vars(word).values()) for word in one.query] for one in found]),
     )
     return data, {"queries": len(tokens)}
 
@@ -227,8 +227,9 @@ def _bests(folder: Path, names: Sequence[str]) -> list[list[Best]]:
     shards = [load(folder, name) for name in names]
     settings = Settings(**words_of(shards[0], "settings")[0])
     columns = [(data["indptr"], data["rows"], data["own"]) for data in shards]
+    query = [tuple(QueryWord(*word) for word in words) for words in words_of(shards[0], "query")]
     return [
-        [Best(rows[ptr[q] : ptr[q + 1]], own[ptr[q] : ptr[q + 1]], (), (), settings) for ptr, rows, own in columns]
+        [Best(rows[p[q] : p[q + 1]], own[p[q] : p[q + 1]], query[q], (), settings) for p, rows, own in columns]
         for q in range(len(columns[0][0]) - 1)
     ]
 

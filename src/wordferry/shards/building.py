@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,9 +135,7 @@ class _Build:
             raise InputError(f"{place.address} holds a sharded index already. Give the new one another folder.")
 
     def run(self, work: str | os.PathLike[str] | None, progress: ShowProgress, keep: bool) -> Built:
-        if work is None and self.place.local is None:
-            raise InputError("A build into a bucket needs a folder for its plan: pass work= (--work).")
-        folder = Path(work) if work is not None else _beside(self.place)
+        folder = self.place.work_folder(work)
         parts = cut(self.documents, self.choices.block, self.choices.fields)
         total = sum(part.rows for part in parts)
         if self.shards > total:
@@ -275,11 +272,6 @@ class _Build:
         for name in self.place.names(SHARDS):
             if name not in wanted:
                 self.place.remove(f"{SHARDS}/{name}")
-
-
-def _beside(place: Place) -> Path:
-    assert place.local is not None
-    return place.local.with_name(place.local.name + ".job")
 
 
 def _pieces(parts: list[Part], shards: int) -> Iterator[list[Part]]:
