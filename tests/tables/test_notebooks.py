@@ -23,6 +23,10 @@ def test_tables_are_escaped_shortened_and_cut():
     assert shown.count("<tr>") == 21
     assert "10 more rows" in shown
     assert "0.5000" in shown
+    assert "none" not in shown  # nothing is in that column
+    assert "<th>a</th>" in html_table({"a": []})
+    assert "min-width" in shown
+    assert "min-width" not in html_table({"word": ["moon"]})
 
 
 @pytest.fixture(scope="module")

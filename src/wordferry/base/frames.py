@@ -13,6 +13,8 @@ from wordferry.base.runtime import optional_import
 
 _LONGEST = 200
 """Letters of a text that a notebook shows."""
+_LONG = 60
+"""Letters from which on a text is given room, so that columns of single words do not squeeze it."""
 
 
 class Tabular:
@@ -70,10 +72,15 @@ class Rows(list[dict[str, Any]], Tabular):
 def html_table(columns: Mapping[str, Sequence[Any]], limit: int = 20) -> str:
     """Columns as an HTML table: the first rows, long texts shortened, numbers to the right.
 
+    A column that has nothing in these rows is left out.
+
     >>> html_table({"id": ["a<b"]})
     '<table><thead><tr><th>id</th></tr></thead><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
     """
     total = len(next(iter(columns.values()), ()))
+    columns = {
+        name: values for name, values in columns.items() if not total or any(one is not None for one in values[:limit])
+    }
     head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
     rows = ["".join(_html_cell(values[row]) for values in columns.values()) for row in range(min(limit, total))]
     body = "".join(f"<tr>{row}</tr>" for row in rows)
@@ -90,7 +97,8 @@ def _html_cell(value: Any) -> str:
         return f'<td style="text-align:right">{text}</td>'
     text = str(value)
     shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return f"<td>{escape(shown)}</td>"
+    wide = ' style="min-width:22em;text-align:left"' if len(text) > _LONG else ""
+    return f"<td{wide}>{escape(shown)}</td>"
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None) -> dict[str, list[Any]]:
