@@ -54,3 +54,31 @@ def test_a_hit_is_explained_with_the_value_it_was_found_by(reader: Any) -> None:
         (hit,) = found["hits"]
         body = {"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}, "plain": plain}
         assert reader.post("/api/explain", json=body).json()["value"] == pytest.approx(hit["distance"], abs=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, "idf", "log-idf", "bm25", "counts"])
+@pytest.mark.parametrize("unknown", [None, "match", "drop"])
+def test_documents_like_a_text_have_one_distance(
+    reader: Any, built_index: Any, weights: str | None, unknown: str | None
+) -> None:
+    """Python and the service, with the index's own weights or others; and the explanation of each hit has it too."""
+    said = {name: value for name, value in (("weights", weights), ("unknown", unknown)) if value}
+    with wordferry.Index.open(built_index) as index:
+        expected = [(hit.id, hit.distance) for hit in index.similar(TEXTS[0], 4, **said)]
+    hits = reader.post("/api/similar", json={"like": {"text": TEXTS[0]}, "k": 4, **said}).json()["hits"]
+    assert [(hit["id"], hit["distance"]) for hit in hits] == expected
+    for hit in hits[:2]:
+        told = reader.post("/api/explain", json={"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}, **said}).json()
+        assert told["value"] == pytest.approx(hit["distance"], abs=1e-6)
+        assert sum(flow["cost"] for flow in told["flows"]) == pytest.approx(hit["distance"], abs=1e-5)
+
+
+def test_the_command_line_finds_the_same_documents_at_the_same_distance(built_index: Any) -> None:
+    with wordferry.Index.open(built_index) as index:
+        for said in ({}, {"weights": "bm25", "unknown": "drop"}):
+            options = [part for name, value in said.items() for part in (f"--{name}", value)]
+            rows = command("similar", str(built_index), TEXTS[0], "-k", "3", *options)
+            expected = [(hit.id, hit.distance) for hit in index.similar(TEXTS[0], 3, **said)]
+            assert [(row["id"], row["distance"]) for row in rows] == expected
+        rows = command("search", str(built_index), TEXTS[0], "-k", "3")
+        assert [(row["id"], row["score"]) for row in rows] == [(hit.id, hit.score) for hit in index.search(TEXTS[0], 3)]

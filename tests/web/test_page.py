@@ -323,7 +323,14 @@ def test_more_like_this(browser: Any, address: str) -> None:
     page.locator("#hits .hit").first.click()
     page.wait_for_selector(".flow", state="attached")
     assert check_picture(page) == pytest.approx(float(page.locator(".hit .number").first.inner_text()), abs=1e-4)
+    weighed = page.locator(".hit .number").all_inner_texts()
+    page.select_option("#weights", "counts")
+    playwright.expect(page.locator(".hit .number").nth(3)).not_to_have_text(weighed[3])
+    page.locator("#hits .hit").first.click()
+    page.wait_for_selector(".flow", state="attached")
+    assert check_picture(page) == pytest.approx(float(page.locator(".hit .number").first.inner_text()), abs=1e-4)
     page.reload()
+    assert page.input_value("#weights") == "counts"
     playwright.expect(page.locator("#like-line strong")).to_have_text(title)
     page.click("#leave-like")
     assert page.input_value("#query") == QUERY

@@ -234,6 +234,16 @@ def test_stats_health_metrics_openapi(reader: Any) -> None:
     assert "400" in paths["/api/search"]["post"]["responses"]
 
 
+def test_one_bad_text_does_not_lose_the_answers_of_the_others(reader: Any) -> None:
+    alone = post(reader, "/api/search", {"texts": [QUERY]})["results"]
+    for extra in ({}, {"distance": "wmd"}):
+        first, bad, last = post(reader, "/api/search", {"texts": [QUERY, "?!", QUERY], **extra})["results"]
+        assert first == last
+        assert (bad["hits"], bad["error"]) == ([], "The query has no words.")
+        assert extra or first == alone[0]
+        assert first["hits"]
+
+
 def nested(depth: int) -> Any:
     """A filter in a filter in a filter."""
     value: Any = 1
@@ -262,7 +272,14 @@ BAD: list[tuple[str, Any, int, str]] = [
         422,
         "The query has no known word: this index has no vector for xyzzyq",
     ),
-    ("/api/search", {"texts": [QUERY, "xyzzyq"], "distance": "wmd"}, 422, "texts.1: The query has no known word"),
+    ("/api/search", {"texts": ["?!", "xyzzyq"], "distance": "wmd"}, 422, "The query has no words."),
+    ("/api/similar", {"like": {"text": QUERY}, "weights": "heavy"}, 400, "weights"),
+    (
+        "/api/explain",
+        {"a": {"text": QUERY}, "b": {"text": QUERY}, "weights": "idf"},
+        422,
+        "Two texts have no frequencies",
+    ),
     ("/api/search", {"texts": ["and of the"]}, 422, "only words that are left out"),
     ("/api/search", {"texts": ["?!"]}, 422, "The query has no words."),
     ("/api/search", {"texts": [QUERY], "offset": -1}, 400, "offset: "),

@@ -113,7 +113,7 @@ def _pair_rows(found: Duplicates) -> list[dict[str, Any]]:
         {
             "first": pair.first,
             "second": pair.second,
-            "distance": round(pair.distance, 6),
+            "distance": pair.distance,
             "exact": pair.exact,
             "reason": str(found.reason(pair)),
         }

@@ -167,7 +167,7 @@ def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool
 
 def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:
     row: dict[str, Any] = {} if number is None else {"query": number}
-    row |= {"rank": rank, "id": hit.id, value: round(getattr(hit, value), 6), "label": hit.label}
+    row |= {"rank": rank, "id": hit.id, value: getattr(hit, value), "label": hit.label}
     row |= {"metadata": dict(hit.metadata), "text": hit.text}
     if hit.explanation is not None:
         row["explanation"] = hit.explanation.to_json() if value == "score" else hit.explanation.to_rows()

@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
-from wordferry.errors import NotFound
+from wordferry.errors import InputError, NotFound
+from wordferry.index.weighed import Weighing
 from wordferry.texts.reasons import WORD, no_word
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
@@ -40,15 +41,36 @@ class Side:
     """The passages that are compared, as places in the text; none means all of it."""
 
 
+class Weighed(NamedTuple):
+    """What words weigh among documents like a text; None is the index's own choice."""
+
+    weights: str | None = None
+    unknown: str | None = None
+
+    @property
+    def options(self) -> dict[str, str | None]:
+        return self._asdict()
+
+
+COUNTED = Weighed("counts", "drop")
+"""As a search by a distance compares."""
+
+
 class Comparing:
     """Compares texts as an index compares its documents."""
 
     def __init__(self, index: Any, reader: Reader, related: Callable[[], RelatedWords | None]) -> None:
         self._index, self._reader, self._related = index, reader, related
         self._own = str(index.config.distance)
-        self._counts = (index.config.weights, index.config.unknown) == ("counts", "drop")
-        self.keeps_unknown = index.config.unknown != "drop"
+
+    def weighing(self, weighed: Weighed) -> Weighing:
+        """What is asked for, else the index's own choice."""
+        own = self._index.config
+        return Weighing(weighed.weights or own.weights, weighed.unknown or own.unknown)
+
+    def keeps(self, weighed: Weighed) -> bool:
         """Whether words without a vector count in documents like a text."""
+        return self.weighing(weighed).keeps
 
     def names(self, wanted: Sequence[str] | None) -> list[str]:
         """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
@@ -71,10 +93,13 @@ class Comparing:
         return own if own in EXPLAINED else "rel-rwmd"
 
     def sides(
-        self, a: dict[str, str], b: dict[str, str], passages: int | None, name: str, plain: bool
+        self, a: dict[str, str], b: dict[str, str], passages: int | None, name: str, weighed: Weighed
     ) -> tuple[Side, Side]:
         """Two texts or stored documents with their words; NotFound where there is none."""
-        every = ("text" in a and "text" in b) or (self.keeps_unknown and not plain)
+        alone = "text" in a and "text" in b
+        if alone and weighed not in (Weighed(), COUNTED):
+            raise InputError("weights: Two texts have no frequencies of words; weigh a text and a stored document.")
+        every = alone or self.keeps(weighed)
         first, second = self._side("a", a, every), self._side("b", b, every)
         return first, second if passages is None else self._best(first, second, passages, name, every)
 
@@ -117,18 +142,19 @@ class Comparing:
         if start < len(text):
             yield start, len(text)
 
-    def explain(self, a: Side, b: Side, name: str, plain: bool) -> dict[str, Any]:
+    def explain(self, a: Side, b: Side, name: str, weighed: Weighed) -> dict[str, Any]:
         """The flows between two texts or stored documents, or their passages.
 
-        A stored document is explained as :meth:`Index.similar` compares it, or, ``plain``, as a search by a distance.
+        A stored document is explained as :meth:`Index.similar` compares it with these weights.
         """
         alone = a.id is None and b.id is None
         tokens = a.prepared.tokens, b.prepared.tokens
-        if alone or plain or self._counts:
+        weighing = self.weighing(weighed)
+        if alone or weighing.plain:
             result = explain(*tokens, name, **self._options(name, alone=alone))
         else:
             with self._index.view() as (connection, snapshot):
-                result = self._index.weighed.explained(connection, snapshot, tokens, DISTANCES[name])
+                result = self._index.weighed.reasons(connection, snapshot, DISTANCES[name], weighing)(*tokens)
         return {
             "distance": name,
             "value": float(result.distance),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,7 +14,7 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
 from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.texts.reasons import no_word
-from wordferry.web.comparing import Comparing, finite, plain, said_of
+from wordferry.web.comparing import Comparing, Weighed, finite, plain, said_of
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
 from wordferry.web.texts import Prepared, Reader
@@ -44,9 +45,9 @@ class Query:
 
 Answer = dict[str, Any] | Exception
 """The result of one query, or why it has none."""
-Lane = tuple[str | None, bytes | None, bool]
-"""Searches that can share one call: the distance's name (None: by words), the filter as JSON, and whether words weigh
-what the index says (documents like a text) or are counted (a search by a distance)."""
+Lane = tuple[str | None, bytes | None, Weighed | None]
+"""Searches that can share one call: the distance's name (None: by words), the filter as JSON, and of documents like a
+text what words weigh; None where they are counted (a search by a distance)."""
 
 
 class Engine:
@@ -72,7 +73,7 @@ class Engine:
         """The distance to use: the one asked for, else the index's own."""
         return distance or str(self._index.config.distance)
 
-    def lane(self, distance: str | None, filter: dict[str, Any] | None, similar: bool = False) -> Lane:
+    def lane(self, distance: str | None, filter: dict[str, Any] | None, similar: Weighed | None = None) -> Lane:
         """Which searches this one can be joined with."""
         return distance, orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None, similar
 
@@ -80,7 +81,7 @@ class Engine:
         """The most that a search can be, judged by the length of its texts; exact for texts in words."""
         name, packed, similar = lane
         words = [
-            most_words(q.text) if isinstance(q.text, str) else q.text.different + similar * len(q.text.unknown)
+            most_words(q.text) if isinstance(q.text, str) else q.text.different + bool(similar) * len(q.text.unknown)
             for q in queries
         ]
         return of_search(name, words, documents, vocabulary, conditions(orjson.loads(packed) if packed else None))
@@ -91,11 +92,11 @@ class Engine:
         ready = iter(texts)
         return [replace(query, text=next(ready)) if isinstance(query.text, str) else query for query in queries]
 
-    def like(self, id: str, k: int, offset: int) -> Query:
+    def like(self, id: str, k: int, offset: int, similar: Weighed) -> Query:
         """The query for documents like a stored one."""
         with said_of(id):
             prepared = self.reader.prepare(self._index.get(id).text)
-        if not self._compared(prepared, True):
+        if not self._compared(prepared, similar):
             raise prepared.no_known_word(f"The document {id!r}")
         return Query(prepared, k, offset, id)
 
@@ -108,7 +109,7 @@ class Engine:
             return self._by_words(queries, most, filter)
         prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
         asked = [words for words in (self._compared(text, similar) for text in prepared) if words]
-        find = self._index.similar if similar else self._index.search
+        find = partial(self._index.similar, **similar.options) if similar else self._index.search
         found = iter(find(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
         for query, text in zip(queries, prepared, strict=True):
@@ -119,9 +120,9 @@ class Engine:
             answers.append(self._answer(query, next(found), facts))
         return answers
 
-    def _compared(self, text: Prepared, similar: bool) -> list[str]:
-        """The words of a text that are compared: those with a vector, or all where the index keeps the others."""
-        return text.tokens if similar and self.comparing.keeps_unknown else text.words
+    def _compared(self, text: Prepared, similar: Weighed | None) -> list[str]:
+        """The words of a text that are compared: those with a vector, or all where the others are kept."""
+        return text.tokens if similar and self.comparing.keeps(similar) else text.words
 
     def _by_words(self, queries: Sequence[Query], most: int, filter: dict[str, Any] | None) -> list[Answer]:
         texts = [query.text for query in queries]

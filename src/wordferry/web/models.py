@@ -70,6 +70,7 @@ class SearchResult(BaseModel):
     more: bool = Field(description="Whether there are hits after these.")
     known_words: int | None = Field(default=None, description="Of a comparison: tokens that have a vector.")
     unknown_words: list[str] | None = Field(default=None, description="Some that have none, and were ignored.")
+    error: str | None = Field(default=None, description="Why this one of several texts has no answer.")
     missing: list[str] | None = Field(default=None, description="Shards that gave no answer: some hits may be missing.")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from wordferry.compare.distances import DISTANCES
+from wordferry.texts.weights import WEIGHTS
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
 
@@ -59,8 +60,19 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             "SimilarRequest",
             "A text or a stored document, and how many documents like it are wanted.",
             like=(one_of_two, ...),
+            **_weights(),
             **window,
         ),
+    }
+
+
+def _weights() -> dict[str, Any]:
+    """What words weigh, where a stored document is compared."""
+    weights: Any = Literal[WEIGHTS]
+    unknown: Any = Literal["match", "drop"]
+    return {
+        "weights": (weights | None, Field(default=None, description="What words count for; null: the index's own.")),
+        "unknown": (unknown | None, Field(default=None, description="Words without a vector; null: the index's own.")),
     }
 
 
@@ -84,6 +96,7 @@ def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
             b=(one_of_two, ...),
             distance=(explained | None, None),
             plain=(bool, Field(default=False, description=_PLAIN)),
+            **_weights(),
             passages=(passages | None, Field(default=None, description=_PASSAGES)),
         ),
     }

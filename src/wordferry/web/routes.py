@@ -115,10 +115,10 @@ def reading(service: Service) -> APIRouter:
         comparing = service.engine.comparing
         name = comparing.explained_name(request.distance)  # type: ignore[attr-defined]
         given = request.a.model_dump(), request.b.model_dump(), request.passages  # type: ignore[attr-defined]
-        plain = request.plain  # type: ignore[attr-defined]
-        a, b = await service.read(comparing.sides, *given, name, plain)
+        weighed = service.weighed(request)
+        a, b = await service.read(comparing.sides, *given, name, weighed)
         work = of_explanation(name, len(set(a.prepared.tokens)), len(set(b.prepared.tokens)))
-        return _json(await service.run(work, comparing.explain, a, b, name, plain))
+        return _json(await service.run(work, comparing.explain, a, b, name, weighed))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
     async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:

@@ -14,8 +14,9 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from wordferry.errors import ReplacedError, StorageError, WordferryError
+from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.web.batching import Batcher
+from wordferry.web.comparing import COUNTED, Weighed
 from wordferry.web.engine import Answer, Engine, Lane, Query
 from wordferry.web.guard import access_log
 from wordferry.web.mapping import Mapping
@@ -161,14 +162,18 @@ class Service:
         engine = self.engine
         return await self._find(engine, queries, engine.lane(request.distance, request.filter))
 
+    def weighed(self, request: Any) -> Weighed:
+        """What words weigh in a request; plain counts are those of a search by a distance."""
+        return COUNTED if getattr(request, "plain", False) else Weighed(request.weights, request.unknown)
+
     async def similar(self, request: Any) -> dict[str, Any]:
         """The documents that are like a text, or like a stored one."""
         engine, like = self.engine, request.like.model_dump()
         if "text" in like:
             query = Query(like["text"], request.k, request.offset)
         else:
-            query = await self.read(engine.like, like["id"], request.k, request.offset)
-        lane = engine.lane(engine.name(request.distance), request.filter, similar=True)
+            query = await self.read(engine.like, like["id"], request.k, request.offset, self.weighed(request))
+        lane = engine.lane(engine.name(request.distance), request.filter, self.weighed(request))
         return (await self._find(engine, [query], lane))[0]
 
     async def _find(self, engine: Engine, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
@@ -184,10 +189,10 @@ class Service:
             answers = await _together([self.batcher.submit((engine, lane), query) for query in queries])
         else:
             answers = await self._heavy.run(engine.search_in_turn, lane, queries)
-        for number, answer in enumerate(answers):
-            if isinstance(answer, Exception):
-                raise answer if len(answers) == 1 else type(answer)(f"texts.{number}: {answer}")
-        return [answer for answer in answers if isinstance(answer, dict)]
+        lost = [answer for answer in answers if isinstance(answer, Exception)]
+        if lost and (len(lost) == len(answers) or not all(isinstance(one, InputError) for one in lost)):
+            raise lost[0]  # one bad text does not lose the answers of the others
+        return [answer if isinstance(answer, dict) else _unanswered(answer) for answer in answers]
 
     async def _sizes(self) -> tuple[int, int]:
         """How many documents and different words there are, as seen a moment ago."""
@@ -196,6 +201,11 @@ class Service:
         elif time.monotonic() - self._seen > _OLD_SECONDS and (self._fresh is None or self._fresh.done()):
             self._fresh = asyncio.create_task(self._refresh())
         return int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0)
+
+
+def _unanswered(error: Exception) -> dict[str, Any]:
+    """The answer for one of several texts that has none."""
+    return {"hits": [], "more": False, "error": str(error)}
 
 
 def _search(key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[Answer]:

@@ -18,6 +18,8 @@ const titles = new Map(); // of all documents seen so far
 let best = 0; // the best score of this query, from its first page
 
 const chosen = () => state.distance || facts.distance;
+const compares = () => Boolean(state.like || state.by); // texts, not words of a query
+const weights = () => (state.weights && compares() ? { weights: state.weights } : {});
 const count = () => address.numberOf(state.k, 1, 100, 20);
 const first = () => address.numberOf(state.from, 0, 1000, 0);
 
@@ -38,7 +40,7 @@ async function ask(signal) {
   const filter = address.filterOf(state);
   if (Object.keys(filter).length) window.filter = filter;
   const like = state.like ? { id: state.like } : state.by ? { text: state.q.trim() } : null;
-  if (like) return similar({ like, distance: chosen(), ...window }, signal);
+  if (like) return similar({ like, distance: chosen(), ...weights(), ...window }, signal);
   const answer = await search({ texts: [state.q.trim()], explain: true, ...window }, signal);
   return { ...answer, ...answer.results[0] };
 }
@@ -169,7 +171,7 @@ async function runExplain(a, b, titles, statusId) {
   const whole = state.whole ? state.whole === "yes" : hit?.score === undefined; // a distance is one of whole texts
   const passages = whole ? null : PASSAGES;
   try {
-    const answer = await explain({ a, b, distance: chosen(), passages }, signal);
+    const answer = await explain({ a, b, distance: chosen(), passages, ...(b.id ? weights() : {}) }, signal);
     drawDetail(answer, { titles, close: closeDetail, score: hit?.explanation, whole: b.id ? useWhole : null });
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -210,6 +212,8 @@ async function show() {
   byId("tab-compare").setAttribute("aria-pressed", String(compare));
   byId("distance").value = chosen();
   byId("by").value = state.by ? "near" : "";
+  byId("weights").value = state.weights;
+  byId("weights").hidden = !compares();
   byId("count").value = [...byId("count").options].some((one) => one.value === state.k) ? state.k : "20";
   for (const [id, name] of [["query", "q"], ["text-a", "a"], ["text-b", "b"]]) {
     if (byId(id).value !== state[name]) byId(id).value = state[name];
@@ -255,6 +259,7 @@ function wire() {
     show();
   });
   byId("by").addEventListener("change", (event) => go({ by: event.target.value }));
+  byId("weights").addEventListener("change", (event) => go({ weights: event.target.value }));
   byId("count").addEventListener("change", (event) => go({ k: event.target.value === "20" ? "" : event.target.value }));
   wireFilters(setFilter, () => address.filterOf(state));
   byId("tab-search").addEventListener("click", () => switchView("search"));
@@ -307,6 +312,7 @@ async function start() {
   }
   byId("distance").replaceChildren(...facts.explained.map((name) => el("option", { value: name }, name)));
   if (!facts.explained.includes(state.distance)) state.distance = "";
+  if (![...byId("weights").options].some((one) => one.value === state.weights)) state.weights = "";
   wire();
   await show();
 }

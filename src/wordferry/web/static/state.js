@@ -1,7 +1,7 @@
 // What the page shows, as the part of its address after '#': it can be bookmarked and sent, and never reaches the
 // service's log.
 
-const FIELDS = ["view", "q", "like", "id", "a", "b", "distance", "by", "filter", "k", "from", "whole"];
+const FIELDS = ["view", "q", "like", "id", "a", "b", "distance", "by", "weights", "filter", "k", "from", "whole"];
 
 /** The state in the address. */
 export function read() {
