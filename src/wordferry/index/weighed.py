@@ -322,10 +322,18 @@ class WeighedEngine:
         return explanation_of(searcher.problem([first], threads=1))
 
     def explained(
-        self, connection: sqlite3.Connection, snapshot: Snapshot, texts: tuple[list[str], list[str]], record: Distance
+        self,
+        connection: sqlite3.Connection,
+        snapshot: Snapshot,
+        texts: tuple[list[str], list[str]],
+        record: Distance,
+        *,
+        weights: str | None = None,
+        unknown: str | None = None,
     ) -> Explanation:
-        """The same with the index's own weights; the second need not be a document."""
-        return self.reasons(connection, snapshot, record, self._own)(*texts)
+        """The same of two texts, with the index's own weights or others; the second need not be a document."""
+        weighing = Weighing(weights or self._own.weights, unknown or self._own.unknown)
+        return self.reasons(connection, snapshot, record, weighing)(*texts)
 
 
 def _among(searcher: Searcher, one: Sequence[str], other: Sequence[str]) -> Explanation:

@@ -210,10 +210,17 @@ class Shard:
             found.append(Near(_near(hit).document, hit.distance, second.distance, place, second.explanation))
         return found
 
-    def explained(self, texts: tuple[list[str], list[str]], distance: str) -> Any:
-        """Why two texts, given as tokens, are as far apart as the index says."""
+    def explained(
+        self,
+        texts: tuple[list[str], list[str]],
+        distance: str,
+        weights: str | None = None,
+        unknown: str | None = None,
+    ) -> Any:
+        """Why two texts, given as tokens, are as far apart as the index says, with its own weights or others."""
+        given, record = {"weights": weights, "unknown": unknown}, find_distance(distance)
         with self.index.view() as (connection, snapshot):
-            return self.index.weighed.explained(connection, snapshot, texts, find_distance(distance))
+            return self.index.weighed.explained(connection, snapshot, texts, record, **given)
 
     # -- documents --------------------------------------------------------------------------------------------------
 

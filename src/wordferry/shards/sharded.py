@@ -326,8 +326,17 @@ class _Explaining:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def explained(self, connection: Any, snapshot: Any, texts: tuple[list[str], list[str]], record: Distance) -> Any:
-        return self._calls.any("explained", texts, record.name)
+    def explained(
+        self,
+        connection: Any,
+        snapshot: Any,
+        texts: tuple[list[str], list[str]],
+        record: Distance,
+        *,
+        weights: str | None = None,
+        unknown: str | None = None,
+    ) -> Any:
+        return self._calls.any("explained", texts, record.name, weights, unknown)
 
 
 def _single(ranking: Ranking, place: int) -> Ranking:

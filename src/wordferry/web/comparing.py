@@ -15,7 +15,6 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.compare.calls import explain, pair, pairwise
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError, NotFound
-from wordferry.index.weighed import Weighing
 from wordferry.texts.reasons import WORD, no_word
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.web.models import EXPLAINED, PAIRED
@@ -48,8 +47,9 @@ class Weighed(NamedTuple):
     unknown: str | None = None
 
     @property
-    def options(self) -> dict[str, str | None]:
-        return self._asdict()
+    def given(self) -> dict[str, str]:
+        """Those that are asked for."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 COUNTED = Weighed("counts", "drop")
@@ -63,14 +63,14 @@ class Comparing:
         self._index, self._reader, self._related = index, reader, related
         self._own = str(index.config.distance)
 
-    def weighing(self, weighed: Weighed) -> Weighing:
+    def weighed(self, asked: Weighed) -> Weighed:
         """What is asked for, else the index's own choice."""
         own = self._index.config
-        return Weighing(weighed.weights or own.weights, weighed.unknown or own.unknown)
+        return Weighed(asked.weights or own.weights, asked.unknown or own.unknown)
 
-    def keeps(self, weighed: Weighed) -> bool:
+    def keeps(self, asked: Weighed) -> bool:
         """Whether words without a vector count in documents like a text."""
-        return self.weighing(weighed).keeps
+        return self.weighed(asked).unknown != "drop"
 
     def names(self, wanted: Sequence[str] | None) -> list[str]:
         """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
@@ -149,12 +149,12 @@ class Comparing:
         """
         alone = a.id is None and b.id is None
         tokens = a.prepared.tokens, b.prepared.tokens
-        weighing = self.weighing(weighed)
-        if alone or weighing.plain:
+        if alone or self.weighed(weighed) == COUNTED:
             result = explain(*tokens, name, **self._options(name, alone=alone))
         else:
             with self._index.view() as (connection, snapshot):
-                result = self._index.weighed.reasons(connection, snapshot, DISTANCES[name], weighing)(*tokens)
+                explained = self._index.weighed.explained
+                result = explained(connection, snapshot, tokens, DISTANCES[name], **weighed.given)
         return {
             "distance": name,
             "value": float(result.distance),

@@ -109,7 +109,7 @@ class Engine:
             return self._by_words(queries, most, filter)
         prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
         asked = [words for words in (self._compared(text, similar) for text in prepared) if words]
-        find = partial(self._index.similar, **similar.options) if similar else self._index.search
+        find = partial(self._index.similar, **similar.given) if similar else self._index.search
         found = iter(find(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
         answers: list[Answer] = []
         for query, text in zip(queries, prepared, strict=True):
