@@ -33,7 +33,7 @@ _PARTS = ("ints", "floats", "ends")
 class Texts(Sequence[str]):
     """Sorted texts in one piece of UTF-8."""
 
-    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> None:
+    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[Any]) -> None:
         self._blob, self._ends = np.asarray(blob), np.asarray(ends)  # plain arrays: a slice of a map costs far more
 
     def __len__(self) -> int:
@@ -245,7 +245,7 @@ class Columns:
                 sizes[part] += len(values)
                 parts[part].append(values)
             fields.append(facts)
-        kinds = {"codes": np.uint8, "ints": np.int64, "floats": np.float64, "ends": np.int64, "texts": np.uint8}
+        kinds = {"codes": np.uint8, "ints": np.int64, "floats": np.float64, "ends": np.int32, "texts": np.uint8}
         return fields, {
             f"field_{part}": np.concatenate([np.zeros(0, kinds[part]), *arrays]) for part, arrays in parts.items()
         }
@@ -293,7 +293,8 @@ class Gathering:
 
 
 def _column(codes: npt.NDArray[Any], ints: list[int], floats: list[float], texts: list[bytes]) -> Column:
-    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)])
+    ends = ends.astype(np.int32 if ends[-1] < 1 << 31 else np.int64)
     blob = np.frombuffer(b"".join(texts), dtype=np.uint8)
     return Column(
         codes,

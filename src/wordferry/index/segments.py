@@ -42,7 +42,8 @@ class Bags:
     """int32, or uint16 where that holds them."""
     counts: npt.NDArray[Any]
     """int32, or the narrowest unsigned type that holds the largest of a segment."""
-    numbers: Int64Array
+    numbers: npt.NDArray[Any]
+    """int64, or int32 where that holds them."""
     others: Counts
     """Words without a vector, by their own numbers."""
 
@@ -201,8 +202,15 @@ def totals_of(bags: Bags) -> Float32Array:
 
 def narrowed(bags: Bags) -> Bags:
     """The same bags in the narrowest types that hold their words and counts."""
-    others = bags.others._replace(words=_words(bags.others.words), counts=_counts(bags.others.counts))
-    return replace(bags, words=_words(bags.words), counts=_counts(bags.counts), others=others)
+    indptr, words, counts = bags.others
+    others = Counts(_places(indptr), _words(words), _counts(counts))
+    numbers = _places(bags.numbers)
+    return replace(bags, words=_words(bags.words), counts=_counts(bags.counts), numbers=numbers, others=others)
+
+
+def _places(rising: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers that rise, in 4 bytes where the last one fits."""
+    return rising.astype(np.int32 if not len(rising) or rising[-1] < 1 << 31 else np.int64, copy=False)
 
 
 def _counts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

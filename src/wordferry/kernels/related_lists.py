@@ -57,7 +57,7 @@ def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any])
     blocks, names, sizes = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     out_rows, out_counts = np.empty(len(words), np.uint16), np.empty(len(words), counts.dtype)
     for first in range(0, rows, BLOCK):
-        ends = np.ascontiguousarray(indptr[first : first + BLOCK + 1])
+        ends = indptr[first : first + BLOCK + 1].astype(np.int64)
         span = slice(int(ends[0]), int(ends[-1]))
         often = np.bincount(words[span])
         places = np.cumsum(often) - often
