@@ -20,7 +20,18 @@ from wordferry.engines.engine import Engine
 from wordferry.engines.journal import Done
 from wordferry.engines.places import Place
 from wordferry.engines.sources import Fields, cut
-from wordferry.engines.work import Comparing, Encoding, Names, Task, load, numbers_file, parquet_bytes, words_of
+from wordferry.engines.work import (
+    Comparing,
+    Encoding,
+    Names,
+    Relating,
+    Task,
+    load,
+    merged_stripes,
+    numbers_file,
+    parquet_bytes,
+    words_of,
+)
 from wordferry.errors import FormatError, InputError
 from wordferry.texts.bow import check_unknown
 from wordferry.texts.datasets import default_embeddings
@@ -28,6 +39,7 @@ from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import WEIGHTS, Weighting, weights_of_counts
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
+from wordferry.words.related.parts import stripe_count
 
 _TASKS = 256
 """About how many tasks a job is cut into at most, beside one per part: so much that little is lost with a worker."""
@@ -164,11 +176,11 @@ class Job(Course):
         return None if fitted is None else replace(fitted, per_word=fitted.of(columns))
 
     def _related(self, vectors: Embeddings) -> RelatedWords:
-        """The graph over the words in play, kept for a run that goes on later."""
-        folder = self.journal.folder / "related"
-        if not folder.exists():
-            RelatedWords.build(vectors, self.settings.r).save(folder)
-        return RelatedWords.load(folder)
+        """The graph over the words in play: found in stripes, each by a task of its own, and merged."""
+        shared = Relating(vectors, self.settings.r)
+        names = [f"related-{number:05d}" for number in range(stripe_count(len(vectors)))]
+        self.run([Task(name, "stripe", {"stripe": number}) for number, name in enumerate(names)], shared)
+        return merged_stripes(self.journal.folder, names, shared)
 
     def finish(self, done: Mapping[str, Done], facts: Mapping[str, Any], keep: bool) -> Summary:
         """Move the parts of the answer to where they were asked for, and tidy up."""

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Neighbors
-from wordferry.base.runtime import optional_import
+from wordferry.base.runtime import blas_threads, optional_import
 from wordferry.compare.calls import pairwise, top_k
 from wordferry.engines.journal import digest, write_whole
 from wordferry.engines.sources import Fields, Part, read_part
@@ -29,6 +29,7 @@ from wordferry.texts.weights import Weighting
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
+from wordferry.words.related.parts import Stripe, build_stripes, merge_stripes
 from wordferry.words.vocabulary import Vocabulary
 
 Doing = Callable[[Mapping[str, Any], Path, Any], tuple[bytes, dict[str, Any]]]
@@ -180,6 +181,31 @@ def hashes_of(ids: Sequence[str]) -> Any:
     """64 bits of each id: where two agree, the ids are looked at."""
     found = (int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little") for one in ids)
     return np.fromiter(found, dtype=np.uint64, count=len(ids))
+
+
+@dataclass(frozen=True)
+class Relating:
+    """What finds related words: the words in play with their vectors, and how many each gets."""
+
+    embeddings: Embeddings
+    r: int
+
+
+def stripe(arguments: Mapping[str, Any], folder: Path, shared: Relating) -> tuple[bytes, dict[str, Any]]:
+    """The related words of one stripe of the words in play, and its part of c_max."""
+    with blas_threads(1):
+        (found,) = build_stripes(shared.embeddings, shared.r, [arguments["stripe"]])
+    return saved(**{name: np.asarray(value) for name, value in vars(found).items()}), {"words": len(found.own)}
+
+
+def merged_stripes(folder: Path, names: Sequence[str], shared: Relating) -> RelatedWords:
+    """The related words of all stripes together."""
+    found = []
+    for name in names:
+        data = load(folder, name)
+        lists = (data["own"], data["distances"], data["rank_sums"])
+        found.append(Stripe(int(data["number"]), *lists, float(data["total"])))
+    return merge_stripes(shared.embeddings, shared.r, found)
 
 
 def bags_of(folder: Path, name: str, shared: Comparing) -> sp.csr_array:
@@ -353,6 +379,7 @@ def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
 
 _KINDS: dict[str, Any] = {
     "encode": encode,
+    "stripe": stripe,
     "near": near,
     "close": close,
     "merge": merge,
