@@ -71,3 +71,9 @@ def test_a_kept_text_is_a_text():
     assert words_of(kept, str.split) == TOKENS
     again = pickle.loads(pickle.dumps(kept))
     assert (again, again.tokens) == (TEXT, ("cat", "sleep"))
+
+
+def test_leakage_compares_tokens_and_tells_texts(index):
+    documents = [{"id": "t", "text": TEXT, "tokens": TOKENS}, {"id": "u", "tokens": ["dog", "bark"]}]
+    found = index.leakage(documents, 0.1)
+    assert [(pair.first, pair.second, pair.exact) for pair in found] == [("kept", "t", True), ("plain", "u", True)]

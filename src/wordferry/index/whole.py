@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,7 @@ class WholeCollection:
         names = [one.id or f"document {number}" for number, one in enumerate(given)]
         words = [one.words for one in given]
         weighing = self._weighing(weights, unknown)
-        theirs: Any = [self.tokenizer(text) if isinstance(text, str) else list(text) for text in words]
+        theirs: Any = [tokens_of(text, self.tokenizer) for text in words]
         if weighing.plain:
             theirs = bags(theirs, self.embeddings.vocabulary, on_empty="keep").matrix
         with self.view() as (connection, snapshot):
@@ -122,7 +122,7 @@ class WholeCollection:
             tell = progress_for(progress, "comparing")
             pairs_found = pairs_between(searcher, theirs, limit, threads=threads, progress=tell)
             found = list(pairs_found) if ids and given else []
-        texts = {names[j]: given[j].text for _, j, _ in found}
+        texts = {names[j]: _written(words[j]) for _, j, _ in found}
         mine = {ids[i]: _text(self, ids[i]) for i, _, _ in found}
         pairs = [Pair(ids[i], names[j], d, mine[ids[i]] == texts[names[j]]) for i, j, d in found]
         tokens = {names[j]: words[j] for _, j, _ in found}
@@ -220,5 +220,8 @@ class WholeCollection:
 
 
 def _text(index: WholeCollection, id: str) -> str:
-    text = index.get(id).text
+    return _written(index.get(id).text)
+
+
+def _written(text: str | Sequence[str]) -> str:
     return text if isinstance(text, str) else " ".join(text)
