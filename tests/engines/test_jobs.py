@@ -207,6 +207,23 @@ def test_an_id_in_two_files_is_named_with_both(tmp_path):
         jobs.knn_graph(str(tmp_path), str(tmp_path / "out"), 1)
 
 
+def test_a_parquet_file_that_is_damaged_inside_is_named_with_its_rows(tmp_path):
+    """Its footer is whole, so only reading the rows shows it: while words are counted, before any distance."""
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = [f"a cat and a dog number {number}" for number in range(30)]
+    file = tmp_path / "docs.parquet"
+    parquet.write_table(
+        pyarrow.table({"text": texts}), file, row_group_size=10, compression="zstd", use_dictionary=False
+    )
+    start = parquet.ParquetFile(file).metadata.row_group(1).column(0).data_page_offset
+    data = bytearray(file.read_bytes())
+    data[start + 20 : start + 60] = bytes(40)
+    file.write_bytes(data)
+    with pytest.raises(FormatError, match=r"docs\.parquet is damaged \(rows 11 to 20\)"):
+        jobs.knn_graph(str(file), str(tmp_path / "out"), 1)
+    assert not list((tmp_path / "out.job").glob("near-*"))
+
+
 def test_bad_sources_are_refused_before_work(tmp_path, source):
     with pytest.raises(NotFound, match="does not exist"):
         jobs.knn_graph(str(tmp_path / "none"), str(tmp_path / "out"))

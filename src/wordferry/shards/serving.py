@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, Literal
 
 from wordferry.base.checks import whole_number
@@ -24,6 +24,8 @@ from wordferry.shards.sharded import ShardedIndex
 OnMissing = Literal["answer", "error"]
 _SECONDS = 10.0
 """How long a shard may take to answer before it counts as missing."""
+_CLOSING_SECONDS = 30.0
+"""How long a shard that was replaced stays open for whoever has asked it before."""
 _DOWN_SECONDS = 0.5
 """The same for one that gave no answer the last time, so that nobody waits for it again and again."""
 
@@ -44,8 +46,10 @@ class Replica:
             opened[shard.common.manifest.identity] = shard
         with self._mutex:
             before, self._shards = self._shards, opened
-        for shard in before.values():
-            shard.close()
+        for shard in before.values():  # after those who are still being answered
+            end = Timer(_CLOSING_SECONDS, shard.close)
+            end.daemon = True
+            end.start()
 
     def ask(self, build: str, method: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
         """The answer of the shard of a build, or our own error; any other is left to Ray."""
