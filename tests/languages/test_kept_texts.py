@@ -77,3 +77,10 @@ def test_leakage_compares_tokens_and_tells_texts(index):
     documents = [{"id": "t", "text": TEXT, "tokens": TOKENS}, {"id": "u", "tokens": ["dog", "bark"]}]
     found = index.leakage(documents, 0.1)
     assert [(pair.first, pair.second, pair.exact) for pair in found] == [("kept", "t", True), ("plain", "u", True)]
+
+
+def test_a_word_without_a_vector_is_sought_among_the_tokens(tmp_path):
+    with Index.create(tmp_path / "strict", unknown="error") as strict:
+        strict.add([{"text": "Qwxyz!", "tokens": ["cat"]}])
+        with pytest.raises(InputError, match="holds the word 'qwxyz'"):
+            strict.add([{"text": "a cat", "tokens": ["cat", "qwxyz"]}])

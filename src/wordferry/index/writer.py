@@ -34,6 +34,7 @@ from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.refusals import appears_twice, refuse_empty, refuse_twice
 from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
+from wordferry.texts.records import words_of
 from wordferry.words.embeddings import Embeddings
 
 CHUNK = 1024
@@ -284,7 +285,7 @@ class Writer:
 
     def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
         entry, find = chunk[place], self._embeddings.vocabulary.finder
-        words = self._tokenizer(entry.words) if isinstance(entry.words, str) else entry.words
+        words = words_of(entry.words, self._tokenizer)
         name = "" if entry.id is None else f" (id {entry.id!r})"
         word = next(word for word in words if find(word, -1) < 0)
         raise InputError(
