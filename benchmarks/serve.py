@@ -125,7 +125,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def measure(
-    path: Path, batching: str, clients: int, seconds: float, distance: str, heavy: list[bytes]
+    path: Path, batching: str, clients: int, seconds: float, bodies: list[bytes], heavy: list[bytes]
 ) -> dict[str, Any]:
     """Run one service under load, with a client for each heavy request beside the light ones."""
     with socket.socket() as probe:
@@ -141,7 +141,6 @@ def measure(
                 if process.poll() is not None:
                     raise SystemExit("the service did not start") from None
                 time.sleep(0.1)
-        bodies = make_queries(distance)
         times: list[float] = []
         bad: list[str] = []
         memory: list[float] = []
@@ -198,11 +197,13 @@ def main() -> None:
         with wordferry.Index.create(path) as index:
             index.add(make_documents(options.documents))
         heavy = [make_heavy(options.documents, number) for number in range(options.heavy)]
+        bodies = make_queries(options.distance)
         if heavy:
-            found = [measure(path, "on", options.clients, options.seconds, options.distance, heavy)]
+            found = [measure(path, "on", options.clients, options.seconds, bodies, heavy)]
         else:
-            sizes = options.clients, options.seconds, options.distance
-            found = [measure(path, batching, *sizes, []) for batching in ("on", "off")]
+            found = [
+                measure(path, batching, options.clients, options.seconds, bodies, []) for batching in ("on", "off")
+            ]
     for run in found:
         print(json.dumps(run))
         about = f"batching {run['batching']}" + (f", {options.heavy} heavy requests" if heavy else "")

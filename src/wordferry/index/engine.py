@@ -164,7 +164,7 @@ class Engine:
             found.append(nearest_panel(snapshot, some, k, mask, workers))
             if progress is not None:
                 progress(min(start + PANEL, full), total)
-        found += [nearest_to_nothing(snapshot, k, mask)] * (total - full)
+        found += [nearest_to_nothing(snapshot, k, mask) for _ in range(full, total)]
         near, back = stacked(found), np.argsort(order)
         return replace(near, indices=near.indices[back], distances=near.distances[back])
 
