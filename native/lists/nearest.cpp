@@ -91,7 +91,8 @@ bool nearest_by_lists(const std::vector<SearchedPart>& parts, TouchedQuery& quer
                       int threads, NearestRows& found, Watch& watch) {
   const std::vector<RowBlock> blocks = blocks_of(parts);
   if (blocks.empty() || k <= 0) return true;
-  const ListedWords words(query);
+  ListedWords words(query);
+  words.let_stay(static_cast<float>(1.0 / words_of_a_row(parts)));
   std::atomic<std::int64_t> visited{0};
   Compared compared(k, [&](std::int64_t row, float& distance) { return value_of(parts, query, row, distance); });
   const auto bounded = [&](std::int64_t at) -> ListBounds {
@@ -125,7 +126,7 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
   PanelLimits limits;
   limits.fill(-std::numeric_limits<float>::infinity());
   for (std::size_t q = 0; q < queries.size(); ++q) {
-    words.emplace_back(queries[q]);
+    words.emplace_back(queries[q]).let_stay(static_cast<float>(1.0 / words_of_a_row(parts)));
     compared.emplace_back(k, value(queries[q]));
     const ListBounds bounds(parts[blocks[0].part], blocks[0].number, words[q], c_max, visited, watch);
     if (!look_first(bounds, compared[q], first, slack, waiting[0][q])) return false;
@@ -146,7 +147,6 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
   if (!together_pays(parts, blocks[0], visited)) {
     for_blocks(others, threads, one_by_one, watch);
   } else {
-    for (ListedWords& one : words) one.let_stay(static_cast<float>(1.0 / words_of_a_row(parts)));
     const PanelWords together(words, queries.front().vocabulary());
     const auto body = [&](std::int64_t at, int) {
       const RowBlock& block = blocks[static_cast<std::size_t>(at + 1)];
