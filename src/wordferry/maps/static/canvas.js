@@ -34,6 +34,7 @@ class Picture {
     this.image = this.context.createImageData(this.width, this.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
     this.unit = Math.min(this.width, this.height) / 2.25;
+    this.theme();
     this.redraw();
   }
 
@@ -85,40 +86,47 @@ class Picture {
     });
   }
 
-  draw() {
+  // The colour of the paper, asked for when it can have changed and not in every frame.
+  theme() {
     const paper = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
-    const ground = (255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0];
-    this.pixels.fill(ground);
+    this.ground = (255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0];
+    this.faded = blended(packed(NOBODY), this.ground, 0.3);
+  }
+
+  draw() {
+    this.pixels.fill(this.ground);
     const crowd = Math.min(1, Math.sqrt(3000 / Math.max(1, this.count)));
     const radius = Math.max(1, Math.round(this.ratio * Math.min(7, (1 + 2 * crowd) * Math.pow(this.view.scale, 0.35))));
-    const disc = discOf(radius);
     if (this.lit === null) {
-      for (let i = 0; i < this.count; i++) this.stamp(i, disc, this.colours[i]);
+      this.stamp(radius, 0, this.count);
     } else {
-      const faded = blended(packed(NOBODY), ground, 0.3);
-      for (let i = 0; i < this.count; i++) if (!this.lit[i]) this.stamp(i, disc, faded);
-      const larger = discOf(radius + Math.round(this.ratio));
-      for (let i = 0; i < this.count; i++) if (this.lit[i]) this.stamp(i, larger, this.colours[i]);
+      this.stamp(radius, 0, this.count, 0, this.faded);
+      this.stamp(radius + Math.round(this.ratio), 0, this.count, 1);
     }
     if (this.current >= 0 && this.current < this.count) {
-      this.stamp(this.current, discOf(radius + Math.round(5 * this.ratio)), packed("#111111"));
-      this.stamp(this.current, discOf(radius + Math.round(3 * this.ratio)), packed("#ffffff"));
-      this.stamp(this.current, discOf(radius + Math.round(this.ratio)), this.colours[this.current]);
+      const [i, end] = [this.current, this.current + 1];
+      this.stamp(radius + Math.round(5 * this.ratio), i, end, -1, packed("#111111"));
+      this.stamp(radius + Math.round(3 * this.ratio), i, end, -1, packed("#ffffff"));
+      this.stamp(radius + Math.round(this.ratio), i, end);
     }
     this.context.putImageData(this.image, 0, 0);
     this.frames++;
   }
 
-  stamp(i, disc, colour) {
+  // Discs of documents, those with wanted in lit (-1: all), in one colour or each in its own: one pass over the points
+  // with nothing called in it.
+  stamp(radius, first, end, wanted = -1, colour = 0) {
+    const { points, pixels, colours, width, height, lit } = this;
     const s = this.unit * this.view.scale;
-    const px = Math.round(this.width / 2 + (this.points[2 * i] - this.view.x) * s);
-    const py = Math.round(this.height / 2 + (this.points[2 * i + 1] - this.view.y) * s);
-    const r = disc.radius;
-    if (px < r || py < r || px >= this.width - r || py >= this.height - r) return;
-    for (let row = -r; row <= r; row++) {
-      const half = disc.halves[row + r];
-      const start = (py + row) * this.width + px - half;
-      this.pixels.fill(colour, start, start + 2 * half + 1);
+    const left = width / 2 - this.view.x * s + 0.5, top = height / 2 - this.view.y * s + 0.5;
+    const right = width - radius, bottom = height - radius;
+    const offsets = offsetsOf(radius, width), size = offsets.length;
+    for (let i = first; i < end; i++) {
+      if (wanted >= 0 && lit[i] !== wanted) continue;
+      const px = (points[2 * i] * s + left) | 0, py = (points[2 * i + 1] * s + top) | 0;
+      if (px < radius || py < radius || px >= right || py >= bottom) continue;
+      const middle = py * width + px, paint = colour || colours[i];
+      for (let k = 0; k < size; k++) pixels[middle + offsets[k]] = paint;
     }
   }
 
@@ -159,12 +167,17 @@ function blended(colour, ground, share) {
   return mixed;
 }
 
+// Where the pixels of a disc lie around its middle, in an image of some width.
 const discs = new Map();
-function discOf(radius) {
-  if (!discs.has(radius)) {
-    const halves = [];
-    for (let row = -radius; row <= radius; row++) halves.push(Math.floor(Math.sqrt((radius + 0.3) ** 2 - row * row)));
-    discs.set(radius, { radius, halves });
+function offsetsOf(radius, width) {
+  const key = `${radius} ${width}`;
+  if (!discs.has(key)) {
+    const offsets = [];
+    for (let row = -radius; row <= radius; row++) {
+      const half = Math.floor(Math.sqrt((radius + 0.3) ** 2 - row * row));
+      for (let column = -half; column <= half; column++) offsets.push(row * width + column);
+    }
+    discs.set(key, Int32Array.from(offsets));
   }
-  return discs.get(radius);
+  return discs.get(key);
 }

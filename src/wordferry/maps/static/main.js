@@ -38,7 +38,10 @@ function coloured(data, picture, choice) {
   picture.redraw();
 }
 
+const SETTLED = 150; // milliseconds after which a map that moves gets its names laid out anew
+
 // Names of clusters where they stand; closer views show finer ones, and a name that would cover another is left out.
+// While the map is only pushed about, they are pushed with it as one layer, which costs next to nothing.
 function named(data, picture) {
   const centres = data.clusters.map((cluster, depth) => data.levels[depth].map((name, number) => {
     const xs = [], ys = [];
@@ -46,7 +49,21 @@ function named(data, picture) {
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     return { name, size: xs.length, x: middle(xs), y: middle(ys) };
   }).sort((a, b) => b.size - a.size));
+  const layer = get("names");
+  let before = null, timer = 0;
   return () => {
+    const now = { ...picture.view, width: picture.width, height: picture.height, time: performance.now() };
+    const pushed = before && ["scale", "width", "height"].every((key) => now[key] === before[key]);
+    if (pushed && now.time - before.time < SETTLED) {
+      const step = (picture.unit * now.scale) / picture.ratio;
+      layer.style.transform = `translate(${(before.x - now.x) * step}px, ${(before.y - now.y) * step}px)`;
+      clearTimeout(timer);
+      timer = setTimeout(() => { before = null; picture.after(); }, SETTLED);
+      return;
+    }
+    clearTimeout(timer);
+    before = now;
+    layer.style.transform = "none";
     const depth = Math.min(centres.length - 1, Math.floor(Math.log2(Math.max(1, picture.view.scale)) / 1.2));
     const taken = [];
     const nodes = [];
@@ -62,7 +79,7 @@ function named(data, picture) {
       node.style.top = `${py}px`;
       nodes.push(node);
     }
-    get("names").replaceChildren(...nodes);
+    layer.replaceChildren(...nodes);
   };
 }
 
@@ -214,7 +231,7 @@ function handled(data, picture, open, choose) {
     canvas.classList.toggle("drawing", on);
   });
   window.addEventListener("resize", () => picture.resize());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => picture.redraw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { picture.theme(); picture.redraw(); });
 }
 
 start().catch((error) => { get("status").textContent = `The map could not be read: ${error.message}`; throw error; });
