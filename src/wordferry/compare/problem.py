@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array
+from wordferry.base.arrays import Csr, Float32Array, Float64Array
 from wordferry.base.runtime import Report, Run
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
@@ -121,6 +121,13 @@ class Distance:
         ``unknown`` says that there are words without a vector, for which fewer bounds may hold.
         """
         return ()
+
+    def least_moves(self, problem: Problem) -> Float64Array | None:
+        """What a unit of each word's mass costs at least where it must move; None where it need not, or is not known.
+
+        It must where what a document has more of a word than the other is moved to other words.
+        """
+        return None
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
         """The distance of two bags of whole counts without what is needed for collections, where there is a way."""

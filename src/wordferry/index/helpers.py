@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from wordferry.base.runtime import Progress
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
 from wordferry.compare.search import Searcher, nearest
+from wordferry.index.joining import Join
 
 BLOCK_VALUES = 1 << 24
 """Distances held at once: 64 MB."""
+_TOGETHER = 64
+"""Documents of pairs whose distances are computed at once."""
 _ROUNDING = 1e-4
 """How far a bound in float32 may lie above the value it bounds, relative to the threshold or to 1."""
 
@@ -26,8 +30,61 @@ def close_pairs(
 ) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
     """All pairs of documents of a searcher (i < j) at a distance of at most the threshold, block by block.
 
-    Where there is a cheaper distance that never exceeds this one, only pairs that pass it are computed.
+    Where words that are not shared must move, only pairs are computed that share enough; else, where there is a cheaper
+    distance that never exceeds this one, only pairs that pass it.
     """
+    whole = searcher.among(slice(0, len(searcher)), threads=threads)
+    least = whole.distance.least_moves(whole) if whole.side == "both" and len(whole.y) == len(searcher) else None
+    if least is not None:
+        join = Join.of(whole.y.masses, least, loosened(threshold))
+        if join.pays:
+            yield from _joined(whole, join, threshold, progress)
+            return
+    yield from _all_pairs(searcher, threshold, threads=threads, progress=progress)
+
+
+def _joined(
+    whole: Problem, join: Join, threshold: float, progress: Progress | None
+) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
+    """The close pairs among those that a join finds, and among documents that need share nothing."""
+    loose, total = join.loose, whole.shape[0]
+    i, j = np.triu_indices(len(loose), 1)
+    first = [(0, (loose[i], loose[j]))] if len(i) else []
+    for done, (i, j) in chain(first, join.blocks()):
+        near = _values(whole, i, j, threshold)
+        kept = near <= threshold
+        yield i[kept], j[kept], near[kept]
+        if progress is not None:
+            progress(done, total)
+
+
+def _values(whole: Problem, i: Int64Array, j: Int64Array, threshold: float) -> Float32Array:
+    """Distances of pairs; infinite where a cheaper distance already is above the threshold."""
+    bounds = whole.distance.bounds(whole.overlap, whole.frame.unknown is not None)
+    if not bounds:
+        return _grouped(whole, i, j)
+    out = np.full(len(i), np.inf, dtype=np.float32)
+    passed = np.flatnonzero(_grouped(whole.by(*bounds[0]), i, j) <= loosened(threshold))
+    out[passed] = _chosen(whole, i[passed], j[passed])
+    return out
+
+
+def _grouped(whole: Problem, i: Int64Array, j: Int64Array) -> Float32Array:
+    """Distances of the pairs (i, j), given with i rising: some documents at a time against all of their partners."""
+    out = np.empty(len(i), dtype=np.float32)
+    starts = np.unique(i, return_index=True)[1]
+    for low, high in pairwise([*starts[::_TOGETHER], len(i)]):
+        rows, place = np.unique(i[low:high], return_inverse=True)
+        columns, other = np.unique(j[low:high], return_inverse=True)
+        part = replace(whole, x=whole.y.take(rows), y=whole.y.take(columns))
+        out[low:high] = fill(part, np.empty(part.shape, dtype=np.float32))[place, other]
+    return out
+
+
+def _all_pairs(
+    searcher: Searcher, threshold: float, *, threads: int | None, progress: Progress | None
+) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
+    """The close pairs, by comparing all documents with each other."""
     total, start = len(searcher), 0
     while start < total:
         stop = min(total, start + max(1, BLOCK_VALUES // max(1, total - start)))
@@ -54,7 +111,7 @@ def _chosen(block: Problem, i: Int64Array, j: Int64Array) -> Float32Array:
     """Distances of the pairs (i, j) of a problem, given with i rising; each row has a problem of its own."""
     out = np.empty(len(i), dtype=np.float32)
     rows, starts = np.unique(i, return_index=True)
-    for row, low, high in zip(rows.tolist(), starts, [*starts[1:], len(i)], strict=True):
+    for row, (low, high) in zip(rows.tolist(), pairwise([*starts, len(i)]), strict=True):
         part = replace(block, x=block.x.slice(row, row + 1), y=block.y.take(j[low:high]))
         out[low:high] = fill(part, np.empty(part.shape, dtype=np.float32))[0]
     return out

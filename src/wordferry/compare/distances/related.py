@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array
+from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.runtime import Report
 from wordferry.compare.moves import Taken, bag_of, relaxed_taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
@@ -129,6 +129,9 @@ class RelatedRelaxed(Distance):
     methods: tuple[Method, ...] = (Panels(), Scan(), Lists())
     by_lists: bool = True
     effort: Effort = _EFFORT
+
+    def least_moves(self, problem: Problem) -> Float64Array | None:
+        return None if problem.overlap == "keep" else problem.frame.least_moves
 
     def moves(self, problem: Problem) -> Taken:
         return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)

@@ -209,5 +209,8 @@ class RelatedTransport(Transport):
     def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
         return ((RelatedRelaxed(), "keep" if overlap == "keep" else "omr"),)
 
+    def least_moves(self, problem: Problem) -> Float64Array | None:
+        return RelatedRelaxed().least_moves(problem)
+
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
         return None

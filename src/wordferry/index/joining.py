@@ -1,0 +1,112 @@
+"""Pairs of documents that can be close at all, found by the rare words they share: exact, without looking at all pairs.
+
+Where every word that two documents do not share must move, and a unit of word w costs at least ``least[w]`` when it
+does, two documents are at least max(W(x), W(y)) - O(x, y) apart: W is the sum of mass times least over a document's
+words, and O the same over what both have of each word. So close documents share much, and unless it is only their most
+frequent words, which is not enough, they share one of the rarer ones, whose lists are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Csr, Float64Array, Int64Array
+from wordferry.base.cancel import check_cancelled
+
+_LONGER = 0.8
+"""Lists go on until this share of what must be common is left: more words to look up, far fewer pairs to look at."""
+_PRODUCTS = 2 << 20
+"""Products of one block."""
+_PAIRS = 1 << 16
+_WORTH = 8
+"""Pairs that a comparison of all with all does in the time of one product here."""
+
+Pairs = tuple[Int64Array, Int64Array]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Documents prepared for finding pairs."""
+
+    threshold: float
+    worth: sp.csr_array
+    """Mass times least cost of each word, rarest words first."""
+    total: Float64Array
+    head: sp.csr_array
+    """Square roots of the same, of the rarer words of each document."""
+    rest: Float64Array
+    """What its other words sum to."""
+
+    @classmethod
+    def of(cls, masses: Csr, least: Float64Array, threshold: float) -> Join:
+        """From the documents' masses, and what a unit of each word costs at least when it moves."""
+        frequencies = np.bincount(masses.indices, minlength=len(least))
+        rank = np.empty(len(least), dtype=np.int32)
+        rank[np.argsort(frequencies, kind="stable")] = np.arange(len(least), dtype=np.int32)
+        values = masses.data * least[masses.indices]
+        worth = sp.csr_array((values, rank[masses.indices], masses.indptr), shape=masses.shape)
+        worth.sort_indices()
+        before = np.concatenate(([0.0], np.cumsum(worth.data)))
+        ends = before[worth.indptr[1:]]
+        total = ends - before[worth.indptr[:-1]]
+        row = np.repeat(np.arange(masses.shape[0]), np.diff(worth.indptr))
+        # A word is needed while it and the more frequent ones could make up what must be common.
+        kept = ends[row] - before[:-1] >= _LONGER * (total - threshold)[row]
+        sizes = np.bincount(row[kept], minlength=masses.shape[0])
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        head = sp.csr_array((np.sqrt(worth.data[kept]), worth.indices[kept], indptr), shape=masses.shape)
+        used = np.bincount(row[kept], weights=worth.data[kept], minlength=masses.shape[0])
+        return cls(threshold, worth, total, head, total - used)
+
+    @property
+    def loose(self) -> Int64Array:
+        """Documents that may be close to others of these without a common word."""
+        return np.flatnonzero(self.total <= self.threshold)
+
+    @property
+    def products(self) -> Int64Array:
+        """How many products each document takes part in."""
+        frequencies = np.bincount(self.head.indices, minlength=self.head.shape[1])
+        sums = np.concatenate(([0], np.cumsum(frequencies[self.head.indices])))
+        result: Int64Array = np.diff(sums[self.head.indptr])
+        return result
+
+    @property
+    def pays(self) -> bool:
+        """Whether this is less work than comparing all documents with each other."""
+        count = len(self.total)
+        return bool(_WORTH * float(self.products.sum()) + float(len(self.loose)) ** 2 < count * count / 2)
+
+    def blocks(self) -> Iterator[tuple[int, Pairs]]:
+        """Pairs (i < j) that may be close, by rising i, each block with how many documents are done."""
+        turned = sp.csr_array(self.head.T)
+        loose = self.total <= self.threshold
+        ends = np.cumsum(self.products)
+        start = 0
+        while start < len(ends):
+            check_cancelled()
+            before = ends[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + _PRODUCTS, side="right")))
+            common = sp.coo_array(self.head[start:stop] @ turned)
+            rows, columns = common.coords
+            i, j = rows.astype(np.int64) + start, columns.astype(np.int64)
+            # What lies behind the shorter head of the two cannot be more than what one of them has there.
+            needed = np.maximum(self.total[i], self.total[j]) - self.threshold
+            together = loose[i] & loose[j]  # these are compared in any case
+            kept = (j > i) & ~together & (common.data + np.maximum(self.rest[i], self.rest[j]) >= needed)
+            yield stop, self._sharing(i[kept], j[kept])
+            start = stop
+
+    def _sharing(self, i: Int64Array, j: Int64Array) -> Pairs:
+        """The pairs that share enough over all of their words, in order."""
+        common = np.zeros(len(i))
+        for start in range(0, len(i), _PAIRS):
+            some = slice(start, start + _PAIRS)
+            common[some] = self.worth[i[some]].minimum(self.worth[j[some]]).sum(axis=1)
+        kept = np.flatnonzero(np.maximum(self.total[i], self.total[j]) - common <= self.threshold)
+        kept = kept[np.lexsort((j[kept], i[kept]))]
+        return i[kept], j[kept]
