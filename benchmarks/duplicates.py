@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import harness
 from harness import Results, timed
 from wordferry import Index, default_embeddings
@@ -79,10 +81,12 @@ def _model() -> Any:
     from tokenizers.models import WordLevel
 
     vectors = default_embeddings()
-    words = Tokenizer(WordLevel({word: number for number, word in enumerate(vectors.vocabulary)}, unk_token="unk"))
+    numbers = {word: number for number, word in enumerate([*vectors.vocabulary, "[UNK]"])}
+    words = Tokenizer(WordLevel(numbers, unk_token="[UNK]"))
     words.normalizer = normalizers.Lowercase()
     words.pre_tokenizer = pre_tokenizers.Whitespace()
-    return StaticModel(vectors.matrix, words, normalize=True)
+    nothing = np.zeros((1, vectors.dimensions), np.float32)
+    return StaticModel(np.concatenate([vectors.matrix, nothing]), words, normalize=True)
 
 
 def short_texts(texts: list[str], count: int) -> list[str]:
