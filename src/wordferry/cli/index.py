@@ -65,6 +65,11 @@ TOKENIZER = typer.Option(
 STOP = typer.Option(
     None, "--stop", help="Words to leave out: none, a language, or @FILE with your own (default: those of --language)."
 )
+RESUME = typer.Option(False, "--resume", help="Go on where the same command was stopped, with the choices made then.")
+WEIGHTS = typer.Option(
+    "idf", "--weights", help="What words count for in 'similar': counts, idf, log-idf, bm25 or norm."
+)
+UNKNOWN = typer.Option("match", "--unknown", help="Words without a vector in 'similar': match, drop or error.")
 DOCUMENTS = "A file or folder of documents, or - for the standard input."
 
 
@@ -114,15 +119,9 @@ def create(
     tokenizer: str | None = TOKENIZER,
     stop: str | None = STOP,
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace an existing index."),
-    resume: bool = typer.Option(
-        False, "--resume", help="Go on where the same command was stopped, with the choices made then."
-    ),
-    weights: str = typer.Option(
-        "idf", "--weights", help="What words count for in 'similar': counts, idf, log-idf, bm25 or norm."
-    ),
-    unknown: str = typer.Option(
-        "match", "--unknown", help="Words without a vector in 'similar': match, drop or error."
-    ),
+    resume: bool = RESUME,
+    weights: str = WEIGHTS,
+    unknown: str = UNKNOWN,
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0; kept in the index."),
     format: str | None = FORMAT,
     text: str = TEXT,
