@@ -5,8 +5,8 @@ python benchmarks/duplicates.py --data FOLDER --texts 0    20news alone
 
 SemHash's figures are those of its documentation (github.com/MinishLab/semhash), encoding included, for the 11,314 posts
 of 20 newsgroups and the 120,000 texts of AG News: another machine, other texts of about the same number and length. It
-needs a model that must be downloaded, so it is not run here. Its answers are of another kind too: pairs by the cosine of
-sums of word vectors, found approximately; ours are all pairs whose distance is at most the threshold.
+needs a model that must be downloaded, so it is not run here. Its answers are of another kind too: pairs by the cosine
+of sums of word vectors, found approximately; ours are all pairs whose distance is at most the threshold.
 """
 
 from __future__ import annotations
