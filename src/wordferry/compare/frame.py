@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
 from wordferry.errors import InputError, VocabularyMismatch
 from wordferry.kernels import passes
 from wordferry.words.embeddings import Embeddings
@@ -129,17 +129,6 @@ class Frame:
             return c_max
         settled = self.related is not None and np.isfinite(self.related.c_max)
         return c_max if settled else max(c_max, typical_distance(self.embeddings))
-
-    @cached_property
-    def least_moves(self) -> Float64Array | None:
-        """What a unit of each word costs at least when it moves to another word, by the graph; None without one."""
-        if self.graph is None or np.isnan(self.c_max):
-            return None
-        least = np.full(len(self.words), self.c_max)
-        some = np.flatnonzero(np.diff(self.graph.indptr) > 0)
-        if len(some):
-            least[some] = np.minimum(np.minimum.reduceat(self.graph.data, self.graph.indptr[some]), self.c_max)
-        return least
 
     @cached_property
     def plain(self) -> Frame:

@@ -36,6 +36,18 @@ def bag_of(bags: Bags) -> Bag:
     return dict(zip(words.tolist(), (values / values.sum()).tolist(), strict=True))
 
 
+def least_moves(frame: Frame) -> Float64Array | None:
+    """What a unit of each word costs at least when it moves to another word, by the graph; None without one."""
+    graph = frame.graph
+    if graph is None or np.isnan(frame.c_max):
+        return None
+    least = np.full(len(frame.words), frame.c_max)
+    some = np.flatnonzero(np.diff(graph.indptr) > 0)
+    if len(some):
+        least[some] = np.minimum(np.minimum.reduceat(graph.data, graph.indptr[some]), frame.c_max)
+    return least
+
+
 class Costs:
     """Costs between the words of two documents, and what kind of cost each is."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.runtime import Report
-from wordferry.compare.moves import Taken, bag_of, relaxed_taken
+from wordferry.compare.moves import Taken, bag_of, least_moves, relaxed_taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.kernels import passes
 
@@ -131,7 +131,7 @@ class RelatedRelaxed(Distance):
     effort: Effort = _EFFORT
 
     def least_moves(self, problem: Problem) -> Float64Array | None:
-        return None if problem.overlap == "keep" else problem.frame.least_moves
+        return None if problem.overlap == "keep" else least_moves(problem.frame)
 
     def moves(self, problem: Problem) -> Taken:
         return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)
