@@ -51,3 +51,18 @@ def test_a_cluster_that_is_started_here_listens_on_loopback_only(ray_engine):
     ]
     assert len(listening) > 3
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+
+
+def test_shards_built_and_searched_on_ray_are_those_of_one_process(ray_engine, tmp_path):
+    from wordferry.shards import ShardedIndex, build
+    from wordferry.shards.batch import Questions, search
+
+    source = str(write(tmp_path / "in"))
+    build(source, tmp_path / "one", 2)
+    build(source, tmp_path / "two", 2, engine=ray_engine)
+    with ShardedIndex.open(str(tmp_path / "one")) as a, ShardedIndex.open(str(tmp_path / "two")) as b:
+        assert [(hit.id, hit.score) for hit in a.search("bread")] == [(hit.id, hit.score) for hit in b.search("bread")]
+    queries = Questions(k=3, block=40)
+    search(str(tmp_path / "one"), source, tmp_path / "a", queries)
+    search(str(tmp_path / "two"), source, tmp_path / "b", queries, engine=ray_engine)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
