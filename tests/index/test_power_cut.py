@@ -74,6 +74,7 @@ def test_a_power_cut_at_every_point(tmp_path: Path) -> None:
                     seen.add(key)
                     check(tree, tmp_path / "cut", states[acknowledged : acknowledged + 2])
                     checked += 1
+    print(f"{acknowledged} changes, {changes} points to cut at, {checked} different states of the disk, all whole")
     assert acknowledged == len(STEPS)
     assert changes > 100
     assert checked > 100

@@ -54,10 +54,8 @@ def _word_lists() -> Any:
     return _native.WordLists(_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5))
 
 
-def _stored_lists() -> Any:
-    return _native.StoredWordLists(
-        _i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1)
-    )
+def _lists() -> list[Any]:
+    return [_i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1)]
 
 
 def _word_counter() -> Any:
@@ -126,6 +124,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _ones("u1", ROWS, 2), _ones("i8", ROWS, 4), 2,
         ],
         "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
+        "StoredWordLists": _lists,
         "WordBags": lambda: [*bags, 2],
         "WordBags.count": lambda: [_native.WordBags(*bags, 2), _ones("i8", 2), _ones("i8", 2)],
         "WordBags.fill": lambda: [_native.WordBags(*bags, 2), _ones("i4", 3), _ones("u2", 3), _ones("u2", 3)],
@@ -173,6 +172,6 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _native.ListQuery(*_list_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
         ],
         "list_bounds": lambda: [
-            _stored_lists(), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), 1.0, _f4(2), 2,
+            _native.StoredWordLists(*_lists()), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), 1.0, _f4(2), 2,
         ],
     }  # fmt: skip
