@@ -210,6 +210,7 @@ class State:
 
 def main() -> None:
     import harness
+    from harness import Results
 
     parser = harness.parser(__doc__)
     harness.data_option(parser)
@@ -224,7 +225,7 @@ def main() -> None:
         return
     if options.before is None:
         parser.error("name the folder of the other state")
-    results = harness.Results("versus", options)
+    results = Results("versus", options)
     states = [
         State(options.before.resolve(), options.python, options.data, options.only),
         State(harness.ROOT, sys.executable, options.data, options.only),

@@ -137,7 +137,7 @@ def create(
     A large collection is added in steps. If the command is stopped, the same command with --resume goes on after them.
     """
     from wordferry.index import Index
-    from wordferry.index.create import check_target, swap_in
+    from wordferry.index.create import check_target
     from wordferry.words.related.graph import RelatedWords
 
     check_target(path, overwrite)
@@ -151,14 +151,8 @@ def create(
         options |= {"language": language, "settings": parse_settings(settings), "weights": weights, "unknown": unknown}
         options |= {"related": start, "distance": distance, "overlap": overlap}
         index = Index.create(beside, embeddings=embeddings, **options)
-    try:
-        with index:
-            count = _fill(index, documents, _fields(format, text, id, label, skip, keep_text), threads)
-        swap_in(beside, path)
-    except BaseException as error:
-        _keep_or_remove(beside, error)
-        raise
-    _report(path, as_json, added=count)
+    fields = _fields(format, text, id, label, skip, keep_text)
+    _report(path, as_json, added=_put_in_place(index, beside, path, documents, fields, threads))
 
 
 @commands.command(
@@ -303,6 +297,22 @@ def _fill(index: Index, documents: str | None, fields: dict[str, Any], threads: 
     source = _Source(documents, fields)
     with progress_bar("adding documents, relating words") as progress:
         return index.fill(source, resume=True, threads=threads, progress=progress, graph_progress=progress)
+
+
+def _put_in_place(
+    index: Index, beside: Path, path: Path, documents: str | None, fields: dict[str, Any], threads: int | None
+) -> int:
+    """Fill an index that was begun beside its place, and put it there; how many documents were added."""
+    from wordferry.index.create import swap_in
+
+    try:
+        with index:
+            count = _fill(index, documents, fields, threads)
+        swap_in(beside, path)
+    except BaseException as error:
+        _keep_or_remove(beside, error)
+        raise
+    return count
 
 
 def _keep_or_remove(beside: Path, error: BaseException) -> None:

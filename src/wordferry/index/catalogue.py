@@ -335,6 +335,18 @@ def id_sum(ids: Iterable[str]) -> int:
     return sum(zlib.crc32(identifier.encode("utf-8")) for identifier in ids)
 
 
+def count_ids(state: dict[str, Any], ids: Iterable[str], sign: int) -> None:
+    """Keep the sum over all ids that tells a whole list of them from one that lost some; old indexes have none."""
+    if "id_sum" in state:
+        state["id_sum"] += sign * id_sum(ids)
+
+
+def number_of(connection: sqlite3.Connection, identifier: str) -> int | None:
+    """The number of the document with an id."""
+    row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+    return None if row is None else row[0]
+
+
 def all_ids(connection: sqlite3.Connection, file: Path) -> list[str]:
     """The ids of all documents in order, held to the count and the sum that the state keeps."""
     state = get_meta(connection, "state", file)

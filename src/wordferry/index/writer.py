@@ -17,10 +17,12 @@ from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     FORMAT,
     Catalogue,
+    count_ids,
     document_checksum,
     get_meta,
     id_sum,
     make_tables,
+    number_of,
     set_meta,
 )
 from wordferry.index.columns import document_fields
@@ -266,7 +268,7 @@ class Writer:
         state["next_number"] += len(rows)
         state["documents"] += len(rows)
         state["number_sum"] += sum(range(first, first + len(rows)))
-        _count_ids(state, ids, 1)
+        count_ids(state, ids, 1)
         numbers = np.arange(first, first + len(rows), dtype=np.int64)
         bags = Bags(*found.known.select(places), numbers, found.others.select(places))
         self._note_words(connection, state, bags.words)
@@ -299,13 +301,13 @@ class Writer:
         taken = set(given)
         if call.replace:
             for identifier in given:
-                if (_number_of(connection, identifier) or 0) >= call.first:
+                if (number_of(connection, identifier) or 0) >= call.first:
                     raise appears_twice(identifier)
                 self._remove(connection, state, identifier)
         ids = []
         for number, entry in enumerate(chunk, start=first):
             made = entry.id or f"doc-{number}"
-            while entry.id is None and (made in taken or _number_of(connection, made) is not None):
+            while entry.id is None and (made in taken or number_of(connection, made) is not None):
                 made += "-new"
             taken.add(made)
             ids.append(made)
@@ -314,7 +316,7 @@ class Writer:
     def _refuse_existing(self, connection: Connection, ids: list[str], first: int, call: _Call) -> None:
         """Say which id of a chunk is there already: from before, or from this call."""
         for identifier in ids:
-            number = _number_of(connection, identifier)
+            number = number_of(connection, identifier)
             if number is None or number >= first:
                 continue
             if number >= call.first:
@@ -325,7 +327,7 @@ class Writer:
             )
 
     def _remove(self, connection: Connection, state: State, identifier: str) -> bool:
-        number = _number_of(connection, identifier)
+        number = number_of(connection, identifier)
         if number is None:
             return False
         connection.execute("DELETE FROM documents WHERE number = ?", (number,))
@@ -333,7 +335,7 @@ class Writer:
             connection.execute("INSERT INTO tombstones VALUES(?)", (number,))
         state["documents"] -= 1
         state["number_sum"] -= number
-        _count_ids(state, (identifier,), -1)
+        count_ids(state, (identifier,), -1)
         return True
 
     def _encode(self, documents: Sequence[str | Sequence[str]]) -> Encoded:
@@ -393,15 +395,3 @@ def _prepare(connection: Connection, state: State) -> None:
     """What format 1 did not have; its documents are all read again."""
     make_tables(connection)
     state |= EMPTY
-
-
-def _count_ids(state: State, ids: Iterable[str], sign: int) -> None:
-    """Keep the sum over all ids that tells a whole list of them from one that lost some; old indexes have none."""
-    if "id_sum" in state:
-        state["id_sum"] += sign * id_sum(ids)
-
-
-def _number_of(connection: Connection, identifier: str) -> int | None:
-    """The number of the document with an id."""
-    row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
-    return None if row is None else row[0]
