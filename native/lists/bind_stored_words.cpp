@@ -1,5 +1,9 @@
 #include "lists/stored_words.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "lists/stored_view.hpp"
 #include "support/bind.hpp"
 
@@ -10,7 +14,7 @@ namespace {
 std::int64_t best(const StoredWordLists& known, const StoredWordLists& others, const In<std::int32_t>& slots,
                   const In<std::int32_t>& words, const In<std::uint8_t>& is_other, const In<std::uint8_t>& is_exact,
                   const In<double>& factors, double stem, double floor, double slope, const In<std::int32_t>& lengths,
-                  const nb::object& allowed, const Out<std::int64_t>& rows, const Out<double>& scores) {
+                  const std::optional<In<std::uint8_t>>& allowed, const Out<std::int64_t>& rows, const Out<double>& scores) {
   const auto count = static_cast<std::int64_t>(lengths.shape(0));
   require(known.blocks() == blocks_for(count) && others.blocks() == blocks_for(count), "one block for each 65,536 rows");
   require(words.shape(0) == slots.shape(0) && is_other.shape(0) == slots.shape(0) &&
@@ -24,13 +28,8 @@ std::int64_t best(const StoredWordLists& known, const StoredWordLists& others, c
     require(i == 0 || slots.data()[i - 1] <= slot, "slots must not fall");
     forms.push_back({slot, words.data()[i], is_other.data()[i] != 0, is_exact.data()[i] != 0});
   }
-  const std::uint8_t* mask = nullptr;
-  In<std::uint8_t> held;
-  if (!allowed.is_none()) {
-    held = nb::cast<In<std::uint8_t>>(allowed);
-    require(held.shape(0) == lengths.shape(0), "allowed has one value for each row");
-    mask = held.data();
-  }
+  require(!allowed || allowed->length() == count, "allowed has one value for each row");
+  const std::uint8_t* mask = allowed ? allowed->data() : nullptr;
   const std::vector<double> parts(factors.data(), factors.data() + factors.shape(0));
   const StoredLists sets[2] = {known.get(), others.get()};
   std::vector<Scored> found;
@@ -80,7 +79,7 @@ void bind_stored_words(nb::module_& m) {
   m.def("best_by_words", &best, nb::arg("known"), nb::arg("others"), nb::arg("slots").noconvert(),
         nb::arg("words").noconvert(), nb::arg("is_other").noconvert(), nb::arg("is_exact").noconvert(),
         nb::arg("factors").noconvert(), nb::arg("stem"), nb::arg("floor"), nb::arg("slope"),
-        nb::arg("lengths").noconvert(), nb::arg("allowed").none(), nb::arg("rows").noconvert(),
+        nb::arg("lengths").noconvert(), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
         nb::arg("scores").noconvert());
   m.def("stem_frequencies", &frequencies, nb::arg("known"), nb::arg("others"), nb::arg("known_groups").noconvert(),
         nb::arg("other_groups").noconvert(), nb::arg("df").noconvert());

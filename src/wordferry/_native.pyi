@@ -642,7 +642,7 @@ def best_by_words(
     floor: float,
     slope: float,
     lengths: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    allowed: object | None,
+    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> int: ...

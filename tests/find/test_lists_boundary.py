@@ -101,3 +101,13 @@ def test_neighbours_that_lead_outside_are_refused(wrong: str) -> None:
     call("nothing")
     with pytest.raises(ValueError):
         call(wrong)
+
+
+def test_a_mask_of_another_type_is_refused_as_a_type() -> None:
+    """Found by fuzzing: it was a RuntimeError that nobody expects."""
+    arrays = [np.array([0, 1]), np.array([0], np.int32), np.array([0, 1]), np.zeros(1, np.uint16), np.ones(1, np.uint8)]
+    stored = _native.StoredWordLists(*arrays)
+    none, small = np.zeros(0, np.int32), np.zeros(0, np.uint8)
+    rest = [none, none, small, small, np.zeros(0), 0.5, 1.0, 0.1, np.ones(1, np.int32)]
+    with pytest.raises(TypeError):
+        _native.best_by_words(stored, stored, *rest, np.zeros(1), np.zeros(1, np.int64), np.zeros(1))
