@@ -28,14 +28,17 @@ def executed(path: Path, folder: Path) -> Any:
     import nbclient
     import nbformat
 
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    import wordferry
+
+    package = str(Path(wordferry.__file__).parents[1])  # the one that runs here, installed or in the sources
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([package, os.environ.get("PYTHONPATH", "")])}
     book = nbformat.read(path, 4)
     options: dict[str, Any] = {
         "timeout": 280,
         "kernel_name": "python3",
         "resources": {"metadata": {"path": str(folder)}},
     }
-    nbclient.NotebookClient(book, **options).execute()
+    nbclient.NotebookClient(book, **options).execute(env=environment)
     for cell in book.cells:
         cell.metadata.pop("execution", None)  # when it was run
     book.metadata.pop("language_info", None)  # which version of Python ran it

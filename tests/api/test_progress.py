@@ -197,8 +197,8 @@ def test_a_log_gets_a_line_every_ten_seconds_of_long_work(terminal_here):
         clock[0] += 1
         bar(done, 25)
     assert [re.sub(r".*\] +", "", line) for line in written] == [
-        "40%  10 of 25  0:15 left\n",
-        "80%  20 of 25  5.0 s left\n",
+        "40%  10 of 25  1 a second  0:15 left\n",
+        "80%  20 of 25  1 a second  5.0 s left\n",
         "100%  25 of 25  in 0:25\n",
     ]
 
