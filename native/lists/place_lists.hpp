@@ -20,8 +20,9 @@ bool place_lists(const std::int64_t* indptr, const Word* words, const Count* cou
     for (std::int64_t at = indptr[row] - begin; at < indptr[row + 1] - begin; ++at) {
       const auto word = static_cast<std::int64_t>(words[at]);
       if (word < 0 || word >= word_count) return false;
-      const std::int64_t place = places[word]++;
+      const std::int64_t place = places[word];
       if (place < 0 || place >= stored) return false;
+      places[word] = place + 1;
       out_rows[place] = static_cast<std::uint16_t>(row);
       out_counts[place] = counts[at];
     }
