@@ -20,6 +20,7 @@ void bind_views(nanobind::module_&);
 }  // namespace wordferry
 
 NB_MODULE(_native, m) {
+  nanobind::set_leak_warnings(false);  // what is still in use when the interpreter ends is no fault of the user's
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_cancel(m);

@@ -57,7 +57,7 @@ def counted(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     articles = wordferry.sample().articles[:60]
     with wordferry.Index.create(path, weights=weights, unknown=unknown) as index:
         index.add([*articles, {"id": "script/<b>", "text": SCRIPT}])
-        index.embeddings.vocabulary.__dict__["_spellings"] = table = _Counted(index.embeddings.vocabulary._spellings)
+        index.embeddings.vocabulary.__dict__["spellings"] = table = _Counted(index.embeddings.vocabulary.spellings)
         index.embeddings.vocabulary.__dict__["_ids"] = table
         table.asked = Counter()
         with TestClient(create_app(index), "http://127.0.0.1") as client:

@@ -93,8 +93,7 @@ def _renumbered(X: bow.Encoded, words: OpenVocabulary) -> sp.csr_array:
         return matrix
     closed = len(words.closed)
     if len(words) == closed:  # nothing is there yet: the columns stay as they are, those that no document uses too
-        for word in X.vocabulary.extra:
-            words.add(word)
+        words.add_others(X.vocabulary.extra)
     behind = matrix.indices >= closed
     used, where = np.unique(matrix.indices[behind], return_inverse=True)
     names = X.vocabulary.extra

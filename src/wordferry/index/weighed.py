@@ -316,7 +316,8 @@ class WeighedEngine:
     ) -> Explanation:
         first, second = (bow.looked_up(text, self._embeddings.vocabulary) for text in (one, other))
         extra = sorted({*first.others, *second.others}) if state.weighing.keeps else []
-        words = OpenVocabulary(self._embeddings.vocabulary, extra)
+        words = OpenVocabulary(self._embeddings.vocabulary)
+        words.add_others(extra)
         encoded = bow.bags([second], words, on_empty="keep", unknown="match" if state.weighing.keeps else "drop")
         searcher = self._searcher(encoded, record, related, state.weights_for(extra), state.weighing)
         return explanation_of(searcher.problem([first], threads=1))
