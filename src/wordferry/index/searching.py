@@ -26,7 +26,7 @@ from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Document, Hit, Hits, shown, stored_text
 from wordferry.index.packs import Unpacker
-from wordferry.index.passages import best_passages
+from wordferry.index.passages import Passage, best_passages
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
 from wordferry.texts.reasons import no_known_word, no_word
@@ -187,10 +187,15 @@ def document(row: tuple[Any, ...]) -> Document:
 def _hit(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, row: tuple[Any, ...], distance: float) -> Hit:
     found = document(row)
     why = partial(_explained, index, snapshot, plan, asked, found.text, distance)
-    where = partial(best_passages, index, snapshot, tokens_of(index, asked), found.text)
+    where = partial(_passages, index, snapshot, asked, found.text)
     reason = why() if plan.explain else None
     own = (found.id, found.text, found.metadata, found.label)
     return Hit(*own, distance, explanation=reason, why=why, where=where)
+
+
+def _passages(index: Index, snapshot: Snapshot, asked: Any, text: str | Sequence[str], *which: Any) -> list[Passage]:
+    """The best passages of a hit; the query is split only when somebody asks for them."""
+    return best_passages(index, snapshot, tokens_of(index, asked), text, *which)
 
 
 def _reranked(

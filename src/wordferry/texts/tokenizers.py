@@ -105,7 +105,11 @@ class WordTokenizer:
         """The words of a text; ``elided`` are beginnings that are left out before an apostrophe."""
         found = self._matches(text.lower() if self.lowercase else text)
         if not self.keep_compounds:
-            found = [part for word in found for part in _split_compound(word, elided)]
+            found = [
+                part
+                for word in found
+                for part in (_split_compound(word, elided) if "-" in word or "'" in word else (word,))
+            ]
         stop, least = self.stop, self.min_length
         return [word for word in found if len(word) >= least and word not in stop]
 
