@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator
@@ -20,8 +19,9 @@ from threading import Lock
 from typing import Any
 
 from wordferry.base.runtime import logger
-from wordferry.errors import FormatError, LockedError, NotFound, StorageError, WordferryError
+from wordferry.errors import FormatError, NotFound, StorageError, WordferryError
 from wordferry.index.place import Place, Stamp
+from wordferry.index.sql_errors import translate
 
 FILE = "catalogue.sqlite"
 FORMAT = 2
@@ -60,39 +60,28 @@ def checksum(*values: Any) -> int:
     return zlib.crc32(b"".join(parts))
 
 
-_DAMAGE = (
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_CONSTRAINT,  # what is stored was looked at first, so only tables that contradict each other get here
-    sqlite3.SQLITE_MISMATCH,
-    sqlite3.SQLITE_FORMAT,
-)
-_SCHEMA_LOST = re.compile("no such (table|column|index)|malformed|unsupported file format|schema")
+class Reader(sqlite3.Connection):
+    """A connection for reading that remembers what it read of the state it sees."""
 
+    version = -1
+    """What SQLite calls the version of the data; it changes with every commit of another connection."""
+    state: Any = None
+    """The entry of that name, read once for each version."""
 
-def translate(error: sqlite3.Error, file: Path) -> WordferryError:
-    """What an error of the database means for the user of the index."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return StorageError(
-            f"{file.parent}: the disk is full. Nothing of this call was stored; what was there is safe."
-        )
-    if code == sqlite3.SQLITE_READONLY:
-        return StorageError(f"{file} cannot be written: {error}. It can be opened for reading and search.")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return LockedError(f"{file} is locked by another program: {error}. Try again when it is done.")
-    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-        return StorageError(f"{file} could not be read or written: {error}.")
-    if code in _DAMAGE or (code == sqlite3.SQLITE_ERROR and _SCHEMA_LOST.search(str(error))):
-        return FormatError(f"{file} is damaged: {error}. Restore the index from a copy.")
-    return StorageError(f"{file}: the database could not do what was asked: {error}.")
+    def changed(self) -> bool:
+        """Whether the transaction that has begun sees another state than the one before it."""
+        (version,) = self.execute("PRAGMA data_version").fetchone()
+        if version == self.version:
+            return False
+        self.version, self.state = version, None
+        return True
 
 
 @dataclass(frozen=True)
 class Link:
     """A connection, and the state of the file where the connection relies on its not changing."""
 
-    connection: sqlite3.Connection
+    connection: Reader
     stamp: Stamp | None
 
 
@@ -153,7 +142,13 @@ class Catalogue:
                 options += "&immutable=1"
         place = f"{self.file.absolute().as_uri()}?{options}"
         connection = sqlite3.connect(
-            place, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=64
+            place,
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_SECONDS,
+            check_same_thread=False,
+            cached_statements=64,
+            factory=Reader,
         )
         try:
             if write:
@@ -189,8 +184,8 @@ class Catalogue:
         try:
             link = self._idle_link() or self._connect(write=False)
             link.connection.execute("BEGIN")
-            if self.identity is not None and get_meta(link.connection, "identity", self.file) != self.identity:
-                raise self.place.error()
+            if link.connection.changed():
+                self._check_identity(link.connection)
             yield link.connection
             self._check_unchanged(link)
             sound = True
@@ -204,6 +199,10 @@ class Catalogue:
         finally:
             if link is not None:
                 self._hand_back(link, sound)
+
+    def _check_identity(self, connection: sqlite3.Connection) -> None:
+        if self.identity is not None and get_meta(connection, "identity", self.file) != self.identity:
+            raise self.place.error()
 
     def _idle_link(self) -> Link | None:
         """A connection that waits to be used again; one that cannot see what has changed since is closed."""
@@ -328,6 +327,15 @@ def get_meta(connection: sqlite3.Connection, key: str, file: Path) -> Any:
     if checksum(key, row[0]) != row[1]:
         raise damaged(file, f"the entry {key!r} in the table meta")
     return json.loads(row[0])
+
+
+def get_state(connection: sqlite3.Connection, file: Path) -> Any:
+    """The entry 'state', or None; a connection for reading reads it once for each state of the file."""
+    if not isinstance(connection, Reader) or connection.version < 0:
+        return get_meta(connection, "state", file)
+    if connection.state is None:
+        connection.state = get_meta(connection, "state", file)
+    return connection.state
 
 
 def id_sum(ids: Iterable[str]) -> int:

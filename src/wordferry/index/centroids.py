@@ -35,7 +35,7 @@ class Centroids:
     ) -> Neighbors:
         """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
         total = len(snapshot.numbers)
-        allowed = total if mask is None else int(np.count_nonzero(mask))
+        allowed = snapshot.count(mask)
         query = CentroidQuery(words.astype(np.int32), masses, self._vectors)
         parts = [part.rows.stored for part in snapshot.parts]
         try:

@@ -42,6 +42,18 @@ class Texts(Sequence[str]):
     def __getitem__(self, place: Any) -> Any:
         return self._blob[int(self._ends[place]) : int(self._ends[place + 1])].tobytes().decode("utf-8")
 
+    def find(self, text: str) -> int:
+        """The place of a text, or -1; bytes of UTF-8 are in the order of the characters they stand for."""
+        wanted, ends, blob = text.encode("utf-8"), self._ends.data, self._blob.data
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if bytes(blob[ends[middle] : ends[middle + 1]]) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and bytes(blob[ends[low] : ends[low + 1]]) == wanted else -1
+
 
 class Numbers(Sequence[Any]):
     """Sorted numbers that compare as Python's own do: exactly, whole numbers with fractions too."""
@@ -213,10 +225,9 @@ class Columns:
         """The rows of documents with this id: one that is alive at most, and earlier ones that were replaced."""
         column = self.get(OWN_ID)
         _, _, (texts, start) = column.kinds()
-        place = bisect_left(texts, identifier)
-        if place == len(texts) or texts[place] != identifier:
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(column.codes == start + place)
+        assert isinstance(texts, Texts)
+        place = texts.find(identifier)
+        return np.flatnonzero(column.codes == start + place) if place >= 0 else np.zeros(0, dtype=np.int64)
 
     @classmethod
     def gather(cls, rows: Iterable[dict[str, Any]]) -> Columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -17,6 +17,7 @@ from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.index import shortlist
+from wordferry.index.asked import Asked
 from wordferry.index.centroids import Centroids
 from wordferry.index.graph import Graphs
 from wordferry.index.nearest import Words, nearest_panel, nearest_to_nothing, stacked
@@ -77,7 +78,7 @@ class Engine:
     def top_k(
         self,
         snapshot: Snapshot,
-        queries: sp.csr_array,
+        queries: Asked,
         k: int,
         record: Distance,
         *,
@@ -101,7 +102,7 @@ class Engine:
     def _top_k_centroids(
         self,
         snapshot: Snapshot,
-        queries: sp.csr_array,
+        queries: Asked,
         k: int,
         mask: BoolArray | None,
         threads: int | None,
@@ -110,19 +111,19 @@ class Engine:
         """Query by query through the codes of the centroids."""
         self._centroids.forget(snapshot.parts)
         found = []
-        for number, (ids, masses) in enumerate(_rows_of(queries)):
+        for number, (ids, masses) in enumerate(queries.rows()):
             if len(ids):
                 found.append(self._centroids.nearest(snapshot, ids, masses, k, mask, thread_count(threads)))
             else:
                 found.append(nearest_to_nothing(snapshot, k, mask))
             if progress is not None:
-                progress(number + 1, queries.shape[0])
+                progress(number + 1, len(queries))
         return stacked(found)
 
     def _top_k_parts(
         self,
         snapshot: Snapshot,
-        queries: sp.csr_array,
+        queries: Asked,
         k: int,
         record: Distance,
         mask: BoolArray | None,
@@ -136,7 +137,7 @@ class Engine:
         for part in snapshot.parts:
             searcher = self._searcher(part.key, lambda: part.bags, snapshot, record)  # noqa: B023 - called at once
             allowed = None if mask is None else mask[part.span]
-            near = searcher.top_k(queries, k, mask=allowed, threads=threads, progress=progress)
+            near = searcher.top_k(queries.matrix, k, mask=allowed, threads=threads, progress=progress)
             found.append(near.shifted(part.start))
         return Neighbors.merge(found, k)
 
@@ -144,7 +145,7 @@ class Engine:
         self,
         snapshot: Snapshot,
         related: RelatedWords,
-        queries: sp.csr_array,
+        queries: Asked,
         k: int,
         record: Distance,
         mask: BoolArray | None,
@@ -154,17 +155,18 @@ class Engine:
         """Query by query through the inverted lists; nothing is prepared but the words."""
         words = self._words_of(snapshot, related)
         overlap = find_overlap(record, self.overlap(record))
-        workers, total = thread_count(threads), queries.shape[0]
-        order = np.argsort(np.diff(queries.indptr) == 0, kind="stable")  # queries without words come last
-        rows, full = list(_rows_of(queries)), int(np.count_nonzero(np.diff(queries.indptr)))
-        found = []
+        workers, rows, sizes = thread_count(threads), list(queries.rows()), queries.sizes
+        order = sorted(range(len(rows)), key=lambda number: sizes[number] == 0)  # queries without words come last
+        full, found = sum(size > 0 for size in sizes), []
         for start in range(0, full, PANEL):
-            panel = (rows[number] for number in order[start : min(start + PANEL, full)].tolist())
+            panel = (rows[number] for number in order[start : min(start + PANEL, full)])
             some = [words.query(ids, masses, overlap) for ids, masses in panel]
             found.append(nearest_panel(snapshot, some, k, mask, workers))
             if progress is not None:
-                progress(min(start + PANEL, full), total)
-        found += [nearest_to_nothing(snapshot, k, mask) for _ in range(full, total)]
+                progress(min(start + PANEL, full), len(rows))
+        found += [nearest_to_nothing(snapshot, k, mask) for _ in range(full, len(rows))]
+        if len(rows) == 1:
+            return found[0]
         near, back = stacked(found), np.argsort(order)
         return replace(near, indices=near.indices[back], distances=near.distances[back])
 
@@ -177,7 +179,7 @@ class Engine:
         self,
         snapshot: Snapshot,
         graph: RelatedWords,
-        queries: sp.csr_array,
+        queries: Asked,
         k: int,
         record: Distance,
         mask: BoolArray | None,
@@ -188,19 +190,18 @@ class Engine:
         words = self._words_of(snapshot, graph)
         overlap = find_overlap(record, self.overlap(record))
         found = []
-        for number in range(queries.shape[0]):
-            one = queries[number : number + 1]
+        for number, (ids, masses) in enumerate(queries.rows()):
+            one = queries[number]
 
-            def near_among(rows: Int64Array, one: sp.csr_array = one) -> Neighbors:
+            def near_among(rows: Int64Array, one: Asked = one) -> Neighbors:
                 bags = matrix_of(snapshot.bags_of(rows), len(self._embeddings))
-                return self._new_searcher(bags, snapshot, record).top_k(one, k, threads=threads).renumbered(rows)
+                near = self._new_searcher(bags, snapshot, record).top_k(one.matrix, k, threads=threads)
+                return near.renumbered(rows)
 
             def distances(rows: Int64Array) -> Float32Array:
                 near: Float32Array = near_among(rows).distances[0]
                 return near
 
-            ids = np.sort(one.indices).astype(np.int64)
-            masses = (one.data / one.data.sum())[np.argsort(one.indices)].astype(np.float32)
             short = None
             if len(ids):
                 short = shortlist.shortlist(snapshot, words, (ids, masses), record, overlap, k, mask, distances)
@@ -211,7 +212,7 @@ class Engine:
                 touched = {"postings": short.postings, "evaluated": len(short.rows), "pairs": len(snapshot.numbers)}
                 found.append(replace(among, counts={**among.counts, **touched}))
             if progress is not None:
-                progress(number + 1, queries.shape[0])
+                progress(number + 1, len(queries))
         return stacked(found)
 
     def listed_words(self, snapshot: Snapshot, related: RelatedWords) -> Words:
@@ -228,7 +229,7 @@ class Engine:
     def _top_k_live(
         self,
         snapshot: Snapshot,
-        queries: sp.csr_array,
+        queries: Asked,
         k: int,
         record: Distance,
         mask: BoolArray | None,
@@ -236,7 +237,7 @@ class Engine:
     ) -> Neighbors:
         rows = snapshot.live_rows()
         allowed = None if mask is None else mask[rows]
-        near = self.live_searcher(snapshot, record).top_k(queries, k, mask=allowed, threads=threads)
+        near = self.live_searcher(snapshot, record).top_k(queries.matrix, k, mask=allowed, threads=threads)
         return near.renumbered(rows)
 
     def live_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher:
@@ -292,12 +293,3 @@ class Engine:
                 del self._searchers[known]
         while len(self._searchers) >= _KEPT * max(1, len(snapshot.parts)):
             self._searchers.popitem(last=False)
-
-
-def _rows_of(queries: sp.csr_array) -> Iterator[tuple[Int64Array, Float32Array]]:
-    """The words of each query, rising, and their masses."""
-    for number in range(queries.shape[0]):
-        span = slice(queries.indptr[number], queries.indptr[number + 1])
-        order = np.argsort(queries.indices[span])
-        counts = queries.data[span].astype(np.float64)[order]
-        yield queries.indices[span].astype(np.int64)[order], (counts / counts.sum()).astype(np.float32)

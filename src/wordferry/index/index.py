@@ -15,6 +15,7 @@ from typing import Any
 from wordferry.base.runtime import ShowProgress, logger
 from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
 from wordferry.index import create, finding, searching, upgrade
+from wordferry.index.asked import Asked
 from wordferry.index.catalogue import (
     DOCUMENT_COLUMNS,
     Catalogue,
@@ -41,7 +42,6 @@ from wordferry.index.weighed import WeighedEngine, Weighing
 from wordferry.index.weighing import run as weighing_run
 from wordferry.index.whole import WholeCollection
 from wordferry.index.writer import Writer
-from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty
 from wordferry.texts.tokenizers import Tokenizer
 
@@ -177,7 +177,7 @@ class Index(WholeCollection, Listing, Changing):
         except InputError:
             return False
         with self.view() as (connection, snapshot):
-            return self._row(connection, snapshot, "number", id) is not None
+            return self._names_document(connection, snapshot, id)
 
     @property
     def identity(self) -> str | None:
@@ -196,10 +196,13 @@ class Index(WholeCollection, Listing, Changing):
         """One document by its id; NotFound when there is none."""
         id = checked_id(id, "get")
         with self.view() as (connection, snapshot):
-            row = self._row(connection, snapshot, DOCUMENT_COLUMNS, id)
-            if row is None:
-                raise NotFound(f"{self.path} has no document {id!r}.")
-            return searching.document(Unpacker(connection, self._catalogue.file).checked(row))
+            return self._document(connection, snapshot, id)
+
+    def _document(self, connection: sqlite3.Connection, snapshot: Snapshot, id: str) -> Document:
+        row = self._row(connection, snapshot, DOCUMENT_COLUMNS, id)
+        if row is None:
+            raise NotFound(f"{self.path} has no document {id!r}.")
+        return searching.document(Unpacker(connection, self._catalogue.file).checked(row))
 
     def _row(self, connection: sqlite3.Connection, snapshot: Snapshot, columns: str, id: str) -> Any:
         """Some columns of the document with an id, or None when the segments know no living one either."""
@@ -241,7 +244,8 @@ class Index(WholeCollection, Listing, Changing):
             if constants:
                 raise InputError(f"{min(constants)}= is a constant of word search; it has no meaning for a distance.")
             plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
-            return self._compared(query, plan, threads, progress)
+            with self.view() as (connection, snapshot):
+                return self._compared(connection, snapshot, query, plan, threads, progress)
         question = finding.Question.check(self.config, k, filter, explain, {"candidates": candidates, **constants})
         queries, single = searching.queries(query)
         tokens = [searching.query_tokens(self, one, number) for number, one in enumerate(queries)]
@@ -284,31 +288,42 @@ class Index(WholeCollection, Listing, Changing):
         """
         if (query is None) == (id is None):
             raise InputError("similar takes either a query (a text, tokens or an id) or id=.")
-        if id is None and isinstance(query, str) and query in self:
-            id = query
         plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
-        if id is not None:
-            found = self.get(id)
-            query = found.text
-            plan = replace(plan, without=found.id)
         weighing = self._weighing(weights, unknown)
-        if weighing.plain:
-            return self._compared(query, plan, threads, progress)
-        queries, single = searching.queries(query)
-        tokens = searching.compared_tokens(self, queries, plan, weighing.unknown)
+        id = None if id is None else checked_id(id, "similar")
         with self.view() as (connection, snapshot):
+            if id is None and isinstance(query, str) and self._names_document(connection, snapshot, query):
+                id = query
+            if id is not None:
+                found = self._document(connection, snapshot, id)
+                query, plan = found.text, replace(plan, without=found.id)
+            if weighing.plain:
+                return self._compared(connection, snapshot, query, plan, threads, progress)
+            queries, single = searching.queries(query)
+            tokens = searching.compared_tokens(self, queries, plan, weighing.unknown)
             hits = weighing_run(self, connection, snapshot, plan, weighing, tokens, threads, progress)
         return hits[0] if single else hits
 
+    def _names_document(self, connection: sqlite3.Connection, snapshot: Snapshot, text: str) -> bool:
+        """Whether a text is the id of a document."""
+        try:
+            return self._row(connection, snapshot, "number", checked_id(text, "in")) is not None
+        except InputError:
+            return False
+
     def _compared(
-        self, query: Any, plan: searching.Plan, threads: int | None, progress: ShowProgress
+        self,
+        connection: sqlite3.Connection,
+        snapshot: Snapshot,
+        query: Any,
+        plan: searching.Plan,
+        threads: int | None,
+        progress: ShowProgress,
     ) -> Hits | list[Hits]:
         """The nearest documents by a distance."""
         queries, single = searching.queries(query)
-        tokens = searching.compared_tokens(self, queries, plan, "drop")
-        bags = bow.bags(tokens, self.embeddings.vocabulary)
-        with self.view() as (connection, snapshot):
-            found = searching.run(self, connection, snapshot, plan, queries, bags.matrix, threads, progress)
+        bags = Asked.of(searching.compared_tokens(self, queries, plan, "drop"))
+        found = searching.run(self, connection, snapshot, plan, queries, bags, threads, progress)
         return found[0] if single else found
 
     @contextmanager

@@ -110,30 +110,33 @@ class Words:
 
     def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
         """A query of these words, which rise; words outside the index come after all others."""
-        order = np.argsort(self._row[ids] < 0, kind="stable")
-        ids, masses = ids[order], masses[order]
+        outside = self._row[ids] < 0
+        if outside.any():
+            order = np.argsort(outside, kind="stable")
+            ids, masses = ids[order], masses[order]
         return Query(self, ids, masses, self._edges(ids), overlap)
 
     def _edges(self, ids: Int64Array, *, clamp: bool = True) -> tuple[Int64Array, Int64Array, Float32Array]:
         """What the query's words are related to: (position in the query, word of the index, cost)."""
-        rows = self._row[ids]
-        inside, outside = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
-        graph, own = self._related.graph, rows[inside]
-        starts, sizes = graph.indptr[own].astype(np.int64), graph.indptr[own + 1] - graph.indptr[own]
-        places = np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        near = [np.repeat(inside, sizes)]
-        far, costs = [self._words[graph.indices[places]]], [graph.data[places]]
+        rows, graph = self._row[ids], self._related.graph
+        outside = np.flatnonzero(rows < 0)
+        inside = np.flatnonzero(rows >= 0) if len(outside) else np.arange(len(rows))
+        own = rows[inside] if len(outside) else rows
+        starts = graph.indptr[own]
+        sizes = graph.indptr[own + 1] - starts
+        ends = np.cumsum(sizes, dtype=np.int64)
+        places = np.repeat(starts - ends + sizes, sizes)
+        places += np.arange(len(places))
+        near, far, costs = np.repeat(inside, sizes), self._words[graph.indices[places]], graph.data[places]
         if len(outside):
             if self._known is None:
                 self._known = self._embeddings.restrict(self._words)
             joined = sp.csr_array(self._related.rows_for(self._embeddings.matrix[ids[outside]], self._known))
-            near.append(np.repeat(outside, np.diff(joined.indptr)))
-            far.append(self._words[joined.indices])
-            costs.append(joined.data)
-        found = np.concatenate(costs).astype(np.float32)
-        if clamp:
-            found = np.minimum(found, np.float32(self._related.c_max))
-        return np.concatenate(near), np.concatenate(far), found
+            near = np.concatenate([near, np.repeat(outside, np.diff(joined.indptr))])
+            far = np.concatenate([far, self._words[joined.indices]])
+            costs = np.concatenate([costs, joined.data])
+        found = costs.astype(np.float32, copy=False)
+        return near, far, np.minimum(found, np.float32(self._related.c_max)) if clamp else found
 
     def edges(self, ids: Int64Array) -> tuple[Int64Array, Int64Array, Float32Array]:
         """What some words are related to: (position among them, word of the index, cost), no cost above c_max."""
@@ -229,18 +232,17 @@ class _Found:
 
 def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, threads: int) -> Neighbors:
     """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
-    total = len(snapshot.numbers)
-    allowed = total if mask is None else int(np.count_nonzero(mask))
+    allowed = snapshot.count(mask)
+    if allowed > max(_FEW, k) and query.overlap != "residual":
+        return _search_lists(snapshot, query, k, mask, threads)
     found = _Found(min(k, allowed))
     counts = {"pairs": allowed, "postings": 0, "evaluated": 0}
     if allowed <= max(_FEW, k):
-        rows = np.arange(total) if mask is None else np.flatnonzero(mask)
+        rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
         found.put(rows, distances(snapshot.parts, query, rows, threads))
         counts["evaluated"] = len(rows)
-    elif query.overlap == "residual":
-        _search(snapshot, query, mask, threads, found, counts)
     else:
-        _search_lists(snapshot, query, mask, threads, found, counts)
+        _search(snapshot, query, mask, threads, found, counts)
     return ranked(lists.Found(found.rows[0], found.values[0], 0, 0), k, counts)
 
 
@@ -248,8 +250,7 @@ def nearest_panel(
     snapshot: Snapshot, queries: Sequence[Query], k: int, mask: BoolArray | None, threads: int
 ) -> Neighbors:
     """The k nearest rows to each of several queries; where it pays, documents are walked once for all of them."""
-    total = len(snapshot.numbers)
-    allowed = total if mask is None else int(np.count_nonzero(mask))
+    allowed = snapshot.count(mask)
     if len(queries) == 1 or allowed <= max(_FEW, k) or any(query.overlap == "residual" for query in queries):
         return stacked([nearest(snapshot, query, k, mask, threads) for query in queries])
     stored = [part.rows.stored for part in snapshot.parts]
@@ -267,9 +268,14 @@ def nearest_panel(
 def ranked(found: lists.Found, k: int, counts: dict[str, int]) -> Neighbors:
     """Rows and their distances by (distance, row), places without a row at the end."""
     best = np.lexsort((found.rows, found.distances))[:k]
+    return _filled_up(found.rows[best], found.distances[best], k, counts)
+
+
+def _filled_up(rows: Int64Array, distances: Float32Array, k: int, counts: dict[str, int]) -> Neighbors:
+    """The answer to one query, places without a row at the end."""
     indices = np.full((1, k), -1, dtype=np.int64)
     values = np.full((1, k), np.inf, dtype=np.float32)
-    indices[0, : len(best)], values[0, : len(best)] = found.rows[best], found.distances[best]
+    indices[0, : len(rows)], values[0, : len(rows)] = rows, distances
     return Neighbors(indices, values, counts=counts)
 
 
@@ -279,10 +285,7 @@ def nearest_to_nothing(snapshot: Snapshot, k: int, mask: BoolArray | None) -> Ne
     totals = np.concatenate([np.zeros(0, np.float32), *(part.rows.totals for part in snapshot.parts)])
     values = np.where(totals[rows] == 0, 0, np.inf).astype(np.float32)
     best = np.argsort(values, kind="stable")[:k]
-    indices = np.full((1, k), -1, dtype=np.int64)
-    near = np.full((1, k), np.inf, dtype=np.float32)
-    indices[0, : len(best)], near[0, : len(best)] = rows[best], values[best]
-    return Neighbors(indices, near, counts={"pairs": len(rows)})
+    return _filled_up(rows[best], values[best], k, {"pairs": len(rows)})
 
 
 def stacked(found: Sequence[Neighbors]) -> Neighbors:
@@ -301,17 +304,15 @@ def _slack(snapshot: Snapshot, query: Query) -> float:
     return query.c_max * _ROUNDING * (max(part.rows.longest for part in snapshot.parts) + 32)
 
 
-def _search_lists(
-    snapshot: Snapshot, query: Query, mask: BoolArray | None, threads: int, found: _Found, counts: dict[str, int]
-) -> None:
+def _search_lists(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, threads: int) -> Neighbors:
     """The kernel does it all; nothing is held for every document."""
-    stored = [part.rows.stored for part in snapshot.parts]
+    stored, allowed = [part.rows.stored for part in snapshot.parts], snapshot.count(mask)
     try:
-        near = query.listed.nearest(stored, mask, _slack(snapshot, query), found.k, threads)
+        near = query.listed.nearest(stored, mask, _slack(snapshot, query), min(k, allowed), threads)
     except ValueError as error:
         raise damaged_among(snapshot.parts, error) from None
-    found.put(near.rows, near.distances)
-    counts["postings"], counts["evaluated"] = near.visited, near.evaluated
+    counts = {"pairs": allowed, "postings": near.visited, "evaluated": near.evaluated}
+    return _filled_up(near.rows, near.distances, k, counts)
 
 
 def _search(

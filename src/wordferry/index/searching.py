@@ -21,6 +21,7 @@ from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import check_k
 from wordferry.errors import InputError
+from wordferry.index.asked import Asked
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, all_ids, damaged
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
@@ -103,7 +104,7 @@ def run(
     snapshot: Snapshot,
     plan: Plan,
     asked: Sequence[Any],
-    matrix: sp.csr_array,
+    bags: Asked,
     threads: int | None,
     progress: ShowProgress,
 ) -> list[Hits]:
@@ -113,13 +114,13 @@ def run(
     if plan.rerank is not None:
         method = f"{plan.candidates} candidates by {plan.record.name}, ordered by {plan.rerank.name}: not exact"
     exact = plan.rerank is None
-    if not len(snapshot.numbers) or not matrix.shape[0] or (mask is not None and not mask.any()):
+    if not len(snapshot.numbers) or not len(bags) or not snapshot.count(mask):
         return [Hits(method=method, exact=exact) for _ in asked]
     k = plan.k if plan.rerank is None else plan.candidates
     tell = progress_for(progress, "searching")
-    near = index.engine.top_k(snapshot, matrix, k, plan.record, mask=mask, threads=threads, progress=tell)
+    near = index.engine.top_k(snapshot, bags, k, plan.record, mask=mask, threads=threads, progress=tell)
     if plan.rerank is not None:
-        near = _reranked(index, snapshot, plan, matrix, near, threads)
+        near = _reranked(index, snapshot, plan, bags.matrix, near, threads)
     rows = found_documents(index, connection, snapshot, np.unique(near.indices[near.indices >= 0]))
     hits = [
         Hits(

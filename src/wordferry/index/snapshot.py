@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.errors import FormatError, WordferryError
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
 from wordferry.index.columns import Columns, document_fields
 from wordferry.index.filters import Condition
 from wordferry.index.others import Counts
@@ -66,6 +66,7 @@ class Snapshot:
     fields: frozenset[str] = frozenset()
     """Fields that documents of other shards have."""
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
+    _counted: list[tuple[BoolArray, int] | None] = field(default_factory=lambda: [None])
     _mutex: Lock = field(default_factory=Lock)
 
     def allowed(self, condition: Condition | None) -> BoolArray | None:
@@ -88,6 +89,20 @@ class Snapshot:
             while len(self._masks) > _KEPT_MASKS:
                 self._masks.popitem(last=False)
         return found
+
+    def count(self, mask: BoolArray | None) -> int:
+        """How many rows a mask allows; counted once for masks of this snapshot."""
+        if mask is None:
+            return len(self.numbers)
+        if mask is self.alive:
+            return self.documents
+        with self._mutex:
+            kept = self._counted[0]
+        if kept is None or kept[0] is not mask:
+            kept = mask, int(np.count_nonzero(mask))
+            with self._mutex:
+                self._counted[0] = kept
+        return kept[1]
 
     def has_living(self, identifier: str) -> bool:
         """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""
@@ -148,7 +163,7 @@ class Snapshots:
 
     def get(self, connection: sqlite3.Connection) -> Snapshot:
         """The snapshot of the state that the connection's transaction sees."""
-        state = get_meta(connection, "state", self._file)
+        state = get_state(connection, self._file)
         if state is None:
             raise damaged(self._file, "the entry 'state' (it is missing)")
         with self._mutex:

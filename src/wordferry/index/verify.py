@@ -15,7 +15,7 @@ from wordferry.base import storage
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.base.frames import Facts
 from wordferry.errors import FormatError, WordferryError
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
+from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta
 from wordferry.index.centroids import codes_agree
 from wordferry.index.config import COPY, Config
 from wordferry.index.graph import Graphs
@@ -23,6 +23,7 @@ from wordferry.index.others import read_others
 from wordferry.index.packs import Unpacker
 from wordferry.index.segments import Bags, Rows, Segment, check_manifest, join
 from wordferry.index.snapshot import read_buffer
+from wordferry.index.sql_errors import translate
 from wordferry.words.embeddings import Embeddings
 
 
