@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 import wordferry
 from wordferry.index import Document, Hit, Index
@@ -20,6 +21,16 @@ Related = tuple[dict[int, dict[int, float]], float]
 PLAIN = {"weights": "counts", "unknown": "drop"}
 """What an index is made with that compares documents as its files hold them."""
 WORDS = [f"w{i:02d}" for i in range(60)]
+HISTORY = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(1, 30)),
+        st.tuples(st.just("delete"), st.floats(0, 1)),
+        st.tuples(st.just("compact"), st.none()),
+    ),
+    min_size=1,
+    max_size=5,
+)
+"""What happens to an index before it is searched."""
 
 
 def embeddings(dimensions: int = 8, seed: int = 3) -> wordferry.Embeddings:
@@ -36,6 +47,18 @@ def documents(count: int, *, seed: int = 5, words: int = len(WORDS), length: int
         metadata = {"year": int(1990 + i % 20), "topic": ["sport", "law", "food"][i % 3]}
         made.append({"id": f"d{i}", "text": text, "label": f"l{i % 2}", "metadata": metadata})
     return made
+
+
+def play(index: Index, history: Sequence[tuple[str, Any]], rng: np.random.Generator, text: Callable[[], str]) -> None:
+    """Do to an index what a history says; ``parity`` of a document is that of the number of its words."""
+    for action, amount in history:
+        if action == "add":
+            made = [text() for _ in range(amount)]
+            index.add([{"text": one, "parity": len(one.split()) % 2} for one in made])
+        elif action == "delete":
+            index.delete([id for id in index.ids() if rng.random() < amount])
+        else:
+            index.compact()
 
 
 Bag = dict[int, float]

@@ -12,21 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wordferry
-from tests.index.collection import PLAIN, WORDS, embeddings
+from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from wordferry.index import Index, centroids, nearest, publish, segments, shortlist
 from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
 
 Make = Callable[..., Index]
-HISTORY = st.lists(
-    st.one_of(
-        st.tuples(st.just("add"), st.integers(1, 30)),
-        st.tuples(st.just("delete"), st.floats(0, 1)),
-        st.tuples(st.just("compact"), st.none()),
-    ),
-    min_size=1,
-    max_size=5,
-)
 
 
 def everything(
@@ -72,14 +63,11 @@ def test_pruned_equals_brute_force(
         patch.setattr(nearest, "_FEW", 0)
         patch.setattr(nearest, "_STEP", 4)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **PLAIN) as index:
-            for action, amount in history:
-                if action == "add":
-                    picks = [rng.integers(0, 45, size=rng.integers(1, lengths + 1)) for _ in range(amount)]
-                    index.add([{"text": " ".join(WORDS[i] for i in pick), "parity": len(pick) % 2} for pick in picks])
-                elif action == "delete":
-                    index.delete([id for id in index.ids() if rng.random() < amount])
-                else:
-                    index.compact()
+
+            def text() -> str:
+                return " ".join(WORDS[i] for i in rng.integers(0, 45, size=rng.integers(1, lengths + 1)))
+
+            play(index, history, rng, text)
             if not len(index):
                 assert index.similar("w01", k) == []
                 return

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wordferry
-from tests.index.collection import WORDS, embeddings
-from tests.index.test_lists import HISTORY, assert_same_where_apart
+from tests.index.collection import HISTORY, WORDS, embeddings, play
+from tests.index.test_lists import assert_same_where_apart
 from wordferry.index import Index, publish, weighed_lists
 
 Make = Callable[..., Index]
@@ -75,14 +75,7 @@ def test_lists_equal_brute_force(
         patch.setattr(publish, "SEGMENT", 40)
         patch.setattr(weighed_lists, "_STEP", 4)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **own) as index:
-            for action, amount in history:
-                if action == "add":
-                    made = [text(rng, rng.integers(1, 12)) for _ in range(amount)]
-                    index.add([{"text": one, "parity": len(one.split()) % 2} for one in ["w01 w02", *made]])
-                elif action == "delete":
-                    index.delete([id for id in index.ids() if rng.random() < amount])
-                else:
-                    index.compact()
+            play(index, history, rng, lambda: "w01 w02" if rng.random() < 0.1 else text(rng, rng.integers(1, 12)))
             if not len(index):
                 assert index.similar("w01", k) == []
                 return

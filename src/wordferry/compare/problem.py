@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,13 @@ def parameter(default: Any) -> Any:
     return field(default=default, metadata={_PARAMETER: True})
 
 
+class Shared(Enum):
+    """What two documents share, where nothing else decides how far apart they are."""
+
+    PRODUCT = "the product of their weights, both scaled to length 1: the distance is 1 less that"
+    MASS = "the smaller of their masses of each word: the distance is 2 less twice their sum"
+
+
 _EFFORT = Effort(20.0, 4.0, 4.0, 20.0)
 
 
@@ -90,6 +98,8 @@ class Distance:
     """True when the inverted lists of an index can compute it, through related words alone."""
     by_centroids: bool = False
     """True when it is the distance of two mean vectors, whose codes an index stores."""
+    shared: Shared | None = None
+    """What the inverted lists of an index sum up, where the words that two documents share are all that counts."""
     effort: Effort = _EFFORT
     """Rough figures for a service that has to tell light requests from heavy ones."""
     tfidf: bool = False

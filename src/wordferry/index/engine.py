@@ -18,13 +18,15 @@ from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.index import shortlist
 from wordferry.index.asked import Asked
+from wordferry.index.baselines import Baselines
 from wordferry.index.centroids import Centroids
+from wordferry.index.frequencies import Frequencies, LivingFrequencies
 from wordferry.index.graph import Graphs
-from wordferry.index.nearest import Words, nearest_panel, nearest_to_nothing, stacked
+from wordferry.index.nearest import Words, nearest_panel, nearest_to_nothing, ranked, stacked
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.index.totals import Totals
-from wordferry.kernels.related_lists import PANEL
+from wordferry.kernels.related_lists import PANEL, Found
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -51,6 +53,8 @@ class Engine:
         self._building: dict[Key, Lock] = {}
         self._words: tuple[tuple[int, int], Words] | None = None
         self._centroids = Centroids(embeddings.matrix)
+        self._baselines = Baselines(embeddings)
+        self._frequencies = LivingFrequencies(len(embeddings))
         self._idf: tuple[int, TfIdf] | None = None
 
     def related(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
@@ -67,9 +71,14 @@ class Engine:
             return self._totals.idf
         with self._mutex:
             if self._idf is None or self._idf[0] != snapshot.generation:
-                matrix = matrix_of(snapshot.live_bags(), len(self._embeddings))
-                self._idf = snapshot.generation, TfIdf.fit(matrix)
+                df = self._frequencies.of(snapshot).known
+                self._idf = snapshot.generation, TfIdf.of_counts(snapshot.documents, df)
             return self._idf[1]
+
+    def frequencies(self, snapshot: Snapshot) -> Frequencies:
+        """In how many of the living documents each word stands."""
+        with self._mutex:
+            return self._frequencies.of(snapshot)
 
     def overlap(self, record: Distance) -> str | None:
         """The overlap chosen at creation, for the distances that know it."""
@@ -88,6 +97,9 @@ class Engine:
     ) -> Neighbors:
         """The nearest rows of the snapshot, by (distance, row); rows that the mask forbids are never found."""
         k = min(k, len(snapshot.numbers))
+        if record.shared is not None:
+            idf = self.idf(snapshot) if record.tfidf else None
+            return self._baselines.top_k(snapshot, queries.matrix, k, record, idf, mask, threads, progress)
         if record.by_centroids:
             return self._top_k_centroids(snapshot, queries, k, mask, threads, progress)
         related = self.related(snapshot, record) if record.by_lists else None
@@ -131,8 +143,6 @@ class Engine:
         progress: Progress | None,
     ) -> Neighbors:
         """Every document of every part, each part prepared once."""
-        if record.tfidf:  # the frequencies are those of the living documents together
-            return self._top_k_live(snapshot, queries, k, record, mask, threads)
         found = []
         for part in snapshot.parts:
             searcher = self._searcher(part.key, lambda: part.bags, snapshot, record)  # noqa: B023 - called at once
@@ -195,6 +205,8 @@ class Engine:
 
             def near_among(rows: Int64Array, one: Asked = one) -> Neighbors:
                 bags = matrix_of(snapshot.bags_of(rows), len(self._embeddings))
+                if not bags.nnz:  # documents without words, and so without words that are related to others
+                    return ranked(Found(rows, np.full(len(rows), np.inf, np.float32), 0, 0), k, {})
                 near = self._new_searcher(bags, snapshot, record).top_k(one.matrix, k, threads=threads)
                 return near.renumbered(rows)
 
@@ -225,20 +237,6 @@ class Engine:
             if self._words is None or self._words[0] != key:
                 self._words = key, Words(self._embeddings, related, snapshot.words)
             return self._words[1]
-
-    def _top_k_live(
-        self,
-        snapshot: Snapshot,
-        queries: Asked,
-        k: int,
-        record: Distance,
-        mask: BoolArray | None,
-        threads: int | None,
-    ) -> Neighbors:
-        rows = snapshot.live_rows()
-        allowed = None if mask is None else mask[rows]
-        near = self.live_searcher(snapshot, record).top_k(queries.matrix, k, mask=allowed, threads=threads)
-        return near.renumbered(rows)
 
     def live_searcher(self, snapshot: Snapshot, record: Distance) -> Searcher:
         """One searcher over the documents that are alive, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Totals:
         """What scores of word search are made of."""
         return Statistics(self.documents, self.tokens, self.stems)
 
-    @property
+    @cached_property
     def idf(self) -> TfIdf:
         """The weights of words with vectors, for the tf-idf distances."""
         return TfIdf.of_counts(self.documents, self.frequencies)

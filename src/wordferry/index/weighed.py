@@ -23,12 +23,13 @@ from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.index import weighed_lists
 from wordferry.index.engine import Engine
+from wordferry.index.frequencies import living, tokens_of
 from wordferry.index.nearest import stacked
 from wordferry.index.others import EMPTY, read_others
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Part, Snapshot
 from wordferry.index.totals import Totals
-from wordferry.index.weighed_lists import Asked, Frequencies, Scale, Sums, WeighedQuery, tokens_of
+from wordferry.index.weighed_lists import Asked, Scale, Sums, WeighedQuery
 from wordferry.texts import bow
 from wordferry.texts.bow import Encoded, LookedUp, check_unknown
 from wordferry.texts.weights import WEIGHTS, Weighting, weights_of_counts
@@ -125,7 +126,6 @@ class WeighedEngine:
         self._mutex = Lock()
         self._searchers: OrderedDict[tuple[Any, ...], Searcher] = OrderedDict()
         self._states: OrderedDict[tuple[Any, ...], State] = OrderedDict()
-        self._frequencies: dict[Any, Frequencies] = {}
         self._numbers: dict[str, int] = {}
         self._read: dict[str, Any] = EMPTY
         """The state whose words without a vector are among the numbers."""
@@ -162,16 +162,10 @@ class WeighedEngine:
         df, tokens = np.zeros(known + others, dtype=np.int64), 0.0
         if weighing.weights in ("counts", "norm"):
             return weights_of_counts(weighing.weights, snapshot.documents, df, tokens, self._embeddings)
-        parts = {}
-        for part in snapshot.parts:
-            alive = None if snapshot.alive is None else snapshot.alive[part.span]
-            every = self._frequencies.get(part.key) or Frequencies.of(part, known, int(snapshot.state["others"]))
-            parts[part.key], found = every, every.living(part, alive)
-            df[:known] += found.known
-            df[known : known + min(others, len(found.others))] += found.others[:others]
-            if weighing.weights == "bm25":
-                tokens += tokens_of(part, alive, others=weighing.keeps)
-        self._frequencies = parts
+        found = self._engine.frequencies(snapshot)
+        df[:known], df[known:] = found.known, found.others[:others]
+        if weighing.weights == "bm25":
+            tokens = sum(tokens_of(part, living(part, snapshot), others=weighing.keeps) for part in snapshot.parts)
         return weights_of_counts(weighing.weights, snapshot.documents, df, tokens, self._embeddings)
 
     # -- searching --------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,45 +34,6 @@ _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
 
 
-class Frequencies(NamedTuple):
-    """In how many documents of a part each word stands, with a vector or without."""
-
-    known: Int64Array
-    others: Int64Array
-
-    @classmethod
-    def of(cls, part: Part, known: int, others: int) -> Frequencies:
-        """From the lengths of the lists; ``known`` and ``others`` are how many words there are of each kind."""
-        try:
-            return cls(
-                *(
-                    np.bincount(some.words, weights=np.diff(some.starts), minlength=size).astype(np.int64)
-                    for some, size in ((part.rows.lists, known), (part.rows.other_lists, others))
-                )
-            )
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-
-    def living(self, part: Part, alive: BoolArray | None) -> Frequencies:
-        """Without the documents that are deleted."""
-        if alive is None or alive.all():
-            return self
-        dead = part.bags.select(np.flatnonzero(~alive))
-        return Frequencies(
-            self.known - np.bincount(dead.words, minlength=len(self.known)),
-            self.others - np.bincount(dead.others.words, minlength=len(self.others)),
-        )
-
-
-def tokens_of(part: Part, alive: BoolArray | None, *, others: bool) -> float:
-    """How many tokens the living documents of a part have."""
-    counts = part.rows.totals.astype(np.float64)
-    if others:
-        sums = np.concatenate(([0], np.cumsum(part.bags.others.counts, dtype=np.int64)))
-        counts += np.diff(sums[part.bags.others.indptr])
-    return float(counts.sum() if alive is None else counts[alive].sum())
-
-
 @dataclass(frozen=True, eq=False)
 class Scale:
     """What each word weighs in one state of an index."""
@@ -90,13 +52,21 @@ class Scale:
         weights = weighting.of(columns)
         return cls(weights[:known], weights[known:], weighting.unseen)
 
+    @cached_property
+    def uniform(self) -> bool:
+        """Whether every word weighs 1."""
+        return bool((self.known == 1).all() and (self.others == 1).all())
+
     @property
     def positive(self) -> bool:
         """Whether every word weighs something."""
         return bool((self.known > 0).all() and (self.others > 0).all() and self.unseen > 0)
 
-    def sums(self, part: Part, *, others: bool) -> Float64Array:
-        """The sum of count times weight of each document, its words with vectors first; a block of rows at a time."""
+    def sums(self, part: Part, *, others: bool, squared: bool = False) -> Float64Array:
+        """The sum of count times weight of each document, or of its squares; its words with vectors come first.
+
+        Made a block of rows at a time.
+        """
         bags, out = part.bags, np.zeros(len(part.bags))
         kinds = [(bags.indptr, bags.words, bags.counts, self.known)]
         if others:
@@ -109,7 +79,8 @@ class Scale:
                 for indptr, words, counts, weights in kinds:
                     span = slice(int(indptr[start]), int(indptr[stop]))
                     rows.append(np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1])))
-                    values.append(counts[span] * weights[words[span]])
+                    some = counts[span] * weights[words[span]]
+                    values.append(some * some if squared else some)
                 sums = np.bincount(np.concatenate(rows), np.concatenate(values), minlength=stop - start)
                 out[start:stop] = sums
         except (IndexError, ValueError) as error:
@@ -127,6 +98,11 @@ class Asked:
     other_counts: Float64Array
     new_counts: Float64Array
     """Of the words that have no vector and that no document has."""
+
+    @property
+    def words(self) -> int:
+        """How many different words there are."""
+        return len(self.ids) + len(self.others) + len(self.new_counts)
 
 
 class Sums(NamedTuple):

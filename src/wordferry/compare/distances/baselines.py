@@ -9,7 +9,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array
 from wordferry.base.runtime import Report
 from wordferry.compare.moves import Taken, bag_of, by_word
-from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, Problem, Shared
 from wordferry.kernels import passes, reference
 
 _PASS = 1.6  # nanoseconds: one word against sixteen documents of a panel
@@ -66,6 +66,7 @@ class Cosine(Distance):
     name: str = "cosine"
     title: str = "Cosine of the bags of words"
     methods: tuple[Method, ...] = (CosinePanels(),)
+    shared: Shared | None = Shared.PRODUCT
     effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
@@ -79,6 +80,7 @@ class BagL1(Distance):
     name: str = "bow-l1"
     title: str = "L1 distance of the bags of words"
     methods: tuple[Method, ...] = (L1Panels(),)
+    shared: Shared | None = Shared.MASS
     effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
