@@ -40,6 +40,7 @@ KINDS = {"title": 8, "tweet": 15, "40 words": 40, "110 words": 110}
 SOURCES = ("20news/train", "amazon/all", "classic/all", "r8/train", "ir/cisi/docs")
 OTHERS = ("ohsumed-single23/test",)
 TWEETS = ("twitter/all",)
+BASELINES = ("cosine", "tfidf-cosine", "bow-l1", "tfidf-l1")
 BATCH = 1000
 CLIENTS = 32
 MILLION = 1_000_000
@@ -240,11 +241,13 @@ def measure_queries(results: Results, index: Index, asked: dict[str, list[str]],
 
 def measure_others(results: Results, index: Index, asked: dict[str, list[str]], size: int) -> None:
     """Other distances, and filters."""
-    for distance, count in (("wcd", 51), ("wmd", 11)):
+    for distance, count in (("wcd", 51), ("wmd", 11), *((name, 51) for name in BASELINES)):
         some = asked["40 words"][:count]
         calls = [lambda q=q, d=distance: index.similar(q, distance=d, threads=1) for q in some]
+        own, _ = memory()
         prepared, *others = milliseconds(calls)
-        show(results, size, f"{distance}, 40 words", others, note=f"the first {prepared:.0f} ms")
+        note = f"the first {prepared:.0f} ms, {memory()[0] - own:.0f} MB more of its own"
+        show(results, size, f"{distance}, 40 words", others, note=note)
     for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
         took = milliseconds([lambda c=condition: index.similar(asked["title"][1], filter=c, threads=1)])
         show(results, size, f"a new filter, {name} of the documents", took)

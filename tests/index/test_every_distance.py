@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from tests.index.test_lists import assert_same_where_apart
 from wordferry.compare.distances import DISTANCES
 from wordferry.index import Index, centroids, nearest, publish, shortlist
+from wordferry.index.asked import Asked
 from wordferry.texts.bow import TfIdf, bags
 
 Pairs = list[tuple[str, float]]
@@ -30,14 +32,17 @@ def words(rng: np.random.Generator, size: int, names: Sequence[str]) -> str:
     return " ".join(names[i] for i in rng.integers(0, len(names), size=size))
 
 
-def texts(rng: np.random.Generator) -> Callable[[], str]:
+UNKNOWN = [f"x{i:02d}" for i in range(12)]
+
+
+def texts(rng: np.random.Generator, names: Sequence[str] = WORDS[:45]) -> Callable[[], str]:
     """Makes texts: some are given twice, some share words with no query, some have no word with a vector."""
     made = ["w07 w08", "w07 w07 w08 w08", "w50 w51", "unknown"]
 
     def text() -> str:
         if rng.random() < 0.4:
             return made[rng.integers(len(made))]
-        made.append(words(rng, int(rng.integers(1, 12)), WORDS[:45]))
+        made.append(words(rng, int(rng.integers(1, 12)), names))
         return made[-1]
 
     return text
@@ -124,3 +129,96 @@ def test_every_distance_equals_brute_force(
                 assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
                 for module, name in FEW:
                     patch.setattr(module, name, 0)
+
+
+@pytest.mark.parametrize("distance", OWN_WORDS)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    history=HISTORY,
+    seed=st.integers(0, 10_000),
+    k=st.sampled_from([1, 3, 10]),
+    filtered=st.booleans(),
+    weights=st.sampled_from(["counts", "idf", "norm"]),
+    unknown=st.sampled_from(["match", "drop"]),
+)
+def test_shared_words_may_weigh_and_have_no_vector(
+    tmp_path_factory: pytest.TempPathFactory,
+    distance: str,
+    history: list[tuple[str, Any]],
+    seed: int,
+    k: int,
+    filtered: bool,
+    weights: str,
+    unknown: str,
+) -> None:
+    """The first of all documents are those that are found when only some are asked for, bit by bit."""
+    rng = np.random.default_rng(seed)
+    own = {"distance": distance, "weights": weights, "unknown": unknown}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 12)
+        patch.setattr(publish, "SEGMENT", 40)
+        place = tmp_path_factory.mktemp("shared") / "index"
+        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
+            play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))
+            if not len(index):
+                return
+            condition = {"parity": next(iter(index)).metadata["parity"]} if filtered else None
+            docs = list(index)
+            queries = [*QUERIES, "x01 x02 x02 w03", "x05 unheard"] if unknown == "match" else QUERIES
+            rows = wordferry.pairwise(
+                [query.split() for query in queries],
+                [str(doc.text).split() for doc in docs],
+                distance,
+                embeddings=index.embeddings,
+                **({} if DISTANCES[distance].tfidf else {"weights": weights}),
+                on_empty="keep",
+                unknown=unknown,
+            )
+            values = [dict(zip((doc.id for doc in docs), row.tolist(), strict=True)) for row in rows]
+            for query, row in zip(queries, values, strict=True):
+                hits = index.similar(query, k, filter=condition)
+                every = index.similar(query, 10_000, filter=condition)
+                assert [(hit.id, hit.distance) for hit in hits] == [(hit.id, hit.distance) for hit in every[:k]]
+                assert {hit.id for hit in every} == {
+                    doc.id for doc in docs if condition is None or doc.metadata["parity"] == condition["parity"]
+                }
+                assert [hit.distance for hit in every] == pytest.approx([row[hit.id] for hit in every], abs=1e-6)
+                order = {doc.id: number for number, doc in enumerate(docs)}
+                keys = [(hit.distance, order[hit.id]) for hit in every]
+                assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("options", [PLAIN, {"weights": "idf", "unknown": "match"}])
+@pytest.mark.parametrize("distance", OWN_WORDS)
+def test_most_documents_are_not_looked_at(make: Callable[..., Index], distance: str, options: dict[str, str]) -> None:
+    rng = np.random.default_rng(4)
+    index = make(**options)
+    index.add([words(rng, 12, WORDS) for _ in range(2000)])
+    hits = index.similar("w01 w02 w03 w03", 5, distance=distance)
+    holding = sum(len({"w01", "w02", "w03"} & set(str(doc.text).split())) for doc in index)
+    assert hits.counts["pairs"] == 2000
+    assert hits.counts["postings"] == holding
+    assert 5 <= hits.counts["evaluated"] < 200
+
+
+def test_documents_that_share_nothing_are_taken_in_their_order(make: Callable[..., Index]) -> None:
+    """However many there are, no more of them are compared than are asked for."""
+    index = make()
+    index.add(["w10 w11"] * 900 + ["w01 w10"] + ["w12"] * 900)
+    for distance in OWN_WORDS:
+        hits = index.similar("w01 w02", 4, distance=distance)
+        assert [hit.id for hit in hits] == ["doc-901", "doc-1", "doc-2", "doc-3"]
+        assert hits.counts["evaluated"] <= 5
+
+
+def test_a_word_that_hardly_counts_is_not_overlooked(make: Callable[..., Index]) -> None:
+    """Its share is lost in a sum over the lists, and yet makes a document nearer by the last bit."""
+    index = make()
+    index.add(["w02 w03"] * 40 + ["w04"])
+    bag = {4: 26, 7: 500_000_000, 8: 499_999_936}
+    query = sp.csr_array(([*bag.values()], ([0, 0, 0], [*bag])), shape=(1, len(WORDS)))
+    row = wordferry.pairwise(query, [str(doc.text).split() for doc in index], "bow-l1", embeddings=index.embeddings)[0]
+    assert row[40] < row[0]
+    with index.view() as (_, snapshot):
+        near = index.engine.top_k(snapshot, Asked([bag], len(WORDS)), 1, DISTANCES["bow-l1"])
+    assert (near.indices[0, 0], near.distances[0, 0]) == (40, row[40])

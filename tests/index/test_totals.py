@@ -85,7 +85,7 @@ def test_other_distances(whole, halves, distance):
         joined = merged([some[number] for some in found], 10)
         assert [hit.id for hit in joined] == [hit.id for hit in hits]
         values = np.array([[hit.distance for hit in some] for some in (joined, hits)], np.float32)
-        if distance in ("rwmd", "bow-l1", "tfidf-l1"):  # sums whose order follows the shape of the collection
+        if distance == "rwmd":  # sums whose order follows the shape of the collection
             assert np.allclose(*values, rtol=3e-7)
         else:
             assert np.array_equal(*values)

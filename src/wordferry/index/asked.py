@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.texts.bow import LookedUp
 
 
@@ -36,12 +36,16 @@ class Asked:
         """How many different words each query has."""
         return [len(bag) for bag in self._bags]
 
-    def rows(self) -> Iterator[tuple[Int64Array, Float32Array]]:
-        """The words of each query, rising, and their masses."""
+    def counted(self) -> Iterator[tuple[Int64Array, Float64Array]]:
+        """The words of each query, rising, and how often they come."""
         for bag in self._bags:
             ids = sorted(bag)
-            counts = np.array([bag[word] for word in ids], dtype=np.float64)
-            yield np.array(ids, dtype=np.int64), (counts / counts.sum()).astype(np.float32)
+            yield np.array(ids, dtype=np.int64), np.array([bag[word] for word in ids], dtype=np.float64)
+
+    def rows(self) -> Iterator[tuple[Int64Array, Float32Array]]:
+        """The words of each query, rising, and their masses."""
+        for ids, counts in self.counted():
+            yield ids, (counts / counts.sum()).astype(np.float32)
 
     @cached_property
     def matrix(self) -> sp.csr_array:

@@ -8,7 +8,7 @@ far away, so that of those the first k will do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,16 +17,16 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress, thread_count
+from wordferry.base.runtime import Progress
 from wordferry.compare.problem import Distance, Shared
 from wordferry.compare.search import Searcher
-from wordferry.index.nearest import damaged_part, nearest_to_nothing, stacked
-from wordferry.index.snapshot import Part, Snapshot, matrix_of
-from wordferry.index.weighed_lists import Asked, Scale
+from wordferry.index.nearest import damaged_among, damaged_part, nearest_to_nothing, stacked
+from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.weighed_lists import Asked, Scale, side_by_side
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
 from wordferry.texts.bow import TfIdf
-from wordferry.words.embeddings import Embeddings
+from wordferry.texts.weights import Weighting
 
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the whole: two units in the last place."""
@@ -39,41 +39,41 @@ _LIGHTEST = 1e-5
 _SCALES = (1e-15, 1e15)
 """The same where words weigh less or more than this: float32 could not hold what is made of them."""
 
-Compare = Callable[[Int64Array, Sequence[int]], Neighbors]
-"""The nearest of some rows, which rise, to some of the queries; the rows are numbered as in the snapshot."""
 
+class Weights:
+    """What words weigh, and what documents are divided by for that: 4 bytes for each."""
 
-class Sizes:
-    """What documents are divided by: the length of their vector of weights, or the sum; 4 bytes for a document."""
+    def __init__(self, weighting: Weighting | None, scale: Scale, *, others: bool) -> None:
+        self.weighting, self.scale, self.others = weighting, scale, others
+        self._sizes: dict[tuple[Shared, Any], Float32Array] = {}
 
-    def __init__(self, kind: Shared, scale: Scale, *, others: bool) -> None:
-        self._kind, self._scale, self._others = kind, scale, others
-        self._known: dict[Any, Float32Array] = {}
-
-    def of(self, part: Part) -> Float32Array:
-        """Those of a part, made when they are first asked for."""
-        found = self._known.get(part.key)
+    def sizes(self, kind: Shared, part: Part) -> Float32Array:
+        """The length of each document of a part, or the sum of its weights; made when first asked for."""
+        found = self._sizes.get((kind, part.key))
         if found is None:
-            found = self._known[part.key] = self._made(part)
+            found = self._sizes[kind, part.key] = self._made(kind, part)
         return found
 
-    def _made(self, part: Part) -> Float32Array:
-        if self._kind is Shared.MASS and self._scale.uniform and not self._others:
+    def _made(self, kind: Shared, part: Part) -> Float32Array:
+        if kind is Shared.PRODUCT:
+            return np.sqrt(self.scale.sums(part, others=self.others, squared=True)).astype(np.float32)
+        if self.scale.uniform and not self.others:
             return part.rows.totals
-        if self._kind is Shared.PRODUCT:
-            return np.sqrt(self._scale.sums(part, others=self._others, squared=True)).astype(np.float32)
-        return self._scale.sums(part, others=self._others).astype(np.float32)
+        return self.scale.sums(part, others=self.others).astype(np.float32)
 
     def forget(self, parts: Sequence[Part]) -> None:
         """Let go of parts that are not among these."""
-        for key in self._known.keys() - {part.key for part in parts}:
-            self._known.pop(key, None)
+        present = {part.key for part in parts}
+        for kind, key in list(self._sizes):
+            if key not in present:
+                self._sizes.pop((kind, key), None)
 
 
 @dataclass(frozen=True, eq=False)
 class SharedQuery:
     """The words of a query as the lists take them."""
 
+    kind: Shared
     known: lists.Touched
     others: lists.Touched
     rest: float
@@ -92,6 +92,7 @@ class SharedQuery:
         used = np.concatenate([scale.known[asked.ids], scale.others[asked.others]])
         low, high = _SCALES
         return cls(
+            kind,
             _touched(kind, asked.ids, known / whole, scale.known),
             _touched(kind, asked.others, others / whole, scale.others),
             rest,
@@ -99,14 +100,14 @@ class SharedQuery:
             bool((weights > _LIGHTEST * whole).all() and (used > low).all() and (used < high).all()),
         )
 
-    def shared(self, snapshot: Snapshot, sizes: Sizes, threads: int) -> tuple[Float32Array, int]:
+    def shared(self, snapshot: Snapshot, weights: Weights, threads: int) -> tuple[Float32Array, int]:
         """Less the share that the query and each document have in common, and how many entries were visited.
 
         Documents that share nothing are at 0, and those without words at infinity.
         """
         found, visited = [], 0
         for part in snapshot.parts:
-            size = sizes.of(part)
+            size = weights.sizes(self.kind, part)
             try:
                 some, seen = lists.bounds(part.rows.lists, self.known, size, 0.0, threads)
                 if len(self.others.words):
@@ -132,89 +133,107 @@ def _touched(kind: Shared, words: Int64Array, shares: Float64Array, scale: Float
 class Baselines:
     """Searches by plain counts, or by those times idf; what belongs to documents and not to a query is kept."""
 
-    def __init__(self, embeddings: Embeddings) -> None:
-        self._embeddings = embeddings
-        self._kept: dict[tuple[Shared, bool], tuple[Any, Scale, Sizes]] = {}
+    def __init__(self, known: int) -> None:
+        self._known = known
+        self._counts = Weights(None, Scale.of(None, known, 0), others=False)
+        self._idf: tuple[TfIdf, Weights] | None = None
 
-    def top_k(
-        self,
-        snapshot: Snapshot,
-        queries: sp.csr_array,
-        k: int,
-        record: Distance,
-        idf: TfIdf | None,
-        mask: BoolArray | None,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> Neighbors:
-        """The nearest rows of the snapshot, by (distance, row); ``idf`` is for the distances that weigh words by it."""
-
-        def compare(rows: Int64Array, numbers: Sequence[int]) -> Neighbors:
-            some = queries[list(numbers)]
-            searcher = Searcher(
-                matrix_of(snapshot.bags_of(rows), len(self._embeddings)),
-                record,
-                embeddings=self._embeddings,
-                idf=idf,
-                on_empty="keep",
-                words=np.unique(some.indices),  # sums go by the numbers of words, whatever documents there are
-            )
-            return searcher.top_k(some, k, threads=threads).renumbered(rows)
-
-        assert record.shared is not None
-        scale, sizes = self._weights(record.shared, idf)
-        asked = [_plainly(queries, number) for number in range(queries.shape[0])]
-        workers = thread_count(threads)
-        return nearest(snapshot, record.shared, asked, scale, sizes, compare, k, mask, workers, progress)
-
-    def _weights(self, kind: Shared, idf: TfIdf | None) -> tuple[Scale, Sizes]:
-        """What words weigh, and the sizes of documents by that, as long as it is the same."""
-        key = (kind, idf is not None)
-        known = self._kept.get(key)
-        if known is None or known[0] is not idf:
-            scale = Scale(np.ones(len(self._embeddings)) if idf is None else idf.idf, np.zeros(0), 1.0)
-            known = self._kept[key] = idf, scale, Sizes(kind, scale, others=False)
-        return known[1], known[2]
+    def weights(self, idf: TfIdf | None) -> Weights:
+        """What words weigh; the same object as long as they weigh the same."""
+        if idf is None:
+            return self._counts
+        kept = self._idf
+        if kept is None or kept[0] is not idf:
+            weighting = Weighting("idf", idf.idf, float(np.log(1 + idf.documents) + 1), idf.documents)
+            kept = self._idf = idf, Weights(weighting, Scale.of(weighting, self._known, 0), others=False)
+        return kept[1]
 
 
-def _plainly(queries: sp.csr_array, number: int) -> Asked:
-    """A row of counts as the words of a query."""
-    span = slice(queries.indptr[number], queries.indptr[number + 1])
-    order, nothing = np.argsort(queries.indices[span]), np.zeros(0)
-    ids, counts = queries.indices[span][order].astype(np.int64), queries.data[span][order].astype(np.float64)
+def asked_of(ids: Int64Array, counts: Float64Array) -> Asked:
+    """A query of words that all have vectors."""
+    nothing = np.zeros(0)
     return Asked(ids, counts, nothing.astype(np.int64), nothing, nothing)
+
+
+class _Comparison:
+    """Compares queries with documents as everywhere else, with one column for each word that the index has numbered.
+
+    Words that only queries have come behind. Sums therefore go by the numbers of words, whatever documents there are.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, record: Distance, weights: Weights, asked: Sequence[Asked], k: int, threads: int
+    ) -> None:
+        self._snapshot, self._record, self._weights = snapshot, record, weights
+        self._k, self._threads = k, threads
+        known, others = len(weights.scale.known), len(weights.scale.others)
+        new = max((len(one.new_counts) for one in asked), default=0)
+        self._first_other, self._columns = known, known + others + new
+        words = [
+            np.concatenate([one.ids, known + one.others, known + others + np.arange(len(one.new_counts))])
+            for one in asked
+        ]
+        counts = [np.concatenate([one.counts, one.other_counts, one.new_counts]) for one in asked]
+        indptr = np.cumsum([0, *map(len, words)])
+        values = (np.concatenate(counts), np.concatenate(words), indptr)
+        self._queries = sp.csr_array(values, shape=(len(asked), self._columns))
+
+    def nearest(self, rows: Int64Array, numbers: range) -> Neighbors:
+        """The nearest of some rows, which rise, to some of the queries; worked through a block of rows at a time."""
+        some, blocks = self._queries[numbers.start : numbers.stop], []
+        for start in range(0, len(rows), _ROWS):
+            check_cancelled()
+            block = rows[start : start + _ROWS]
+            near = self._searcher(block, some.indices).top_k(some, self._k, threads=self._threads)
+            blocks.append(near.renumbered(block))
+        return Neighbors.merge(blocks, self._k)
+
+    def _searcher(self, rows: Int64Array, words: Int64Array) -> Searcher:
+        """Documents prepared for queries of some words."""
+        try:
+            bags = self._snapshot.bags_of(rows)
+            kinds = [(bags.indptr, bags.words, bags.counts)]
+            if self._weights.others:
+                others = bags.others
+                kinds.append((others.indptr, others.words.astype(np.int64) + self._first_other, others.counts))
+            indptr, columns, counts = side_by_side(kinds)
+            matrix = sp.csr_array((counts, columns, indptr), shape=(len(rows), self._columns), dtype=np.float64)
+            weights = self._weights.weighting or "counts"
+            return Searcher(matrix, self._record, weights=weights, on_empty="keep", words=np.unique(words))
+        except (IndexError, ValueError) as error:
+            raise damaged_among(self._snapshot.parts, error) from None
 
 
 def nearest(
     snapshot: Snapshot,
-    kind: Shared,
+    record: Distance,
+    weights: Weights,
     asked: Sequence[Asked],
-    scale: Scale,
-    sizes: Sizes,
-    compare: Compare,
     k: int,
     mask: BoolArray | None,
     threads: int,
     progress: Progress | None,
 ) -> Neighbors:
     """The k nearest rows of the snapshot that the mask allows to each query, by (distance, row)."""
-    sizes.forget(snapshot.parts)
+    assert record.shared is not None
+    weights.forget(snapshot.parts)
+    comparison = _Comparison(snapshot, record, weights, asked, k, threads)
     allowed = len(snapshot.numbers) if mask is None else int(np.count_nonzero(mask))
     counts = {"pairs": allowed * len(asked), "postings": 0, "evaluated": 0}
     if k >= allowed:
-        rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
-        return replace(_compared(compare, rows, range(len(asked)), k), counts=counts | {"evaluated": counts["pairs"]})
+        near = comparison.nearest(_rows(snapshot, mask), range(len(asked)))
+        return replace(near, counts=counts | {"evaluated": counts["pairs"]})
     found: list[Neighbors] = []
     waiting: list[Int64Array] = []
 
     def compared() -> None:
         """Compare the queries that wait with each other's candidates: documents are prepared once for all of them."""
         if waiting:
-            first = len(found)
+            first = sum(map(len, found))
             numbers = range(first, first + len(waiting))
             rows = waiting[0] if len(waiting) == 1 else np.unique(np.concatenate(waiting))
             counts["evaluated"] += len(rows) * len(waiting)
-            found.extend(_one_by_one(_compared(compare, rows, numbers, k)))
+            found.append(comparison.nearest(rows, numbers))
             waiting.clear()
 
     for number, one in enumerate(asked):
@@ -223,7 +242,8 @@ def nearest(
             compared()
             found.append(nearest_to_nothing(snapshot, k, mask))
             continue
-        rows, visited = _candidates(snapshot, SharedQuery.of(kind, one, scale), sizes, k, mask, threads)
+        query = SharedQuery.of(record.shared, one, weights.scale)
+        rows, visited = _candidates(snapshot, query, weights, k, mask, threads)
         counts["postings"] += visited
         if sum(map(len, waiting)) + len(rows) > _TOGETHER:
             compared()
@@ -234,33 +254,18 @@ def nearest(
     return replace(stacked(found), counts=counts)
 
 
-def _compared(compare: Compare, rows: Int64Array, numbers: Sequence[int], k: int) -> Neighbors:
-    """The nearest of some rows, a block of them at a time."""
-    blocks = []
-    for start in range(0, len(rows), _ROWS):
-        check_cancelled()
-        blocks.append(compare(rows[start : start + _ROWS], numbers))
-    return Neighbors.merge(blocks, k)
-
-
-def _one_by_one(near: Neighbors) -> list[Neighbors]:
-    """The answers to several queries, each by itself."""
-    pairs = zip(near.indices, near.distances, strict=True)
-    return [Neighbors(indices[None, :], distances[None, :]) for indices, distances in pairs]
-
-
 def _candidates(
     snapshot: Snapshot,
     query: SharedQuery,
-    sizes: Sizes,
+    weights: Weights,
     k: int,
     mask: BoolArray | None,
     threads: int,
 ) -> tuple[Int64Array, int]:
     """The rows that can be among the k nearest, rising, and how many entries of lists were visited."""
     if not query.sound:
-        return np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask), 0
-    values, visited = query.shared(snapshot, sizes, threads)
+        return _rows(snapshot, mask), 0
+    values, visited = query.shared(snapshot, weights, threads)
     heap = passes.Heaps(1, k)
     heap.offer(slice(0, 1), values[None, :], 0, mask, threads)
     first = heap.finish(threads)
@@ -274,3 +279,8 @@ def _candidates(
     rows = np.flatnonzero(close)
     apart = values[rows] < 0
     return rows if apart.all() else np.sort(np.concatenate([rows[apart], rows[~apart][:k]])), visited
+
+
+def _rows(snapshot: Snapshot, mask: BoolArray | None) -> Int64Array:
+    """All rows that the mask allows."""
+    return np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)

@@ -16,9 +16,8 @@ from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
-from wordferry.index import shortlist
+from wordferry.index import baselines, shortlist
 from wordferry.index.asked import Asked
-from wordferry.index.baselines import Baselines
 from wordferry.index.centroids import Centroids
 from wordferry.index.frequencies import Frequencies, LivingFrequencies
 from wordferry.index.graph import Graphs
@@ -53,7 +52,7 @@ class Engine:
         self._building: dict[Key, Lock] = {}
         self._words: tuple[tuple[int, int], Words] | None = None
         self._centroids = Centroids(embeddings.matrix)
-        self._baselines = Baselines(embeddings)
+        self._baselines = baselines.Baselines(len(embeddings))
         self._frequencies = LivingFrequencies(len(embeddings))
         self._idf: tuple[int, TfIdf] | None = None
 
@@ -98,8 +97,9 @@ class Engine:
         """The nearest rows of the snapshot, by (distance, row); rows that the mask forbids are never found."""
         k = min(k, len(snapshot.numbers))
         if record.shared is not None:
-            idf = self.idf(snapshot) if record.tfidf else None
-            return self._baselines.top_k(snapshot, queries.matrix, k, record, idf, mask, threads, progress)
+            weights = self._baselines.weights(self.idf(snapshot) if record.tfidf else None)
+            asked = [baselines.asked_of(*row) for row in queries.counted()]
+            return baselines.nearest(snapshot, record, weights, asked, k, mask, thread_count(threads), progress)
         if record.by_centroids:
             return self._top_k_centroids(snapshot, queries, k, mask, threads, progress)
         related = self.related(snapshot, record) if record.by_lists else None

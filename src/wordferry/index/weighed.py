@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,7 +21,7 @@ from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
-from wordferry.index import weighed_lists
+from wordferry.index import baselines, weighed_lists
 from wordferry.index.engine import Engine
 from wordferry.index.frequencies import living, tokens_of
 from wordferry.index.nearest import stacked
@@ -82,6 +82,16 @@ class State:
         if found is None:
             found = self._sums[part.key] = Sums.of(self.scale.sums(part, others=self.weighing.keeps))
         return found
+
+    @property
+    def listed(self) -> bool:
+        """Whether stored lists serve as they are: a weight is a factor for each word, and none is 0."""
+        return self.weighing.weights in weighed_lists.SCHEMES and self.scale.positive
+
+    @cached_property
+    def shared(self) -> baselines.Weights:
+        """The same for the distances that shared words decide."""
+        return baselines.Weights(self.weighting, self.scale, others=self.weighing.keeps)
 
     def number(self, word: str) -> int:
         """The number of a word without a vector; -1 for one that this state does not know."""
@@ -185,7 +195,10 @@ class WeighedEngine:
         """The nearest rows of the snapshot, by (distance, row)."""
         related = self._engine.related(snapshot, record)
         state = self.state(connection, snapshot, record, weighing)
-        if record.by_lists and related is not None and self._by_lists(state, related):
+        if record.shared is not None and state.listed:
+            some, workers = [state.asked(tokens) for tokens in asked], thread_count(threads)
+            return baselines.nearest(snapshot, record, state.shared, some, k, mask, workers, progress)
+        if record.by_lists and state.listed and related is not None and not np.isnan(related.c_max):
             words = self._engine.listed_words(snapshot, related)
             overlap, workers = find_overlap(record, self._engine.overlap(record)), thread_count(threads)
             found = []
@@ -203,10 +216,6 @@ class WeighedEngine:
         allowed = None if mask is None else mask[live]
         near = searcher.top_k(list(asked), k, mask=allowed, threads=threads, progress=progress)
         return near.renumbered(live)
-
-    @staticmethod
-    def _by_lists(state: State, related: RelatedWords) -> bool:
-        return state.weighing.weights in weighed_lists.SCHEMES and not np.isnan(related.c_max) and state.scale.positive
 
     def searcher(
         self, connection: sqlite3.Connection, snapshot: Snapshot, record: Distance, weighing: Weighing

@@ -192,7 +192,7 @@ class WeighedQuery:
             if others:
                 some = bags.others
                 kinds.append((some.indptr, self._others.of(some.words), some.counts * self._scale.others[some.words]))
-            indptr, words, values = _side_by_side(kinds)
+            indptr, words, values = side_by_side(kinds)
             shares = (values / np.repeat(totals, np.diff(indptr))).astype(np.float32)
             y = passes.view(Csr(indptr, words.astype(np.int32), shares, (len(rows), self._size)))
         except (ValueError, IndexError) as error:
@@ -224,7 +224,7 @@ _Entries = tuple[Int64Array, Int64Array, Float64Array]
 """CSR: where rows begin, words, and what each weighs."""
 
 
-def _side_by_side(kinds: Sequence[_Entries]) -> _Entries:
+def side_by_side(kinds: Sequence[_Entries]) -> _Entries:
     """The entries of each row of several, one after the other."""
     if len(kinds) == 1:
         return kinds[0]
