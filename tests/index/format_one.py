@@ -46,7 +46,7 @@ def to_format_one(place: Path) -> None:
         "known INTEGER NOT NULL, checksum INTEGER NOT NULL)"
     )
     database.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    for table in ("old", "others", "packed", "packs"):
+    for table in ("old", "others", "packed", "packs", "dictionaries"):
         database.execute(f"DROP TABLE {table}")
     text = json.dumps(state)
     database.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = 'state'", (text, checksum("state", text)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.index.collection import documents
 from wordferry.errors import FormatError
 from wordferry.index import Index
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, SCHEMA, document_checksum
+from wordferry.index.dictionary import compressor, decompressor, trained
 from wordferry.index.packs import DOCUMENTS, FEWEST, Packer, Unpacker
 
 Make = Callable[..., Index]
@@ -38,7 +40,7 @@ def test_every_text_comes_back(rows: list[Any], threads: int, backwards: bool) -
         row = (number, f"d{number}", text, 0, label, '{"a": 1}', 3, 2)
         made.append((number, text, label, '{"a": 1}'))
         kept.append((*row, document_checksum(row)))
-    with Packer(connection, threads) as packer:
+    with Packer(connection, Path("catalogue"), threads) as packer:
         packer.put(made)
     unpacker = Unpacker(connection, Path("catalogue"))
     for row in reversed(kept) if backwards else kept:
@@ -127,6 +129,83 @@ def test_damage_to_a_pack_is_noticed(make: Make) -> None:
     assert noticed >= 40
     with sqlite3.connect(file) as connection:
         connection.execute("DELETE FROM packs")
+    with Index.open(path) as again, pytest.raises(FormatError, match="does not match"):
+        again.get(docs[0]["id"])
+
+
+def long_documents(count: int) -> list[dict[str, Any]]:
+    """Documents with more text than their few different words, enough of it for a dictionary."""
+    return [
+        {**doc, "text": " ".join([doc["text"], *(f"w{(n * k) % 97:02d}" for k in range(60))])}
+        for n, doc in enumerate(documents(count))
+    ]
+
+
+def dictionaries_of(path: Path) -> list[tuple[int, int]]:
+    with closing(sqlite3.connect(path / "catalogue.sqlite")) as connection:
+        return list(connection.execute("SELECT number, last FROM dictionaries ORDER BY number"))
+
+
+def test_a_dictionary_is_made_when_there_is_text_and_again_when_there_is_much_more(make: Make) -> None:
+    docs = long_documents(10 * 128)
+    index = make()
+    index.add(docs[:128])
+    assert dictionaries_of(index.path) == [(1, 128)]
+    index.add(docs[128:900])
+    assert dictionaries_of(index.path) == [(1, 128)]
+    index.add(docs[900:1100])
+    index.add(docs[1100:])
+    assert dictionaries_of(index.path) == [(1, 128), (2, 1280)]
+    assert [doc.text for doc in index] == [doc["text"] for doc in docs]
+    index.verify()
+    index.delete([doc["id"] for doc in docs[::3]])
+    index.compact()
+    index.verify()
+    assert [doc.text for doc in index] == [doc["text"] for n, doc in enumerate(docs) if n % 3]
+
+
+def test_a_dictionary_makes_texts_smaller() -> None:
+    texts = [doc["text"].encode() for doc in long_documents(256)]
+    made = trained(texts[:128], b"\xff")
+    assert 0 < len(made) <= sum(map(len, texts[:128])) / 16
+    pieces = [b" ".join(texts[n : n + 4]) for n in range(128, 256, 4)]
+    sizes = []
+    for dictionary in (made, b""):
+        base = compressor(dictionary)
+        stored = [one.compress(piece) + one.flush() for piece in pieces for one in [base.copy()]]
+        assert [decompressor(dictionary).decompress(one) for one in stored] == pieces
+        sizes.append(sum(map(len, stored)))
+    assert sizes[0] < 0.9 * sizes[1]
+
+
+def test_texts_without_blanks_make_a_dictionary_too() -> None:
+    texts = ["".join(chr(0x4E00 + (n * k) % 500) for k in range(200)).encode() for n in range(64)]
+    made = trained(texts, b"")
+    assert len(made) > 1000
+    assert trained(texts[:2], b"") == b""
+
+
+def test_damage_to_a_dictionary_is_noticed(make: Make) -> None:
+    index = make()
+    docs = long_documents(128)
+    index.add(docs)
+    path = index.path
+    index.close()
+    file = path / "catalogue.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        (data,) = connection.execute("SELECT data FROM dictionaries").fetchone()
+    for place in range(0, len(data), max(1, len(data) // 20)):
+        broken = bytearray(data)
+        broken[place] ^= 0x41
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE dictionaries SET data = ?", (bytes(broken),))
+        with Index.open(path) as again:
+            with pytest.raises(FormatError, match="does not match"):
+                again.get(docs[5]["id"])
+            with pytest.raises(FormatError, match="dictionary 1"):
+                again.verify()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DELETE FROM dictionaries")
     with Index.open(path) as again, pytest.raises(FormatError, match="does not match"):
         again.get(docs[0]["id"])
 

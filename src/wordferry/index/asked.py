@@ -44,8 +44,9 @@ class Asked:
 
     def rows(self) -> Iterator[tuple[Int64Array, Float32Array]]:
         """The words of each query, rising, and their masses."""
-        for ids, counts in self.counted():
-            yield ids, (counts / counts.sum()).astype(np.float32)
+        for bag in self._bags:
+            ids, total = sorted(bag), sum(bag.values())
+            yield np.array(ids, dtype=np.int64), np.array([bag[word] / total for word in ids], dtype=np.float32)
 
     @cached_property
     def matrix(self) -> sp.csr_array:

@@ -20,8 +20,8 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress
 from wordferry.compare.problem import Distance, Shared
 from wordferry.compare.search import Searcher
-from wordferry.index.nearest import damaged_among, damaged_part, nearest_to_nothing, stacked
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.nearest import nearest_to_nothing, stacked
+from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
 from wordferry.index.weighed_lists import Asked, Scale, side_by_side
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists

@@ -36,7 +36,9 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NO
 CREATE TABLE others(number INTEGER PRIMARY KEY, word TEXT NOT NULL);
 CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, tokenized INTEGER NOT NULL,
   label TEXT, metadata TEXT, tokens INTEGER NOT NULL, known INTEGER NOT NULL, checksum INTEGER NOT NULL);
-CREATE TABLE packs(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE packs(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, dictionary INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE dictionaries(number INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL,
+  checksum INTEGER NOT NULL);
 CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, others BLOB NOT NULL,
   other_counts BLOB NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE segments(name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -67,13 +69,15 @@ class Reader(sqlite3.Connection):
     """What SQLite calls the version of the data; it changes with every commit of another connection."""
     state: Any = None
     """The entry of that name, read once for each version."""
+    dictionaries: dict[int, bytes]
+    """Those of texts that were read in this version."""
 
     def changed(self) -> bool:
         """Whether the transaction that has begun sees another state than the one before it."""
         (version,) = self.execute("PRAGMA data_version").fetchone()
         if version == self.version:
             return False
-        self.version, self.state = version, None
+        self.version, self.state, self.dictionaries = version, None, {}
         return True
 
 
@@ -282,13 +286,16 @@ class Catalogue:
         self.place.close()
 
 
+_NEW_TABLES = ("buffer", "others", "documents", "packs", "dictionaries")
+
+
 def make_tables(connection: sqlite3.Connection) -> None:
     """The tables that format 1 did not have, or had with other columns; its documents are all read again."""
     connection.execute("ALTER TABLE documents RENAME TO documents_before")
     for table in ("buffer", "others"):
         connection.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in SCHEMA.strip().split(";\n"):
-        if statement.startswith(tuple(f"CREATE TABLE {name}(" for name in ("buffer", "others", "documents", "packs"))):
+        if statement.startswith(tuple(f"CREATE TABLE {name}(" for name in _NEW_TABLES)):
             connection.execute(statement)
     connection.execute("INSERT INTO documents SELECT * FROM documents_before")
     connection.execute("DROP TABLE documents_before")

@@ -11,9 +11,9 @@ import numpy as np
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
-from wordferry.index.nearest import damaged_among, ranked
+from wordferry.index.nearest import ranked
 from wordferry.index.segments import Rows
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.snapshot import Part, Snapshot, damaged_among
 from wordferry.kernels.centroids import CentroidQuery, Codes
 from wordferry.kernels.related_lists import Found
 

@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,18 @@ _PARTS = ("ints", "floats", "ends")
 class Texts(Sequence[str]):
     """Sorted texts in one piece of UTF-8."""
 
-    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[Any]) -> None:
+    def __init__(self, blob: npt.NDArray[np.uint8], ends: npt.NDArray[Any], longest: int | None = None) -> None:
         self._blob, self._ends = np.asarray(blob), np.asarray(ends)  # plain arrays: a slice of a map costs far more
+        if longest is not None:
+            self.longest = longest
 
     def __len__(self) -> int:
         return len(self._ends) - 1
+
+    @cached_property
+    def longest(self) -> int:
+        """The bytes of the longest one."""
+        return int(np.diff(self._ends).max(initial=0))
 
     def __getitem__(self, place: Any) -> Any:
         return self._blob[int(self._ends[place]) : int(self._ends[place + 1])].tobytes().decode("utf-8")
@@ -45,6 +53,8 @@ class Texts(Sequence[str]):
     def find(self, text: str) -> int:
         """The place of a text, or -1; bytes of UTF-8 are in the order of the characters they stand for."""
         wanted, ends, blob = text.encode("utf-8"), self._ends.data, self._blob.data
+        if len(wanted) > self.longest:
+            return -1
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -221,12 +231,16 @@ class Columns:
         """The fields that some document has."""
         return set(self.columns) - {OWN_ID}
 
+    @property
+    def longest_id(self) -> int:
+        """The bytes of the longest id."""
+        return self.get(OWN_ID).texts.longest
+
     def rows_with_id(self, identifier: str) -> npt.NDArray[np.int64]:
         """The rows of documents with this id: one that is alive at most, and earlier ones that were replaced."""
         column = self.get(OWN_ID)
-        _, _, (texts, start) = column.kinds()
-        assert isinstance(texts, Texts)
-        place = texts.find(identifier)
+        _, _, (_, start) = column.kinds()
+        place = column.texts.find(identifier)
         return np.flatnonzero(column.codes == start + place) if place >= 0 else np.zeros(0, dtype=np.int64)
 
     @classmethod
@@ -250,7 +264,7 @@ class Columns:
                 "ends": column.texts._ends,
                 "texts": column.texts._blob,
             }
-            facts: dict[str, Any] = {"name": name, "type": str(column.codes.dtype)}
+            facts: dict[str, Any] = {"name": name, "type": str(column.codes.dtype), "longest": column.texts.longest}
             for part, values in arrays.items():
                 facts[part] = [sizes[part], sizes[part] + len(values)]
                 sizes[part] += len(values)
@@ -270,7 +284,7 @@ class Columns:
             codes = cut["codes"].view(facts["type"])
             if len(codes) != rows:
                 raise ValueError(f"the field {facts['name']!r} has {len(codes)} values for {rows} documents")
-            texts = Texts(cut["texts"], cut["ends"])
+            texts = Texts(cut["texts"], cut["ends"], facts.get("longest"))
             columns[facts["name"]] = Column(codes, Numbers(cut["ints"]), Numbers(cut["floats"]), texts)
         return cls(rows, columns)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,8 @@ from wordferry.index.asked import Asked
 from wordferry.index.centroids import Centroids
 from wordferry.index.frequencies import Frequencies, LivingFrequencies
 from wordferry.index.graph import Graphs
-from wordferry.index.nearest import Words, nearest_panel, nearest_to_nothing, ranked, stacked
+from wordferry.index.nearest import nearest_panel, nearest_to_nothing, ranked, stacked
+from wordferry.index.query_words import Words
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.index.totals import Totals
@@ -103,7 +105,7 @@ class Engine:
         if record.by_centroids:
             return self._top_k_centroids(snapshot, queries, k, mask, threads, progress)
         related = self.related(snapshot, record) if record.by_lists else None
-        if related is not None and not np.isnan(related.c_max):
+        if related is not None and not math.isnan(related.c_max):
             return self._top_k_lists(snapshot, related, queries, k, record, mask, threads, progress)
         graph = self._graph_at_hand(snapshot, record)
         if shortlist.applies(record, snapshot, graph):

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
-from wordferry.index.nearest import damaged_part
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.snapshot import Part, Snapshot, damaged_part
 
 
 class Frequencies(NamedTuple):

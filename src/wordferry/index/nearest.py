@@ -10,203 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
-from wordferry.errors import FormatError
-from wordferry.index.segments import with_remedy
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.query_words import Query
+from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
-from wordferry.words.embeddings import Embeddings
-from wordferry.words.related.graph import RelatedWords
 
 _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
-_KEPT_REACHES = 64
 _STEP = 512
 """Documents that are compared at once at first; then twice as many each time."""
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """One query against the words of an index: its words, those outside the index last, and what they relate to."""
-
-    index: Words
-    ids: Int64Array
-    masses: Float32Array
-    edges: tuple[Int64Array, Int64Array, Float32Array]
-    """(position in the query, word of the index, cost)."""
-    overlap: str
-
-    @property
-    def c_max(self) -> float:
-        return self.index.c_max
-
-    @cached_property
-    def listed(self) -> lists.ListQuery:
-        """As the lists take it; not for residual."""
-        near, far, costs = self.edges
-        edges = near.astype(np.int32), far.astype(np.int32), costs
-        size = len(self.index.place)
-        return lists.ListQuery(self.ids.astype(np.int32), self.masses, edges, self.c_max, self.overlap, size)
-
-    @cached_property
-    def touched(self) -> lists.Touched:
-        """The words that the query has or is related to."""
-        _, far, costs = self.edges
-        words = np.unique(np.concatenate([self.ids, far]))
-        c_max = np.float32(self.c_max)
-        near = np.full(len(words), c_max, dtype=np.float32)
-        np.minimum.at(near, np.searchsorted(words, far), costs)
-        common = np.zeros(len(words), dtype=np.float32)
-        own = np.searchsorted(words, self.ids)
-        if self.overlap == "keep":
-            near[own] = 0
-        else:
-            common[own] = self.masses
-        return lists.Touched(words.astype(np.int32), near, c_max - near, common)
-
-    @cached_property
-    def place(self) -> Int32Array:
-        """The number of each word of the vocabulary among those in play, or -1."""
-        inside = self.index.place
-        outside = self.ids[inside[self.ids] < 0]
-        place = inside.copy()
-        place[outside] = np.arange(self.index.size, self.index.size + len(outside), dtype=np.int32)
-        return place
-
-    @cached_property
-    def views(self) -> tuple[passes.View, passes.View, int]:
-        """The query and the graph as far as it needs it, and how many words are in play."""
-        near, far, costs = self.edges
-        rows = self.place[self.ids]
-        size = self.index.size + int(np.count_nonzero(rows >= self.index.size))
-        x = Csr(np.array([0, len(rows)]), rows.astype(np.int32), self.masses, (1, size))
-        return passes.view(x), passes.view(_links(rows[near], self.place[far], costs, size)), size
-
-
-class Words:
-    """The words of an index and the costs between them, ready for queries."""
-
-    def __init__(self, embeddings: Embeddings, related: RelatedWords, words: Int64Array) -> None:
-        self._embeddings = embeddings
-        self._related = related
-        self._words = words
-        self._known: Embeddings | None = None
-        self._reaches: dict[tuple[Any, ...], Float32Array] = {}
-        self.size = len(words)
-        self.place = np.full(len(embeddings), -1, dtype=np.int32)
-        self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
-        self._row = np.full(len(embeddings), -1, dtype=np.int64)
-        self._row[words] = np.arange(len(words))
-
-    def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
-        """A query of these words, which rise; words outside the index come after all others."""
-        outside = self._row[ids] < 0
-        if outside.any():
-            order = np.argsort(outside, kind="stable")
-            ids, masses = ids[order], masses[order]
-        return Query(self, ids, masses, self._edges(ids), overlap)
-
-    def _edges(self, ids: Int64Array, *, clamp: bool = True) -> tuple[Int64Array, Int64Array, Float32Array]:
-        """What the query's words are related to: (position in the query, word of the index, cost)."""
-        rows, graph = self._row[ids], self._related.graph
-        outside = np.flatnonzero(rows < 0)
-        inside = np.flatnonzero(rows >= 0) if len(outside) else np.arange(len(rows))
-        own = rows[inside] if len(outside) else rows
-        starts = graph.indptr[own]
-        sizes = graph.indptr[own + 1] - starts
-        ends = np.cumsum(sizes, dtype=np.int64)
-        places = np.repeat(starts - ends + sizes, sizes)
-        places += np.arange(len(places))
-        near, far, costs = np.repeat(inside, sizes), self._words[graph.indices[places]], graph.data[places]
-        if len(outside):
-            if self._known is None:
-                self._known = self._embeddings.restrict(self._words)
-            joined = sp.csr_array(self._related.rows_for(self._embeddings.matrix[ids[outside]], self._known))
-            near = np.concatenate([near, np.repeat(outside, np.diff(joined.indptr))])
-            far = np.concatenate([far, self._words[joined.indices]])
-            costs = np.concatenate([costs, joined.data])
-        found = costs.astype(np.float32, copy=False)
-        return near, far, np.minimum(found, np.float32(self._related.c_max)) if clamp else found
-
-    def edges(self, ids: Int64Array) -> tuple[Int64Array, Int64Array, Float32Array]:
-        """What some words are related to: (position among them, word of the index, cost), no cost above c_max."""
-        return self._edges(ids)
-
-    @property
-    def c_max(self) -> float:
-        return self._related.c_max
-
-    @cached_property
-    def longest_vector(self) -> float:
-        """The length of the longest vector of the index's words."""
-        return float(np.linalg.norm(self._embeddings.matrix[self._words], axis=1).max(initial=0))
-
-    @cached_property
-    def _reach(self) -> Float32Array:
-        """The distance of each word to its own r-th neighbour: unrelated words are no nearer."""
-        reach = np.zeros(len(self._embeddings), dtype=np.float32)
-        reach[self._words] = self._related.own_distances[:, -1]
-        return reach
-
-    def reach_of(self, part: Part) -> Float32Array:
-        """The mean reach of the words of each document of a part: what it costs to move it to unrelated words."""
-        found = self._reaches.get(part.key)
-        if found is None:
-            found = self._reaches[part.key] = _mean_reach(part, self._reach)
-            while len(self._reaches) > _KEPT_REACHES:
-                self._reaches.pop(next(iter(self._reaches)))
-        return found
-
-    def true_costs(self, ids: Int64Array, masses: Float32Array, overlap: str) -> lists.Touched:
-        """The touched words with what they cost at least by true distances, against their reach."""
-        _, far, costs = self._edges(ids, clamp=False)
-        words = np.unique(np.concatenate([ids[self._row[ids] >= 0], far]))
-        reach = self._reach[words]
-        near = reach.copy()
-        np.minimum.at(near, np.searchsorted(words, far), costs)
-        common = np.zeros(len(words), dtype=np.float32)
-        inside = self._row[ids] >= 0
-        own = np.searchsorted(words, ids[inside])
-        if overlap == "keep":
-            near[own] = 0
-        else:
-            common[own] = masses[inside]
-        return lists.Touched(words.astype(np.int32), near, reach - near, common)
-
-
-def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
-    """Worked through a block of rows at a time."""
-    bags, out = part.bags, np.zeros(len(part.bags), dtype=np.float32)
-    try:
-        for start in range(0, len(bags), lists.BLOCK):
-            ends = bags.indptr[start : start + lists.BLOCK + 1]
-            span = slice(int(ends[0]), int(ends[-1]))
-            sums = np.concatenate([[0.0], np.cumsum(bags.counts[span] * reach[bags.words[span]], dtype=np.float64)])
-            out[start : start + lists.BLOCK] = np.diff(sums[ends - ends[0]])
-    except (IndexError, ValueError) as error:
-        raise damaged_part(part, error) from None
-    return np.divide(out, part.rows.totals, out=np.zeros_like(out), where=part.rows.totals > 0)
-
-
-def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int) -> Csr:
-    """The graph as far as a query needs it: from its own words, and back, as documents are walked."""
-    rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-    costs = np.concatenate([costs, costs])
-    _, first = np.unique(rows.astype(np.int64) * size + columns, return_index=True)
-    rows, columns, costs = rows[first], columns[first], costs[first]
-    graph = sp.csr_array((costs, (rows, columns)), shape=(size, size), dtype=np.float32)
-    graph.sort_indices()
-    return Csr(graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, (size, size))
 
 
 @dataclass
@@ -252,7 +71,8 @@ def nearest_panel(
     """The k nearest rows to each of several queries; where it pays, documents are walked once for all of them."""
     allowed = snapshot.count(mask)
     if len(queries) == 1 or allowed <= max(_FEW, k) or any(query.overlap == "residual" for query in queries):
-        return stacked([nearest(snapshot, query, k, mask, threads) for query in queries])
+        found = [nearest(snapshot, query, k, mask, threads) for query in queries]
+        return found[0] if len(found) == 1 else stacked(found)
     stored = [part.rows.stored for part in snapshot.parts]
     listed = [query.listed for query in queries]
     try:
@@ -273,6 +93,8 @@ def ranked(found: lists.Found, k: int, counts: dict[str, int]) -> Neighbors:
 
 def _filled_up(rows: Int64Array, distances: Float32Array, k: int, counts: dict[str, int]) -> Neighbors:
     """The answer to one query, places without a row at the end."""
+    if len(rows) == k:
+        return Neighbors(rows[None, :], distances[None, :], counts=counts)
     indices = np.full((1, k), -1, dtype=np.int64)
     values = np.full((1, k), np.inf, dtype=np.float32)
     indices[0, : len(rows)], values[0, : len(rows)] = rows, distances
@@ -385,14 +207,3 @@ def _compared(part: Part, query: Query, rows: Int64Array, threads: int) -> Float
     out[0, totals == 0] = np.inf
     result: Float32Array = out[0]
     return result
-
-
-def damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
-    """The error for parts of which the kernel says that one is damaged; ``verify`` says which."""
-    names = " or ".join(str(part.key[1]) for part in parts)
-    return with_remedy(FormatError(f"Segment {names} of the index is damaged: {error}."))
-
-
-def damaged_part(part: Part, error: Exception) -> FormatError:
-    """The error for a part whose arrays cannot be what was written."""
-    return with_remedy(FormatError(f"{part.key[0]} {part.key[1]} of the index is damaged: {error}."))

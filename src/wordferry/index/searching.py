@@ -121,17 +121,18 @@ def run(
     near = index.engine.top_k(snapshot, bags, k, plan.record, mask=mask, threads=threads, progress=tell)
     if plan.rerank is not None:
         near = _reranked(index, snapshot, plan, bags.matrix, near, threads)
-    rows = found_documents(index, connection, snapshot, np.unique(near.indices[near.indices >= 0]))
-    hits = [
+    found = list(zip(near.indices.tolist(), near.distances.tolist(), strict=True))
+    places = {place for row, _ in found for place in row if place >= 0}
+    rows = found_documents(index, connection, snapshot, np.array(sorted(places), dtype=np.int64))
+    return [
         Hits(
             (_hit(index, snapshot, plan, asked[number], rows[i], d) for i, d in zip(*row, strict=True) if i >= 0),
             method=method,
             exact=exact,
             counts=near.counts,
         )
-        for number, row in enumerate(zip(near.indices.tolist(), near.distances.tolist(), strict=True))
+        for number, row in enumerate(found)
     ]
-    return hits
 
 
 def without(

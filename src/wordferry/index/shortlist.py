@@ -14,8 +14,8 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array
 from wordferry.compare.problem import Distance
-from wordferry.index.nearest import Words, damaged_part
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.query_words import Words
+from wordferry.index.snapshot import Part, Snapshot, damaged_part
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
 from wordferry.words.related.graph import RelatedWords

@@ -6,8 +6,9 @@ import json
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -103,6 +104,11 @@ class Snapshot:
             with self._mutex:
                 self._counted[0] = kept
         return kept[1]
+
+    @cached_property
+    def longest_id(self) -> int:
+        """The bytes of the longest id."""
+        return max((part.rows.columns.longest_id for part in self.parts), default=0)
 
     def has_living(self, identifier: str) -> bool:
         """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""
@@ -264,3 +270,14 @@ def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) 
     if not np.array_equal(numbers, found):
         raise damaged(file, f"the list of the documents {numbers[0]} to {numbers[-1]}")
     return columns
+
+
+def damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
+    """The error for parts of which the kernel says that one is damaged; ``verify`` says which."""
+    names = " or ".join(str(part.key[1]) for part in parts)
+    return with_remedy(FormatError(f"Segment {names} of the index is damaged: {error}."))
+
+
+def damaged_part(part: Part, error: Exception) -> FormatError:
+    """The error for a part whose arrays cannot be what was written."""
+    return with_remedy(FormatError(f"{part.key[0]} {part.key[1]} of the index is damaged: {error}."))

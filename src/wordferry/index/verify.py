@@ -18,6 +18,7 @@ from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta
 from wordferry.index.centroids import codes_agree
 from wordferry.index.config import COPY, Config
+from wordferry.index.dictionary import Dictionaries
 from wordferry.index.graph import Graphs
 from wordferry.index.others import read_others
 from wordferry.index.packs import Unpacker
@@ -107,6 +108,7 @@ class Checker:
 
     def _check_documents(self, connection: sqlite3.Connection) -> Int64Array:
         numbers = []
+        self._attempt(Dictionaries(connection, self.catalogue.file).check)
         whole = Unpacker(connection, self.catalogue.file)
         for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
             numbers.append(row[0])

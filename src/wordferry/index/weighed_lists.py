@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
-from wordferry.index.nearest import Words, damaged_part
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.query_words import Words
+from wordferry.index.snapshot import Part, Snapshot, damaged_part
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
 from wordferry.texts.weights import Weighting

@@ -75,7 +75,7 @@ class Writer:
 
         def action(connection: Connection, state: State, publisher: Publisher) -> None:
             source = iter(entries)
-            with Packer(connection, threads) as packer:
+            with Packer(connection, self._catalogue.file, threads) as packer:
                 call = _Call(state["next_number"], replace, packer)
                 while chunk := list(islice(source, CHUNK)):
                     ids.extend(self._insert(connection, state, chunk, call, publisher))
@@ -121,7 +121,7 @@ class Writer:
     ) -> None:
         """One step."""
         left = step
-        with Packer(connection, self._threads) as packer:
+        with Packer(connection, self._catalogue.file, self._threads) as packer:
             call = _Call(state["next_number"], False, packer, filled.documents)
             while left and (chunk := list(islice(source, min(CHUNK, left)))):
                 ids = self._insert(connection, state, chunk, call, publisher)

@@ -1,0 +1,194 @@
+"""Queries of an index by its words: what each word is related to, found once for all the ways to search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
+from wordferry.index.snapshot import Part, damaged_part
+from wordferry.kernels import passes
+from wordferry.kernels import related_lists as lists
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+
+_KEPT_REACHES = 64
+Edges = tuple[Int32Array, Int32Array, Float32Array]
+"""What the words of a query are related to: (position in the query, word of the index, cost)."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query against the words of an index: its words, those outside the index last, and what they relate to."""
+
+    index: Words
+    ids: Int64Array
+    masses: Float32Array
+    edges: Edges
+    overlap: str
+
+    @property
+    def c_max(self) -> float:
+        return self.index.c_max
+
+    @cached_property
+    def listed(self) -> lists.ListQuery:
+        """As the lists take it; not for residual."""
+        size = len(self.index.place)
+        return lists.ListQuery(self.ids.astype(np.int32), self.masses, self.edges, self.c_max, self.overlap, size)
+
+    @cached_property
+    def touched(self) -> lists.Touched:
+        """The words that the query has or is related to."""
+        _, far, costs = self.edges
+        words = np.unique(np.concatenate([self.ids, far]))
+        c_max = np.float32(self.c_max)
+        near = np.full(len(words), c_max, dtype=np.float32)
+        np.minimum.at(near, np.searchsorted(words, far), costs)
+        common = np.zeros(len(words), dtype=np.float32)
+        own = np.searchsorted(words, self.ids)
+        if self.overlap == "keep":
+            near[own] = 0
+        else:
+            common[own] = self.masses
+        return lists.Touched(words.astype(np.int32), near, c_max - near, common)
+
+    @cached_property
+    def place(self) -> Int32Array:
+        """The number of each word of the vocabulary among those in play, or -1."""
+        inside = self.index.place
+        outside = self.ids[inside[self.ids] < 0]
+        place = inside.copy()
+        place[outside] = np.arange(self.index.size, self.index.size + len(outside), dtype=np.int32)
+        return place
+
+    @cached_property
+    def views(self) -> tuple[passes.View, passes.View, int]:
+        """The query and the graph as far as it needs it, and how many words are in play."""
+        near, far, costs = self.edges
+        rows = self.place[self.ids]
+        size = self.index.size + int(np.count_nonzero(rows >= self.index.size))
+        x = Csr(np.array([0, len(rows)]), rows.astype(np.int32), self.masses, (1, size))
+        return passes.view(x), passes.view(_links(rows[near], self.place[far], costs, size)), size
+
+
+class Words:
+    """The words of an index and the costs between them, ready for queries."""
+
+    def __init__(self, embeddings: Embeddings, related: RelatedWords, words: Int64Array) -> None:
+        self._embeddings = embeddings
+        self._related = related
+        self._words = words
+        self._known: Embeddings | None = None
+        self._reaches: dict[tuple[Any, ...], Float32Array] = {}
+        self.size = len(words)
+        self.c_max = related.c_max
+        self.place = np.full(len(embeddings), -1, dtype=np.int32)
+        self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
+        self._row = np.full(len(embeddings), -1, dtype=np.int64)
+        self._row[words] = np.arange(len(words))
+        graph = related.graph
+        self._spans = np.full((2, len(embeddings)), -1, dtype=np.int64)
+        """Where the edges of each word of the vocabulary begin and end; (-1, -1) for words outside the index."""
+        self._spans[:, words] = graph.indptr[:-1], graph.indptr[1:]
+        self._far = words.astype(np.int32)[graph.indices]
+        self._costs = np.minimum(graph.data, np.float32(self.c_max))
+
+    def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
+        """A query of these words, which rise; words outside the index come after all others."""
+        if self._spans[0].take(ids).min() < 0:
+            order = np.argsort(self._row[ids] < 0, kind="stable")
+            ids, masses = ids[order], masses[order]
+        return Query(self, ids, masses, self.edges(ids), overlap)
+
+    def edges(self, ids: Int64Array) -> Edges:
+        """What some words are related to: (position among them, word of the index, cost), no cost above c_max."""
+        return self._edges(ids, self._costs, self.c_max)
+
+    def _edges(self, ids: Int64Array, known: Float32Array, most: float) -> Edges:
+        """The same, with ``known`` costs of the pairs of the graph, and no cost of other pairs above ``most``.
+
+        A search leaves little of NumPy in the cache of the processor, so each call of it costs several times as much
+        as it does in a loop; these are as few as possible.
+        """
+        starts, ends = self._spans.take(ids, 1).tolist()
+        spans = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        near = np.repeat(np.arange(len(spans), dtype=np.int32), [span.stop - span.start for span in spans])
+        far, costs = (np.concatenate([values[:0], *(values[span] for span in spans)]) for values in (self._far, known))
+        if min(starts, default=0) >= 0:
+            return near, far, costs
+        if self._known is None:
+            self._known = self._embeddings.restrict(self._words)
+        outside = np.flatnonzero(self._row[ids] < 0)
+        joined = sp.csr_array(self._related.rows_for(self._embeddings.matrix[ids[outside]], self._known))
+        return (
+            np.concatenate([near, np.repeat(outside, np.diff(joined.indptr)).astype(np.int32)]),
+            np.concatenate([far, self._words[joined.indices].astype(np.int32)]),
+            np.concatenate([costs, np.minimum(joined.data, most).astype(np.float32)]),
+        )
+
+    @cached_property
+    def longest_vector(self) -> float:
+        """The length of the longest vector of the index's words."""
+        return float(np.linalg.norm(self._embeddings.matrix[self._words], axis=1).max(initial=0))
+
+    @cached_property
+    def _reach(self) -> Float32Array:
+        """The distance of each word to its own r-th neighbour: unrelated words are no nearer."""
+        reach = np.zeros(len(self._embeddings), dtype=np.float32)
+        reach[self._words] = self._related.own_distances[:, -1]
+        return reach
+
+    def reach_of(self, part: Part) -> Float32Array:
+        """The mean reach of the words of each document of a part: what it costs to move it to unrelated words."""
+        found = self._reaches.get(part.key)
+        if found is None:
+            found = self._reaches[part.key] = _mean_reach(part, self._reach)
+            while len(self._reaches) > _KEPT_REACHES:
+                self._reaches.pop(next(iter(self._reaches)))
+        return found
+
+    def true_costs(self, ids: Int64Array, masses: Float32Array, overlap: str) -> lists.Touched:
+        """The touched words with what they cost at least by true distances, against their reach."""
+        _, far, costs = self._edges(ids, self._related.graph.data, np.inf)
+        words = np.unique(np.concatenate([ids[self._row[ids] >= 0], far]))
+        reach = self._reach[words]
+        near = reach.copy()
+        np.minimum.at(near, np.searchsorted(words, far), costs)
+        common = np.zeros(len(words), dtype=np.float32)
+        inside = self._row[ids] >= 0
+        own = np.searchsorted(words, ids[inside])
+        if overlap == "keep":
+            near[own] = 0
+        else:
+            common[own] = masses[inside]
+        return lists.Touched(words.astype(np.int32), near, reach - near, common)
+
+
+def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
+    """Worked through a block of rows at a time."""
+    bags, out = part.bags, np.zeros(len(part.bags), dtype=np.float32)
+    try:
+        for start in range(0, len(bags), lists.BLOCK):
+            ends = bags.indptr[start : start + lists.BLOCK + 1]
+            span = slice(int(ends[0]), int(ends[-1]))
+            sums = np.concatenate([[0.0], np.cumsum(bags.counts[span] * reach[bags.words[span]], dtype=np.float64)])
+            out[start : start + lists.BLOCK] = np.diff(sums[ends - ends[0]])
+    except (IndexError, ValueError) as error:
+        raise damaged_part(part, error) from None
+    return np.divide(out, part.rows.totals, out=np.zeros_like(out), where=part.rows.totals > 0)
+
+
+def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int) -> Csr:
+    """The graph as far as a query needs it: from its own words, and back, as documents are walked."""
+    rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    costs = np.concatenate([costs, costs])
+    _, first = np.unique(rows.astype(np.int64) * size + columns, return_index=True)
+    rows, columns, costs = rows[first], columns[first], costs[first]
+    graph = sp.csr_array((costs, (rows, columns)), shape=(size, size), dtype=np.float32)
+    graph.sort_indices()
+    return Csr(graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, (size, size))
