@@ -10,6 +10,7 @@ void bind_relaxed(nanobind::module_&);
 void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
 void bind_place_lists(nanobind::module_&);
+void bind_row_sums(nanobind::module_&);
 void bind_related_lists(nanobind::module_&);
 void bind_centroids(nanobind::module_&);
 void bind_nearest_lists(nanobind::module_&);
@@ -30,6 +31,7 @@ NB_MODULE(_native, m) {
   wordferry::bind_related(m);
   wordferry::bind_numbers(m);
   wordferry::bind_place_lists(m);
+  wordferry::bind_row_sums(m);
   wordferry::bind_related_lists(m);
   wordferry::bind_nearest_lists(m);
   wordferry::bind_centroids(m);

@@ -145,6 +145,9 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "place_lists": lambda: [
             _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 1, 2, 3), _i("i8", 0, 1), _ones("u2", 3), _ones("u1", 3),
         ],
+        "add_row_sums": lambda: [
+            _i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 2, 3), _ones("f8", 2), True, _ones("f8", 2), 2,
+        ],
         "CentroidFrame": _centroid_frame,
         "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
         "centroids_of": lambda: [[_list_part()], _f4(WORDS, 3), _i("i8", 1, 0), _ones("f8", 2, 3)],

@@ -20,7 +20,7 @@ from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, In
 from wordferry.base.cancel import check_cancelled
 from wordferry.index.query_words import Words
 from wordferry.index.snapshot import Part, Snapshot, damaged_part
-from wordferry.kernels import passes
+from wordferry.kernels import native, passes
 from wordferry.kernels import related_lists as lists
 from wordferry.texts.weights import Weighting
 
@@ -63,27 +63,13 @@ class Scale:
         return bool((self.known > 0).all() and (self.others > 0).all() and self.unseen > 0)
 
     def sums(self, part: Part, *, others: bool, squared: bool = False) -> Float64Array:
-        """The sum of count times weight of each document, or of its squares; its words with vectors come first.
-
-        Made a block of rows at a time.
-        """
+        """The sum of count times weight of each document, or of its squares; its words with vectors come first."""
         bags, out = part.bags, np.zeros(len(part.bags))
-        kinds = [(bags.indptr, bags.words, bags.counts, self.known)]
-        if others:
-            kinds.append((*bags.others, self.others))
         try:
-            for start in range(0, len(out), lists.BLOCK):
-                check_cancelled()
-                stop = min(start + lists.BLOCK, len(out))
-                rows, values = [], []
-                for indptr, words, counts, weights in kinds:
-                    span = slice(int(indptr[start]), int(indptr[stop]))
-                    rows.append(np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1])))
-                    some = counts[span] * weights[words[span]]
-                    values.append(some * some if squared else some)
-                sums = np.bincount(np.concatenate(rows), np.concatenate(values), minlength=stop - start)
-                out[start:stop] = sums
-        except (IndexError, ValueError) as error:
+            native.add_row_sums((bags.indptr, bags.words, bags.counts), self.known, out, squared=squared)
+            if others:
+                native.add_row_sums(bags.others, self.others, out, squared=squared)
+        except ValueError as error:
             raise damaged_part(part, error) from None
         return out
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
@@ -85,3 +88,20 @@ def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: i
 def union_graph(own: Int32Array, distances: Float32Array) -> tuple[Int64Array, Int32Array, Float32Array]:
     """indptr, indices and data of the graph that joins i and j when either lists the other."""
     return _native.union_graph(own, distances)
+
+
+def add_row_sums(
+    bags: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],
+    weights: Float64Array,
+    sums: Float64Array,
+    *,
+    squared: bool = False,
+    threads: int = 1,
+) -> None:
+    """Add count times weight of the words of each row, one after the other, to its sum, or the squares of that.
+
+    ``bags`` are where the rows begin, their words and their counts. ValueError when these lead outside of themselves,
+    or to a word without a weight.
+    """
+    indptr, words, counts = bags
+    _native.add_row_sums(indptr.astype(np.int64, copy=False), words, counts, weights, squared, sums, threads)

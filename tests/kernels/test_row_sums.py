@@ -1,0 +1,57 @@
+"""What documents weigh, by the kernel and by NumPy, to the last bit; and arrays that lead nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordferry.kernels import native
+
+BAGS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 255), max_size=6), max_size=20)
+TYPES = [(word, count) for word in (np.uint16, np.int32) for count in (np.uint8, np.uint16, np.int32)]
+
+
+def arrays(bags: list[dict[int, int]], kinds: tuple[Any, Any] = (np.uint16, np.uint8)) -> tuple[Any, Any, Any]:
+    words = np.array([word for bag in bags for word in bag], dtype=kinds[0])
+    counts = np.array([count for bag in bags for count in bag.values()], dtype=kinds[1])
+    return np.cumsum([0, *map(len, bags)]).astype(np.int64), words, counts
+
+
+@given(BAGS, st.integers(0, 1000), st.sampled_from(TYPES), st.booleans(), st.sampled_from([1, 2]))
+def test_sums_are_those_of_numpy(
+    bags: list[dict[int, int]], seed: int, kinds: tuple[Any, Any], squared: bool, threads: int
+) -> None:
+    weights = np.random.default_rng(seed).random(10) * 3
+    indptr, words, counts = arrays(bags, kinds)
+    sums = np.zeros(len(bags))
+    native.add_row_sums((indptr, words, counts), weights, sums, squared=squared, threads=threads)
+    values = counts * weights[words]
+    rows = np.repeat(np.arange(len(bags)), np.diff(indptr))
+    wanted = np.bincount(rows, values * values if squared else values, minlength=len(bags))
+    np.testing.assert_array_equal(sums, wanted)
+
+
+def test_more_rows_than_one_thread_takes_at_once() -> None:
+    rows = 10_000
+    bags = np.arange(rows + 1), (np.arange(rows) % 7).astype(np.uint16), np.ones(rows, np.uint8)
+    sums = np.full(rows, 0.5)
+    native.add_row_sums(bags, np.arange(7.0), sums, threads=2)
+    np.testing.assert_array_equal(sums, np.arange(rows) % 7 + 0.5)
+
+
+@pytest.mark.parametrize("indptr", [[0, 3], [-1, 2], [2, 1], [0, 1 << 40]])
+def test_rows_outside_of_the_arrays_are_refused(indptr: list[int]) -> None:
+    _, words, counts = arrays([{1: 1, 2: 1}])
+    with pytest.raises(ValueError, match="outside"):
+        native.add_row_sums((np.array(indptr), words, counts), np.ones(10), np.zeros(1))
+
+
+def test_words_without_a_weight_are_refused() -> None:
+    with pytest.raises(ValueError, match="no weight"):
+        native.add_row_sums(arrays([{1: 1}, {9: 1}]), np.ones(9), np.zeros(2))
+    with pytest.raises(ValueError, match="no weight"):
+        native.add_row_sums(arrays([{-1: 1}], (np.int32, np.uint8)), np.ones(9), np.zeros(1))
