@@ -136,11 +136,9 @@ std::tuple<std::int64_t, std::int64_t> nearest_many(const std::vector<const List
 
 template <class Word, class Count>
 void bind_part(nb::class_<ListPart>& part) {
-  part.def(nb::init<In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::uint16_t>, In<Count>,
-                    In<std::int64_t>, In<Word>, In<Count>, In<float>>(),
-           nb::arg("blocks").noconvert(), nb::arg("words").noconvert(), nb::arg("starts").noconvert(),
-           nb::arg("rows").noconvert(), nb::arg("counts").noconvert(), nb::arg("indptr").noconvert(),
-           nb::arg("bag_words").noconvert(), nb::arg("bag_counts").noconvert(), nb::arg("totals").noconvert());
+  part.def(nb::init<const StoredWordLists&, In<std::int64_t>, In<Word>, In<Count>, In<float>>(), nb::arg("lists"),
+           nb::arg("indptr").noconvert(), nb::arg("bag_words").noconvert(), nb::arg("bag_counts").noconvert(),
+           nb::arg("totals").noconvert());
 }
 
 }  // namespace

@@ -7,37 +7,22 @@ namespace wordferry {
 
 namespace {
 
-template <class Count>
-Lists<Count> typed(const Lists<void>& lists) {
-  return {lists.blocks, lists.words,       lists.starts,     lists.rows, static_cast<const Count*>(lists.counts),
-          lists.block_count, lists.word_count, lists.stored};
-}
-
 std::int64_t bounds(const StoredWordLists& view, const In<std::int32_t>& touched, const In<float>& near,
                     const In<float>& gain, const In<float>& common, const In<float>& totals, float rest,
                     const Out<float>& out, int threads) {
   require(near.length() == touched.length() && gain.length() == touched.length() && common.length() == touched.length(),
           "near, gain and common have one value for each touched word");
   require(out.length() == totals.length(), "out has one value for each row");
-  require(view.blocks() == blocks_for(totals.length()), "one block for each 65,536 rows");
+  require(view.documents() == totals.length(), "totals has one value for each document of the lists");
   const int limit = thread_limit(threads);
   const TouchedWords query{touched.data(), near.data(), gain.data(), common.data(), touched.length()};
   const StoredLists stored = view.get();
   std::int64_t visited = 0;
   run_native([&](Watch& watch) {
-    const auto sum_up = [&](const auto& lists) {
-      return list_bounds(lists, query, totals.data(), totals.length(), rest, out.data(), limit, watch);
-    };
     bool rises = true;
     for (std::int64_t t = 1; t < query.count; ++t) rises &= query.words[t - 1] < query.words[t];
     require(rises, "touched words must rise");
-    if (stored.width == 1) {
-      visited = sum_up(typed<std::uint8_t>(stored.lists));
-    } else if (stored.width == 2) {
-      visited = sum_up(typed<std::uint16_t>(stored.lists));
-    } else {
-      visited = sum_up(typed<std::int32_t>(stored.lists));
-    }
+    visited = list_bounds(stored, query, totals.data(), totals.length(), rest, out.data(), limit, watch);
   });
   require(visited >= 0, "the lists lead outside of themselves");
   return visited;

@@ -16,7 +16,7 @@ std::int64_t best(const StoredWordLists& known, const StoredWordLists& others, c
                   const In<double>& factors, double stem, double floor, double slope, const In<std::int32_t>& lengths,
                   const std::optional<In<std::uint8_t>>& allowed, const Out<std::int64_t>& rows, const Out<double>& scores) {
   const auto count = static_cast<std::int64_t>(lengths.shape(0));
-  require(known.blocks() == blocks_for(count) && others.blocks() == blocks_for(count), "one block for each 65,536 rows");
+  require(known.documents() == count && others.documents() == count, "one length for each document of the lists");
   require(words.shape(0) == slots.shape(0) && is_other.shape(0) == slots.shape(0) &&
               is_exact.shape(0) == slots.shape(0),
           "one word, kind and form for each slot");
@@ -50,7 +50,7 @@ std::int64_t best(const StoredWordLists& known, const StoredWordLists& others, c
 
 void frequencies(const StoredWordLists& known, const StoredWordLists& others, const In<std::int32_t>& known_groups,
                  const In<std::int32_t>& other_groups, const Out<std::int64_t>& df) {
-  require(known.blocks() == others.blocks(), "both sets of lists must have the same blocks");
+  require(known.documents() == others.documents(), "both sets of lists must be of the same documents");
   const StoredLists sets[2] = {known.get(), others.get()};
   const std::int32_t* const groups[2] = {known_groups.data(), other_groups.data()};
   const std::int64_t sizes[2] = {static_cast<std::int64_t>(known_groups.shape(0)),
@@ -64,9 +64,12 @@ void frequencies(const StoredWordLists& known, const StoredWordLists& others, co
 
 template <class Count>
 void bind_init(nb::class_<StoredWordLists>& made) {
-  made.def(nb::init<In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::uint16_t>, In<Count>>(),
-           nb::arg("blocks").noconvert(), nb::arg("words").noconvert(), nb::arg("starts").noconvert(),
-           nb::arg("rows").noconvert(), nb::arg("counts").noconvert());
+  made.def(nb::init<std::int64_t, In<std::int64_t>, In<std::int32_t>, In<std::int64_t, 2>, In<std::uint16_t>,
+                    In<Count>, In<std::int64_t>, In<std::int32_t>, In<std::int32_t>, In<std::uint16_t>>(),
+           nb::arg("documents"), nb::arg("blocks").noconvert(), nb::arg("words").noconvert(),
+           nb::arg("starts").noconvert(), nb::arg("rows").noconvert(),
+           nb::arg("counts").noconvert(), nb::arg("bit_blocks").noconvert(), nb::arg("bit_words").noconvert(),
+           nb::arg("bit_sizes").noconvert(), nb::arg("bits").noconvert());
 }
 
 }  // namespace

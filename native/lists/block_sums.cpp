@@ -14,7 +14,10 @@ namespace {
 constexpr std::int64_t chunk = 64;   // rows that are looked at together
 constexpr std::int32_t taken = -1;   // instead of what a row saves
 constexpr float most_units = 1 << 20;
-constexpr float largest_sum = 2.0e9f;
+constexpr float largest_sum = 1.0e9f;
+constexpr float coarse_units = 1 << 10;  // of c_max, in which bits are summed up
+constexpr float shares = 1 << 14;        // of c_max, in which is summed up what may stay of a mass of 1
+constexpr std::uint32_t most_gains = 0xffff;
 
 // sum + a * b; what damaged counts make of it is of no importance, only that it is defined.
 WF_ALWAYS_INLINE std::int32_t wrapped(std::int32_t sum, std::int32_t a, std::int32_t b) {
@@ -22,21 +25,16 @@ WF_ALWAYS_INLINE std::int32_t wrapped(std::int32_t sum, std::int32_t a, std::int
                                    static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
 }
 
-void fetch_ahead(const ListPlace& list, int width) {
+void fetch_ahead(const ListedRows& list) {
   constexpr std::int64_t most = 512, line = 64;
   const std::int64_t size = std::min(list.size, most);
   for (std::int64_t i = 0; i < size; i += line / 2) prefetch_line(list.rows + i);
-  for (std::int64_t i = 0; i < size; i += line / width) prefetch_line(static_cast<const char*>(list.counts) + i * width);
+  if (list.once < list.size) prefetch_line(list.counts);
 }
 
-// saved[row] += count * gain. Whole numbers: four at a time are no more than loads, products and additions in memory.
-template <class Count>
-void add_plain(const std::uint16_t* rows, const Count* counts, std::int64_t size, std::int32_t gain,
-               std::int32_t* saved) {
-  const auto add = [&](std::int64_t i) {
-    std::int32_t& at = saved[rows[i]];
-    at = wrapped(at, static_cast<std::int32_t>(counts[i]), gain);
-  };
+// saved[row] += gain: four at a time are no more than loads and additions in memory.
+void add_once(const std::uint16_t* rows, std::int64_t size, std::int32_t gain, std::int32_t* saved) {
+  const auto add = [&](std::int64_t i) { saved[rows[i]] = wrapped(saved[rows[i]], 1, gain); };
   std::int64_t i = 0;
   for (; i + 4 <= size; i += 4) {
     add(i);
@@ -47,28 +45,62 @@ void add_plain(const std::uint16_t* rows, const Count* counts, std::int64_t size
   for (; i < size; ++i) add(i);
 }
 
+// saved[row] += count * gain.
+void add_plain(const ListedRows& list, int width, std::int32_t gain, std::int32_t* saved) {
+  add_once(list.rows, list.once, gain, saved);
+  ListedRows repeated = list;
+  repeated.rows += list.once;
+  repeated.size -= list.once;
+  repeated.once = 0;
+  each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) { saved[row] = wrapped(saved[row], count, gain); });
+}
+
 // The same where some of the word may stay, which saves its whole cost.
-template <class Count>
-void add_common(const std::uint16_t* rows, const Count* counts, std::int64_t size, const ListedWord& word,
-                std::int32_t gain, float units, const float* totals, std::int32_t* saved) {
+void add_common(const ListedRows& list, int width, const ListedWord& word, std::int32_t gain, float units,
+                const float* totals, std::int32_t* saved) {
   const float near = word.near * units;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const float count = static_cast<float>(counts[i]), share = word.common * totals[rows[i]];
+  each_listed(list, width, [&](std::uint16_t row, std::int32_t number) {
+    const float count = static_cast<float>(number), share = word.common * totals[row];
     const float stays = std::min((share < count ? share : count) * near, largest_sum);
-    std::int32_t& at = saved[rows[i]];
-    at = wrapped(wrapped(at, static_cast<std::int32_t>(counts[i]), gain), static_cast<std::int32_t>(stays) + 1, 1);
+    saved[row] = wrapped(wrapped(saved[row], number, gain), static_cast<std::int32_t>(stays) + 1, 1);
+  });
+}
+
+// saved += sums * factor.
+WF_CLONES
+void add_sums(const GroupSums& sums, std::int32_t factor, std::int32_t* saved) {
+  for (std::int64_t i = 0; i < group_rows; ++i) saved[i] = wrapped(saved[i], static_cast<std::int32_t>(sums[i]), factor);
+}
+
+// saved += sums * factor * totals, rounded up.
+WF_CLONES
+void add_shares(const GroupSums& sums, float factor, const float* totals, std::int32_t* saved) {
+  for (std::int64_t i = 0; i < group_rows; ++i) {
+    const float stays = std::min(static_cast<float>(sums[i]) * factor * totals[i], largest_sum);
+    saved[i] = wrapped(saved[i], static_cast<std::int32_t>(stays) + 1, 1);
   }
 }
 
-template <class Count>
-void add_list(const ListPlace& list, const ListedWord& word, float units, const float* totals, std::int32_t* saved) {
-  const Count* const counts = static_cast<const Count*>(list.counts);
-  const auto gain = static_cast<std::int32_t>(std::ceil(word.gain * units));
-  if (word.common == 0.0f) {
-    add_plain(list.rows, counts, list.size, gain, saved);
-  } else {
-    add_common(list.rows, counts, list.size, word, gain, units, totals, saved);
+// Calls use(sums, first row) for each group of rows with the sums over some words; where all of them could be too much
+// for 16 bits, for some of the words at a time.
+template <class Use>
+void sum_groups(const std::vector<WeighedBits>& words, std::int64_t groups, Watch& watch, Use&& use) {
+  alignas(64) GroupSums sums;
+  for (std::size_t first = 0; first < words.size();) {
+    std::size_t last = first;
+    for (std::uint32_t most = 0; last < words.size() && most + words[last].gain <= most_gains; ++last) most += words[last].gain;
+    watch.check();
+    for (std::int64_t group = 0; group < groups; ++group) {
+      sum_bits(words.data() + first, last - first, group, sums);
+      use(sums, group * group_rows);
+    }
+    first = last;
   }
+}
+
+// Never less than the value, and no more than 16 bits hold.
+std::uint16_t rounded_up(float value) {
+  return static_cast<std::uint16_t>(std::clamp(std::ceil(value), 0.0f, static_cast<float>(most_gains)));
 }
 
 // Whether some row of a chunk saves so much that its bound does not exceed c_max - need.
@@ -81,22 +113,19 @@ bool any_enough(const std::int32_t* saved, const float* totals, float need) {
 
 }  // namespace
 
-bool find_lists(const StoredLists& stored, std::int64_t block, const ListedWords& words, std::vector<ListPlace>& places) {
-  const Lists<void>& lists = stored.lists;
-  const std::int64_t first = lists.blocks[block], last = lists.blocks[block + 1];
-  if (first < 0 || first > last || last > lists.word_count) return false;
-  const std::int32_t* at = lists.words + first;
-  const std::int32_t* const end = lists.words + last;
+bool BlockWords::find(const StoredLists& stored, std::int64_t block, const ListedWords& words) {
+  lists.clear();
+  bits.clear();
+  BlockLists all(stored, block);
+  if (!all.sound()) return false;
+  groups = all.groups();
+  ListedRows rows;
   places.clear();
-  for (std::size_t i = 0; i < words.words().size(); ++i) {
-    const std::int32_t word = words.words()[i].word;
-    at = std::lower_bound(at, end, word);
-    if (at == end) break;
-    if (*at != word) continue;
-    const std::int64_t place = at - lists.words, begin = lists.starts[place], finish = lists.starts[place + 1];
-    if (begin < 0 || finish < begin || finish > lists.stored || finish - begin > list_block_rows) return false;
-    const char* const counts = static_cast<const char*>(lists.counts) + begin * stored.width;
-    places.push_back({lists.rows + begin, counts, finish - begin, i});
+  for (const ListedWord& one : words.words()) places.push_back(all.places(one.word));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!all.read(places[i], rows)) return false;
+    if (rows.size > 0) lists.push_back({rows, i});
+    if (rows.bits != nullptr) bits.push_back({rows, i});
   }
   return true;
 }
@@ -139,32 +168,76 @@ BlockSums& BlockSums::of_this_thread() {
   return sums;
 }
 
-std::int64_t BlockSums::add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, Watch& watch) {
-  static thread_local std::vector<ListPlace> places;
-  const std::int64_t begin = block * list_block_rows;
-  rows_ = std::min(list_block_rows, part.bags.rows - begin);
-  start_ = part.start + begin;
-  allowed_ = part.allowed == nullptr ? nullptr : part.allowed + begin;
-  totals_ = part.bags.totals + begin;
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max) {
+  const std::int64_t first = block * list_block_rows;
+  rows_ = std::min(list_block_rows, part.bags.rows - first);
+  start_ = part.start + first;
+  allowed_ = part.allowed == nullptr ? nullptr : part.allowed + first;
+  totals_ = part.bags.totals + first;
   if (rows_ < list_block_rows) {  // a damaged list may name any row that 16 bits can say
     std::fill(std::copy(totals_, totals_ + rows_, padded_.begin()), padded_.end(), 0.0f);
     totals_ = padded_.data();
   }
-  // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up.
-  const float room = largest_sum / (part.bags.largest_total + 1.0f) - 2.0f;
-  units_ = c_max > 0.0f ? std::clamp(room, 1.0f, most_units) / c_max : 1.0f;
-  if (!find_lists(part.lists, block, words, places)) return -1;
-  std::int64_t visited = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (i + 2 < places.size()) fetch_ahead(places[i + 2], part.lists.width);
-    const ListedWord& word = words.words()[places[i].word];
-    if (part.lists.width == 1) add_list<std::uint8_t>(places[i], word, units_, totals_, saved_.data());
-    if (part.lists.width == 2) add_list<std::uint16_t>(places[i], word, units_, totals_, saved_.data());
-    if (part.lists.width == 4) add_list<std::int32_t>(places[i], word, units_, totals_, saved_.data());
-    visited += places[i].size;
+  // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up, and as much for what may
+  // stay.
+  const float room = std::clamp(largest_sum / (part.bags.largest_total + 1.0f) - 2.0f, 1.0f, most_units);
+  const float coarse = std::min(coarse_units, room);
+  coarse_ = std::max(static_cast<std::int32_t>(room / (coarse + 1.0f)), 1);
+  units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / c_max : 1.0f;
+}
+
+bool BlockSums::add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max,
+                    Visited& visited, Watch& watch) {
+  constexpr double entry = 1.0, bits = 10.0;  // nanoseconds: an entry of a list, and 512 rows of a word with bits
+  begin(part, block, c_max);
+  if (!found_.find(part.lists, block, words)) return false;
+  const std::vector<BlockWords::List>& lists = found_.lists;
+  const int width = part.lists.width;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (i + 2 < lists.size()) fetch_ahead(lists[i + 2].rows);
+    const ListedWord& word = words.words()[lists[i].word];
+    const ListedRows& list = lists[i].rows;
+    const auto gain = static_cast<std::int32_t>(std::ceil(word.gain * units_));
+    if (word.common == 0.0f || list.bits != nullptr) {
+      add_plain(list, width, gain, saved_.data());
+    } else {
+      add_common(list, width, word, gain, units_, totals_, saved_.data());
+    }
+    visited.entries += list.size;
+    visited.nanoseconds += entry * static_cast<double>(list.size);
     if ((i & 63) == 0) watch.check();
   }
-  return visited;
+  for (const BlockWords::List& list : found_.bits) visited.entries += list.rows.present;
+  visited.nanoseconds += bits * static_cast<double>(found_.groups) * static_cast<double>(found_.bits.size());
+  add_gains(words, c_max, watch);
+  add_staying(words, c_max, watch);
+  return true;
+}
+
+void BlockSums::add_gains(const ListedWords& words, float c_max, Watch& watch) {
+  weighed_.clear();
+  const float coarse = units_ / static_cast<float>(coarse_);
+  for (const BlockWords::List& list : found_.bits) {
+    const float gain = words.words()[list.word].gain;
+    if (gain > 0.0f && c_max > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(gain * coarse)});
+  }
+  sum_groups(weighed_, found_.groups, watch, [this](const GroupSums& sums, std::int64_t row) {
+    add_sums(sums, coarse_, saved_.data() + row);
+  });
+}
+
+// What stays of a word is at most the query's mass of it, whatever its count is.
+void BlockSums::add_staying(const ListedWords& words, float c_max, Watch& watch) {
+  weighed_.clear();
+  for (const BlockWords::List& list : found_.bits) {
+    const ListedWord& word = words.words()[list.word];
+    const float saving = word.common * word.near;
+    if (saving > 0.0f && c_max > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(saving / c_max * shares)});
+  }
+  const float factor = units_ * c_max / shares;
+  sum_groups(weighed_, found_.groups, watch, [this, factor](const GroupSums& sums, std::int64_t row) {
+    add_shares(sums, factor, totals_ + row, saved_.data() + row);
+  });
 }
 
 float BlockSums::bound(std::int64_t row, float c_max) const {

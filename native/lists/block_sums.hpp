@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lists/bit_sums.hpp"
 #include "lists/nearest.hpp"
 #include "support/watch.hpp"
 
@@ -31,24 +32,35 @@ class ListedWords {
   std::vector<ListedWord> words_;
 };
 
-// The list of a word in one block, or what is left of it.
-struct ListPlace {
-  const std::uint16_t* rows;
-  const void* counts;
-  std::int64_t size;
-  std::size_t word;  // its place among the listed words
+// What a block has of the listed words.
+struct BlockWords {
+  struct List {
+    ListedRows rows;
+    std::size_t word;  // its place among the listed words
+  };
+  std::vector<List> lists, bits;
+  std::vector<BlockLists::Places> places;
+  std::int64_t groups = 0;
+
+  // False when the lists lead outside of themselves.
+  bool find(const StoredLists& stored, std::int64_t block, const ListedWords& words);
 };
 
-// The lists of the words that a block has; false when one leads outside.
-bool find_lists(const StoredLists& stored, std::int64_t block, const ListedWords& words, std::vector<ListPlace>& places);
+// How much of the lists a search has looked at.
+struct Visited {
+  std::int64_t entries = 0;
+  double nanoseconds = 0.0;  // about what that took
+};
 
 // The memory belongs to a thread and is all zero between two blocks, so that a query pays for what it touches.
 class BlockSums {
  public:
   static BlockSums& of_this_thread();
 
-  // Sums up the lists of one block; words that are not touched cost c_max, the others no more. Returns how many entries were visited, or -1 when the lists lead outside.
-  std::int64_t add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, Watch& watch);
+  // Sums up the lists of one block; words that are not touched cost c_max, the others no more. False when the lists lead
+  // outside.
+  bool add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, Visited& visited,
+           Watch& watch);
 
   // Takes out the allowed rows with the lowest bounds, at most `count` of them: they come with no later call.
   void take_lowest(float c_max, std::size_t count, std::vector<NearRow>& rows);
@@ -62,10 +74,16 @@ class BlockSums {
   BlockSums();
   bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
   float bound(std::int64_t row, float c_max) const;
+  void begin(const SearchedPart& part, std::int64_t block, float c_max);
+  void add_gains(const ListedWords& words, float c_max, Watch& watch);
+  void add_staying(const ListedWords& words, float c_max, Watch& watch);
 
   std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
   std::vector<float> padded_;
+  BlockWords found_;
+  std::vector<WeighedBits> weighed_;
   float units_ = 1.0f;  // of a cost of 1
+  std::int32_t coarse_ = 1;  // units in one of those in which bits are summed up
   const float* totals_ = nullptr;  // of the rows of the block
   const std::uint8_t* allowed_ = nullptr;
   std::int64_t start_ = 0, rows_ = 0;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <limits>
+#include <mutex>
 
 #include "lists/block_sums.hpp"
 #include "lists/panel_sums.hpp"
@@ -31,23 +32,38 @@ double words_of_a_row(const std::vector<SearchedPart>& parts) {
 }
 
 // Whether walking all documents once costs less than walking the lists of each query, judged by its first block.
-bool together_pays(const std::vector<SearchedPart>& parts, const RowBlock& first, std::int64_t visited) {
-  constexpr double entry = 1.2, word = 2.4;  // nanoseconds: an entry of a list, and a word of a document for all queries
+bool together_pays(const std::vector<SearchedPart>& parts, const RowBlock& first, double nanoseconds) {
+  constexpr double word = 2.4;  // nanoseconds: a word of a document for all queries
   const SearchedPart& part = parts[first.part];
   const double rows = static_cast<double>(std::min(list_block_rows, part.bags.rows - first.number * list_block_rows));
-  return static_cast<double>(visited) / rows * entry > words_of_a_row(parts) * word;
+  return nanoseconds / rows > words_of_a_row(parts) * word;
 }
+
+// What several threads have visited.
+class AllVisited {
+ public:
+  void add(const Visited& some) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    sum_.entries += some.entries;
+    sum_.nanoseconds += some.nanoseconds;
+  }
+  const Visited& sum() const { return sum_; }
+
+ private:
+  std::mutex mutex_;
+  Visited sum_;
+};
 
 // The bounds of one block in the memory of this thread, which is left empty whatever happens.
 class ListBounds {
  public:
-  ListBounds(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, std::atomic<std::int64_t>& visited,
-             Watch& watch)
+  ListBounds(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max,
+             AllVisited& visited, Watch& watch)
       : sums_(BlockSums::of_this_thread()), c_max_(c_max) {
     try {
-      const std::int64_t seen = sums_.add(part, block, words, c_max, watch);
-      sound_ = seen >= 0;
-      visited += seen;
+      Visited seen;
+      sound_ = sums_.add(part, block, words, c_max, seen, watch);
+      visited.add(seen);
     } catch (...) {
       sums_.clear();
       throw;
@@ -93,7 +109,7 @@ bool nearest_by_lists(const std::vector<SearchedPart>& parts, TouchedQuery& quer
   if (blocks.empty() || k <= 0) return true;
   ListedWords words(query);
   words.let_stay(static_cast<float>(1.0 / words_of_a_row(parts)));
-  std::atomic<std::int64_t> visited{0};
+  AllVisited visited;
   Compared compared(k, [&](std::int64_t row, float& distance) { return value_of(parts, query, row, distance); });
   const auto bounded = [&](std::int64_t at) -> ListBounds {
     const RowBlock& block = blocks[static_cast<std::size_t>(at)];
@@ -103,7 +119,7 @@ bool nearest_by_lists(const std::vector<SearchedPart>& parts, TouchedQuery& quer
     return false;
   }
   found.evaluated = compared.evaluated();
-  found.visited = visited;
+  found.visited = visited.sum().entries;
   found.best = std::move(compared).sorted();
   return true;
 }
@@ -115,7 +131,7 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
   if (blocks.empty() || k <= 0 || queries.empty()) return true;
   const std::size_t first = std::max(static_cast<std::size_t>(k), least_first);
   const float c_max = queries.front().c_max();
-  std::atomic<std::int64_t> visited{0};
+  AllVisited visited;
   std::atomic<bool> sound{true};
   const auto value = [&parts](TouchedQuery& query) {
     return [&parts, &query](std::int64_t row, float& distance) { return value_of(parts, query, row, distance); };
@@ -144,7 +160,7 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
     }
   };
   const auto others = static_cast<std::int64_t>(blocks.size()) - 1;
-  if (!together_pays(parts, blocks[0], visited)) {
+  if (!together_pays(parts, blocks[0], visited.sum().nanoseconds)) {
     for_blocks(others, threads, one_by_one, watch);
   } else {
     const PanelWords together(words, queries.front().vocabulary());
@@ -163,7 +179,7 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
     found[q].evaluated = compared[q].evaluated();
     found[q].best = std::move(compared[q]).sorted();
   }
-  found.front().visited = visited;
+  found.front().visited = visited.sum().entries;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lists/nearest.hpp"
+#include "lists/stored_view.hpp"
 #include "support/bind.hpp"
 
 namespace wordferry {
@@ -25,18 +26,14 @@ const void* data_of(const Arrays& arrays) {
 class ListPart {
  public:
   template <class Word, class Count>
-  ListPart(In<std::int64_t> blocks, In<std::int32_t> words, In<std::int64_t> starts, In<std::uint16_t> rows,
-           In<Count> counts, In<std::int64_t> indptr, In<Word> bag_words, In<Count> bag_counts, In<float> totals)
-      : blocks_(std::move(blocks)), words_(std::move(words)), starts_(std::move(starts)), rows_(std::move(rows)),
-        counts_(std::move(counts)), indptr_(std::move(indptr)), bag_words_(std::move(bag_words)),
+  ListPart(const StoredWordLists& lists, In<std::int64_t> indptr, In<Word> bag_words, In<Count> bag_counts,
+           In<float> totals)
+      : lists_(lists), indptr_(std::move(indptr)), bag_words_(std::move(bag_words)),
         bag_counts_(std::move(bag_counts)), totals_(std::move(totals)) {
-    require(blocks_.length() >= 1 && starts_.length() == words_.length() + 1, "blocks, words and starts must agree");
-    require(rows_.length() == std::get<In<Count>>(counts_).length(), "one count for each row of a list");
     require(indptr_.length() == totals_.length() + 1, "indptr and totals must agree");
+    require(lists.documents() == documents(), "the lists must be of the same documents");
     stored_ = std::get<In<Word>>(bag_words_).length();
     require(stored_ == std::get<In<Count>>(bag_counts_).length(), "one count for each word of a bag");
-    require(blocks_.length() - 1 == (documents() + list_block_rows - 1) / list_block_rows,
-            "one block for each 65,536 rows");
     for (std::int64_t row = 0; row < documents(); ++row) largest_total_ = std::max(largest_total_, totals_.data()[row]);
   }
 
@@ -44,24 +41,16 @@ class ListPart {
 
   SearchedPart get(std::int64_t start, const std::uint8_t* allowed) const {
     constexpr int widths[] = {1, 2, 4};
-    const int width = widths[counts_.index()];
-    const std::int64_t blocks = blocks_.length() - 1;
-    const StoredLists lists{{blocks_.data(), words_.data(), starts_.data(), rows_.data(), data_of(counts_), blocks,
-                             words_.length(), rows_.length()},
-                            width};
+    const int width = widths[bag_counts_.index()];
     constexpr int word_widths[] = {2, 4};
     const StoredBags bags{indptr_.data(),       data_of(bag_words_), word_widths[bag_words_.index()],
                           data_of(bag_counts_), width,               totals_.data(),
                           documents(),          stored_,             largest_total_};
-    return {lists, bags, start, allowed == nullptr ? nullptr : allowed + start};
+    return {lists_.get(), bags, start, allowed == nullptr ? nullptr : allowed + start};
   }
 
  private:
-  In<std::int64_t> blocks_;
-  In<std::int32_t> words_;
-  In<std::int64_t> starts_;
-  In<std::uint16_t> rows_;
-  Counts counts_;
+  StoredWordLists lists_;
   In<std::int64_t> indptr_;
   BagWords bag_words_;
   Counts bag_counts_;

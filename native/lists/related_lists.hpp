@@ -1,24 +1,12 @@
-// Inverted lists: for each word the documents that have it, by blocks of 65,536 rows, so that what one block sums up
-// stays in the cache and a row needs 16 bits.
+// What moving every document onto a query costs, summed up over inverted lists.
 #pragma once
 
 #include <cstdint>
 
+#include "lists/stored_lists.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
-
-constexpr std::int64_t list_block_rows = 1 << 16;
-
-template <class Count>
-struct Lists {
-  const std::int64_t* blocks;   // where the words of each block begin; blocks + 1
-  const std::int32_t* words;    // of all blocks, rising within a block
-  const std::int64_t* starts;   // where the list of each word begins; words + 1
-  const std::uint16_t* rows;    // within the block, rising within a list
-  const Count* counts;
-  std::int64_t block_count, word_count, stored;
-};
 
 // The words that a query has or is related to, rising, and what they cost.
 struct TouchedWords {
@@ -32,8 +20,7 @@ struct TouchedWords {
 // out[row] = rest - (what the touched words save) / (the sum of the row's counts): the cost of moving the document onto
 // the query when an untouched word costs `rest`. Rows without words get infinity. Returns how many entries of lists were
 // visited, or -1 when the lists lead outside of themselves, which only damaged ones do.
-template <class Count>
-std::int64_t list_bounds(const Lists<Count>& lists, const TouchedWords& touched, const float* totals, std::int64_t rows,
+std::int64_t list_bounds(const StoredLists& lists, const TouchedWords& touched, const float* totals, std::int64_t rows,
                          float rest, float* out, int threads, Watch& watch);
 
 }  // namespace wordferry

@@ -8,26 +8,13 @@ namespace wordferry {
 
 namespace {
 
-struct Found {
-  const std::uint16_t* rows;
-  const void* counts;
-  std::int64_t size;  // 0 when the block has no such word, -1 when the list leads outside
-};
-
-// The list of a word in one block.
-Found find_list(const StoredLists& set, std::int64_t block, std::int32_t word) {
-  const Lists<void>& lists = set.lists;
-  const std::int64_t first = lists.blocks[block], last = lists.blocks[block + 1];
-  if (first < 0 || first > last || last > lists.word_count) return {nullptr, nullptr, -1};
-  const std::int32_t* const end = lists.words + last;
-  const std::int32_t* const at = std::lower_bound(lists.words + first, end, word);
-  if (at == end || *at != word) return {nullptr, nullptr, 0};
-  const std::int64_t place = at - lists.words;
-  const std::int64_t begin = lists.starts[place], finish = lists.starts[place + 1];
-  if (begin < 0 || finish < begin || finish > lists.stored || finish - begin > list_block_rows) {
-    return {nullptr, nullptr, -1};
-  }
-  return {lists.rows + begin, static_cast<const char*>(lists.counts) + begin * set.width, finish - begin};
+// The list of a word in one block; false when it leads outside.
+bool find_list(const StoredLists& set, std::int64_t block, std::int32_t word, WholeList& found) {
+  BlockLists lists(set, block);
+  ListedRows list;
+  if (!lists.sound() || !lists.find(word, list)) return false;
+  found.read(list, set.width, lists.groups());
+  return true;
 }
 
 // What the forms of one word of a query add up to in each row of a block, and which rows they touch.
@@ -35,10 +22,13 @@ class Sums {
  public:
   Sums() : exact_(static_cast<std::size_t>(list_block_rows)), other_(static_cast<std::size_t>(list_block_rows)) {}
 
-  void add(const Found& list, int width, bool exact) {
-    if (width == 1) add_as<std::uint8_t>(list, exact);
-    if (width == 2) add_as<std::uint16_t>(list, exact);
-    if (width == 4) add_as<std::int32_t>(list, exact);
+  void add(const WholeList& list, bool exact) {
+    std::vector<std::int64_t>& sums = exact ? exact_ : other_;
+    for (std::size_t i = 0; i < list.rows().size(); ++i) {
+      const std::size_t row = list.rows()[i];
+      if (exact_[row] == 0 && other_[row] == 0) touched_.push_back(list.rows()[i]);
+      sums[row] += list.counts()[i];
+    }
   }
 
   // Adds the word's part to the scores, and forgets it. False when a row lies behind the last one.
@@ -60,17 +50,6 @@ class Sums {
   }
 
  private:
-  template <class Count>
-  void add_as(const Found& list, bool exact) {
-    const Count* const counts = static_cast<const Count*>(list.counts);
-    std::vector<std::int64_t>& sums = exact ? exact_ : other_;
-    for (std::int64_t i = 0; i < list.size; ++i) {
-      const std::size_t row = list.rows[i];
-      if (exact_[row] == 0 && other_[row] == 0) touched_.push_back(list.rows[i]);
-      sums[row] += static_cast<std::int64_t>(counts[i]);
-    }
-  }
-
   std::vector<std::int64_t> exact_, other_;
   std::vector<std::uint16_t> touched_;
 };
@@ -83,6 +62,7 @@ bool best_by_words(const StoredLists (&sets)[2], const std::vector<StoredForm>& 
                    Watch& watch) {
   Best kept(k);
   Sums sums;
+  WholeList list;
   std::vector<double> scores(static_cast<std::size_t>(list_block_rows), 0.0);
   for (std::int64_t low = 0, block = 0; low < rows; low += list_block_rows, ++block) {
     const std::int64_t high = std::min(low + list_block_rows, rows);
@@ -91,10 +71,9 @@ bool best_by_words(const StoredLists (&sets)[2], const std::vector<StoredForm>& 
       const std::int32_t slot = forms[at].slot;
       for (; at < forms.size() && forms[at].slot == slot; ++at) {
         const StoredLists& set = sets[forms[at].other ? 1 : 0];
-        const Found list = find_list(set, block, forms[at].word);
-        if (list.size < 0) return false;
-        touched = touched || list.size > 0;
-        sums.add(list, set.width, forms[at].exact);
+        if (!find_list(set, block, forms[at].word, list)) return false;
+        touched = touched || list.size() > 0;
+        sums.add(list, forms[at].exact);
       }
       watch.check();
       const double factor = factors[static_cast<std::size_t>(slot)];
@@ -115,19 +94,21 @@ bool stem_frequencies(const StoredLists (&sets)[2], const std::int32_t* const (&
   };
   std::vector<std::uint32_t> seen(static_cast<std::size_t>(list_block_rows), 0);
   std::uint32_t stamp = 0;
-  for (std::int64_t block = 0; block < sets[0].lists.block_count; ++block) {
+  WholeList list;
+  for (std::int64_t block = 0; block < sets[0].block_count; ++block) {
     std::vector<Word> words;
     for (std::int32_t set = 0; set < 2; ++set) {
-      const Lists<void>& lists = sets[set].lists;
-      const std::int64_t first = lists.blocks[block], last = lists.blocks[block + 1];
-      if (first < 0 || first > last || last > lists.word_count) return false;
-      for (std::int64_t i = first; i < last; ++i) {
-        const std::int32_t word = lists.words[i];
-        if (word < 0 || word >= sizes[set]) return false;
-        const std::int32_t group = group_of[set][word];
-        if (group >= groups) return false;
-        if (group >= 0) words.push_back({group, word, set});
-      }
+      if (!BlockLists(sets[set], block).sound()) return false;
+      const auto note = [&](const std::int64_t* blocks, const std::int32_t* names) {
+        for (std::int64_t i = blocks[block]; i < blocks[block + 1]; ++i) {
+          if (names[i] < 0 || names[i] >= sizes[set]) return false;
+          const std::int32_t group = group_of[set][names[i]];
+          if (group >= groups) return false;
+          if (group >= 0) words.push_back({group, names[i], set});
+        }
+        return true;
+      };
+      if (!note(sets[set].blocks, sets[set].words) || !note(sets[set].bit_blocks, sets[set].bit_words)) return false;
     }
     std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.group < b.group; });
     for (std::size_t at = 0; at < words.size();) {
@@ -136,12 +117,12 @@ bool stem_frequencies(const StoredLists (&sets)[2], const std::int32_t* const (&
       const bool alone = at + 1 == words.size() || words[at + 1].group != group;
       ++stamp;
       for (; at < words.size() && words[at].group == group; ++at) {
-        const Found list = find_list(sets[words[at].set], block, words[at].word);
-        if (list.size < 0) return false;
-        if (alone) df[group] += list.size;
-        for (std::int64_t i = 0; !alone && i < list.size; ++i) {
-          df[group] += seen[list.rows[i]] != stamp;
-          seen[list.rows[i]] = stamp;
+        if (!find_list(sets[words[at].set], block, words[at].word, list)) return false;
+        if (alone) df[group] += list.size();
+        for (std::size_t i = 0; !alone && i < list.rows().size(); ++i) {
+          const std::uint16_t row = list.rows()[i];
+          df[group] += seen[row] != stamp;
+          seen[row] = stamp;
         }
       }
     }

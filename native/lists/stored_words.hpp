@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "lists/lists.hpp"
-#include "lists/related_lists.hpp"
+#include "lists/stored_lists.hpp"
+#include "support/watch.hpp"
 
 namespace wordferry {
-
-// Lists of words by blocks of rows; counts have one, two or four bytes.
-struct StoredLists {
-  Lists<void> lists;
-  int width;
-};
 
 // One form of one word of a query.
 struct StoredForm {

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from wordferry import _native
+from wordferry.kernels import related_lists
 
 
 def bags(**other: Any) -> list[Any]:
@@ -105,8 +106,7 @@ def test_neighbours_that_lead_outside_are_refused(wrong: str) -> None:
 
 def test_a_mask_of_another_type_is_refused_as_a_type() -> None:
     """Found by fuzzing: it was a RuntimeError that nobody expects."""
-    arrays = [np.array([0, 1]), np.array([0], np.int32), np.array([0, 1]), np.zeros(1, np.uint16), np.ones(1, np.uint8)]
-    stored = _native.StoredWordLists(*arrays)
+    stored = related_lists.build(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.uint8)).view
     none, small = np.zeros(0, np.int32), np.zeros(0, np.uint8)
     rest = [none, none, small, small, np.zeros(0), 0.5, 1.0, 0.1, np.ones(1, np.int32)]
     with pytest.raises(TypeError):

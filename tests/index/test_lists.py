@@ -18,6 +18,8 @@ from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
 
 Make = Callable[..., Index]
+FREQUENT = st.sampled_from([0, 2, 10, 1000])
+"""How rare a word may be and have bits instead of a list: no word, some, all."""
 
 
 def everything(
@@ -44,6 +46,7 @@ def everything(
     overlap=st.sampled_from(["omr", "keep", "residual"]),
     filtered=st.booleans(),
     lengths=st.sampled_from([2, 6, 25]),
+    frequent=FREQUENT,
 )
 def test_pruned_equals_brute_force(
     tmp_path_factory: pytest.TempPathFactory,
@@ -53,6 +56,7 @@ def test_pruned_equals_brute_force(
     overlap: str,
     filtered: bool,
     lengths: int,
+    frequent: int,
 ) -> None:
     """With ties, deletions, several segments, filters, words outside the index, and k larger than the collection."""
     rng = np.random.default_rng(seed)
@@ -62,6 +66,8 @@ def test_pruned_equals_brute_force(
         patch.setattr(publish, "SEGMENT", 40)
         patch.setattr(nearest, "_FEW", 0)
         patch.setattr(nearest, "_STEP", 4)
+        patch.setattr(lists, "_FEWEST", 1)
+        patch.setattr(lists, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **PLAIN) as index:
 
             def text() -> str:
@@ -181,12 +187,61 @@ def test_centroids_equal_everything(
             index.verify()
 
 
+def counts_of(made: lists.Lists) -> dict[tuple[int, int], int]:
+    """How often each row has each word, read from the stored arrays one by one."""
+    found: dict[tuple[int, int], int] = {}
+    for block in range(len(made.blocks) - 1):
+        low, bits = block * lists.BLOCK, int(made.bit_blocks[block]) * lists.BLOCK // 16
+        width = -(-min(lists.BLOCK, made.documents - low) // lists.GROUP) * lists.GROUP // 16
+        for place in range(made.bit_blocks[block], made.bit_blocks[block + 1]):
+            own = made.bits[bits : bits + width]
+            bits += width
+            for row in range(low, min(low + lists.BLOCK, made.documents)):
+                if own[(row - low) // 16] >> (row - low) % 16 & 1:
+                    found[row, int(made.bit_words[place])] = 1
+        for place in range(made.blocks[block], made.blocks[block + 1]):
+            (start, first), (end, last) = made.starts[place], made.starts[place + 1]
+            rows, counts = made.rows[start:end], made.counts[first:last]
+            for row, count in zip(rows.tolist(), [1] * (len(rows) - len(counts)) + counts.tolist(), strict=True):
+                key = (low + row, int(made.words[place]))
+                found[key] = found.get(key, 0) + count
+    return found
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 300), max_size=6), min_size=1, max_size=20),
+    FREQUENT,
+    st.sampled_from([np.uint16, np.int32]),
+    st.integers(0, 1200),
+)
+def test_lists_say_what_bags_say(bags: list[dict[int, int]], frequent: int, kind: Any, empty: int) -> None:
+    """Every count is found again in lists and bits, and the number of rows of each word; rows rise."""
+    bags = [*bags[:1], *({} for _ in range(empty)), *bags[1:]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_FEWEST", 1)
+        patch.setattr(lists, "_FREQUENT", frequent)
+        made = lists.build(*arrays_of(bags, kind))
+    often = [sum(w in bag for bag in bags) for w in range(10)]
+    assert counts_of(made) == {(row, w): c for row, bag in enumerate(bags) for w, c in bag.items()}
+    assert made.frequencies(10).tolist() == often
+    assert made.bit_words.tolist() == [w for w in range(10) if often[w] and frequent * often[w] >= len(bags)]
+
+
+def arrays_of(bags: list[dict[int, int]], kind: Any) -> tuple[Any, Any, Any]:
+    words = np.array([w for bag in bags for w in sorted(bag)], dtype=np.int32)
+    counts = np.array([bag[w] for bag in bags for w in sorted(bag)], dtype=kind)
+    return np.cumsum([0, *map(len, bags)]), words, counts
+
+
 @given(
     st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 300), max_size=6), min_size=1, max_size=20),
     st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=5),
     st.sampled_from(["omr", "keep"]),
+    FREQUENT,
 )
-def test_bounds_are_one_side_of_the_distance(bags: list[dict[int, int]], query: dict[int, int], overlap: str) -> None:
+def test_bounds_are_one_side_of_the_distance(
+    bags: list[dict[int, int]], query: dict[int, int], overlap: str, frequent: int
+) -> None:
     """The sum over the lists is what moving the document onto the query costs, by the reference."""
     rng = np.random.default_rng(5)
     graph: dict[int, dict[int, float]] = {i: {} for i in range(10)}
@@ -194,10 +249,10 @@ def test_bounds_are_one_side_of_the_distance(bags: list[dict[int, int]], query: 
         if i != j:
             graph[int(i)][int(j)] = graph[int(j)][int(i)] = float(np.float32(rng.random()))
     c_max = 0.75
-    indptr = np.cumsum([0, *map(len, bags)])
-    words = np.array([w for bag in bags for w in sorted(bag)], dtype=np.int32)
-    counts = np.array([bag[w] for bag in bags for w in sorted(bag)], dtype=np.uint16)
-    made = lists.build(indptr, words, counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_FEWEST", 1)
+        patch.setattr(lists, "_FREQUENT", frequent)
+        made = lists.build(*arrays_of(bags, np.uint16))
     total = sum(query.values())
     cost = reference.related_cost(graph, c_max)
     touched = sorted(set(query) | {j for i in query for j in graph[i]})
@@ -231,22 +286,26 @@ def test_lists_over_several_blocks() -> None:
     rows = lists.BLOCK + 1000
     words = (np.arange(rows) % 7).astype(np.int32)
     made = lists.build(np.arange(rows + 1), words, np.ones(rows, np.uint8))
-    assert made.blocks.tolist() == [0, 7, 14]
+    assert made.blocks.tolist() == [0, 0, 0]
+    assert made.bit_blocks.tolist() == [0, 7, 14]
     touched = lists.Touched(np.array([3], np.int32), *(np.array([v], np.float32) for v in (0.25, 0.75, 0.0)))
     found, visited = lists.bounds(made, touched, np.ones(rows, np.float32), 1.0, 2)
     assert visited == np.count_nonzero(words == 3)
     np.testing.assert_array_equal(found, np.where(words == 3, np.float32(0.25), np.float32(1)))
 
 
-def test_damaged_lists_are_refused() -> None:
+@pytest.mark.parametrize("frequent", [0, 1000])
+def test_damaged_lists_are_refused(frequent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Offsets that lead outside are an error of ours, not of the processor."""
-    made = lists.build(np.arange(5), np.arange(4, dtype=np.int32), np.ones(4, np.uint8))
+    monkeypatch.setattr(lists, "_FEWEST", 1)
+    monkeypatch.setattr(lists, "_FREQUENT", frequent)
+    made = lists.build(np.arange(5), np.arange(4, dtype=np.int32), np.full(4, 3, np.uint8))
     touched = lists.Touched(np.arange(4, dtype=np.int32), *(np.ones(4, np.float32) for _ in range(3)))
-    for name in ("blocks", "starts"):
-        for place in range(len(getattr(made, name))):
+    for name in ("blocks", "starts", "bit_blocks"):
+        for place in range(getattr(made, name).size):
             for value in (-1, 2**40, 2**62, -(2**62)):
                 array = getattr(made, name).copy()
-                array[place] = value
+                array.flat[place] = value
                 wrong = lists.Lists(**{**vars(made), name: array})
                 try:
                     lists.bounds(wrong, touched, np.ones(4, np.float32), 1.0, 1)

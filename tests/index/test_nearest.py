@@ -117,14 +117,20 @@ def test_more_than_there_are() -> None:
     overlap=st.sampled_from(["omr", "keep"]),
     k=st.sampled_from([1, 5, 200]),
     large=st.booleans(),
+    frequent=st.sampled_from([0, 3, 1000]),
 )
-def test_nearest_by_the_reference(seed: int, query: dict[int, int], overlap: str, k: int, large: bool) -> None:
+def test_nearest_by_the_reference(
+    seed: int, query: dict[int, int], overlap: str, k: int, large: bool, frequent: int
+) -> None:
     """Distances are those of the reference, the nearest those of all distances, also with very long documents."""
     rng = np.random.default_rng(seed)
     graph, bags = some_graph(rng), some_bags(rng, 80, 9)
     if large:
         bags[3] = {1: 2_000_000, 4: 1}
-    parts = [stored(bags[:30], np.int32), stored(bags[30:], np.int32)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_FEWEST", 1)
+        patch.setattr(lists, "_FREQUENT", frequent)
+        parts = [stored(bags[:30], np.int32), stored(bags[30:], np.int32)]
     asked = query_of(query, graph, overlap)
     check(parts, 80, asked, None, k)
     found = asked.distances(parts, np.arange(80))

@@ -55,7 +55,10 @@ def _word_lists() -> Any:
 
 
 def _lists() -> list[Any]:
-    return [_i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1)]
+    """Two documents: the first has the words 0 and 2, the second has word 2 three times, and word 4 by a bit."""
+    lists = [_i("i8", 0, 2), _i("i4", 0, 2), np.array([[0, 0], [1, 0], [3, 1]]), _i("u2", 0, 0, 1), _i("u1", 3)]
+    bits = [_i("i8", 0, 1), _i("i4", 4), _i("i4", 1), np.array([2] + 31 * [0], "u2")]
+    return [2, *lists, *bits]
 
 
 def _word_counter() -> Any:
@@ -67,8 +70,8 @@ def _list_part() -> Any:
 
 
 def _list_arrays() -> list[Any]:
-    lists = [_i("i8", 0, 2), _i("i4", 0, 2), _i("i8", 0, 1, 3), _i("u2", 0, 0, 1), _i("u1", 1, 1, 1)]
-    return [*lists, _i("i8", 0, 2, 3), _i("i4", 0, 2, 2), _i("u1", 1, 1, 1), _f4(2)]
+    bags = [_i("i8", 0, 2, 4), _i("i4", 0, 2, 2, 4), _i("u1", 1, 1, 3, 1)]
+    return [_native.StoredWordLists(*_lists()), *bags, _f4(2)]
 
 
 def _list_query() -> list[Any]:
@@ -142,8 +145,12 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "WordCounter.count": lambda: [
             _word_counter(), b"the cat's dogcow\xffcat\xff", _i("i8", 13, 21), _i("u1", 1, 0), 0, 2,
         ],
+        "count_lists": lambda: [
+            _i("i4", 0, 1, 1), _i("u1", 1, 2, 3), _i("i8", 0, -1), _ones("i8", 2), _ones("i8", 2),
+        ],
         "place_lists": lambda: [
-            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 1, 2, 3), _i("i8", 0, 1), _ones("u2", 3), _ones("u1", 3),
+            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 2, 1, 3), _i("i8", 0, 1), _i("i8", 1, 2), _i("i8", 0, 0),
+            _i("i8", 0, -1), _ones("u2", 3), _ones("u1", 1), _ones("u2", 32),
         ],
         "add_row_sums": lambda: [
             _i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 2, 3), _ones("f8", 2), True, _ones("f8", 2), 2,

@@ -21,10 +21,7 @@ class Frequencies(NamedTuple):
         """From the lengths of the lists; ``known`` and ``others`` are how many words there are of each kind."""
         try:
             return cls(
-                *(
-                    np.bincount(some.words, weights=np.diff(some.starts), minlength=size).astype(np.int64)
-                    for some, size in ((part.rows.lists, known), (part.rows.other_lists, others))
-                )
+                *(some.frequencies(size) for some, size in ((part.rows.lists, known), (part.rows.other_lists, others)))
             )
         except ValueError as error:
             raise damaged_part(part, error) from None

@@ -30,7 +30,10 @@ _FORWARD = ("indptr", "words", "counts", "numbers")
 _OTHERS = ("indptr", "words", "counts")
 _KINDS = ("list", "other_list")
 _CENTROIDS = ("codes", "mean", "axes", "steps")
-_LISTS = ("blocks", "words", "starts", "rows", "counts")
+_LISTS = (
+    *("blocks", "words", "starts", "rows", "counts"),
+    *("bit_blocks", "bit_words", "bit_sizes", "bits"),
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ class Segment:
             bags = _bags(stored)
             if len(bags) != self.documents or bags.pairs != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
-            lists, others = (Lists(*(stored.arrays[f"{kind}_{name}"] for name in _LISTS)) for kind in _KINDS)
+            lists, others = (Lists(len(bags), *(stored.arrays[f"{kind}_{name}"] for name in _LISTS)) for kind in _KINDS)
             columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
         except MissingFolder:
             raise

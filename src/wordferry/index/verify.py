@@ -128,7 +128,7 @@ class Checker:
                 self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
             again = Rows.of(bags, rows.columns)
             stored, made = (
-                [one.totals, *vars(one.lists).values(), *vars(one.other_lists).values()] for one in (rows, again)
+                [one.totals, *one.lists.arrays.values(), *one.other_lists.arrays.values()] for one in (rows, again)
             )
             if not all(np.array_equal(a, b) for a, b in zip(stored, made, strict=True)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")

@@ -17,25 +17,61 @@ BLOCK = 1 << 16
 """Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
 
 
+GROUP = 512
+"""Rows whose bits lie together."""
+_GROUP_NUMBERS = 32
+_FREQUENT = 48
+"""A word has bits where at least one row of so many has it: summing up bits then takes less than summing up a list."""
+_FEWEST = 512
+"""In a block of fewer rows no word has bits."""
+
+
 @dataclass(frozen=True)
 class Lists:
-    """For each word the rows that have it and how often, by blocks of rows."""
+    """For each word the rows that have it and how often, by blocks of rows.
 
+    A list names the rows that have the word once, then those that have it more often, with their counts. A word that
+    many rows of a block have has a bit for each row instead; its list holds only the rows that have it more than once,
+    and how many times more.
+    """
+
+    documents: int
     blocks: Int64Array
     """Where the words of each block begin, and where the last ones end."""
     words: Int32Array
-    """The words of each block, rising."""
+    """The words of each block that have a list, rising."""
     starts: Int64Array
-    """Where the list of each of them begins, and where the last one ends."""
+    """Where the list of each of them begins and where its counts do, and where the last ones end: two columns."""
     rows: npt.NDArray[np.uint16]
-    """Rows within the block, rising within a list."""
+    """Rows within the block: those of one occurrence, rising, then the others, rising."""
     counts: npt.NDArray[Any]
     """uint8, uint16 or int32: the narrowest that holds the largest count."""
+    bit_blocks: Int64Array
+    """Where the words with bits of each block begin, and where the last ones end."""
+    bit_words: Int32Array
+    bit_sizes: Int32Array
+    """How many rows have the word."""
+    bits: npt.NDArray[np.uint16]
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything that is stored, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     @cached_property
     def view(self) -> _native.StoredWordLists:
         """The lists as kernels take them."""
-        return _native.StoredWordLists(self.blocks, self.words, self.starts, self.rows, self.counts)
+        return _native.StoredWordLists(self.documents, *self.arrays.values())
+
+    def frequencies(self, size: int) -> Int64Array:
+        """In how many rows each of ``size`` words stands; ValueError when there is a larger one."""
+        sizes = np.diff(self.starts[:, 0])
+        found = np.bincount(self.words, sizes, minlength=size) + np.bincount(self.bit_words, self.bit_sizes, size)
+        for block in range(len(self.bit_blocks) - 1):  # the list of a word with bits names no other rows than these
+            words = self.words[self.blocks[block] : self.blocks[block + 1]]
+            both = np.isin(words, self.bit_words[self.bit_blocks[block] : self.bit_blocks[block + 1]])
+            found[words[both]] -= sizes[self.blocks[block] : self.blocks[block + 1]][both]
+        return found.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -53,26 +89,76 @@ class Touched:
 
 def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Lists:
     """The lists of bags of words, worked through a block of rows at a time."""
-    rows = len(indptr) - 1
-    blocks, names, sizes = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
-    out_rows, out_counts = np.empty(len(words), np.uint16), np.empty(len(words), counts.dtype)
-    for first in range(0, rows, BLOCK):
-        ends = indptr[first : first + BLOCK + 1].astype(np.int64)
-        span = slice(int(ends[0]), int(ends[-1]))
-        often = np.bincount(words[span])
-        places = np.cumsum(often) - often
-        _native.place_lists(ends, words[span], counts[span], places, out_rows[span], out_counts[span])
-        found = np.flatnonzero(often)
-        blocks.append(blocks[-1] + len(found))
-        names.append(found.astype(np.int32))
-        sizes.append(often[found])
+    documents = len(indptr) - 1
+    made = [
+        _Block.of(indptr[first : first + BLOCK + 1].astype(np.int64), words, counts)
+        for first in range(0, documents, BLOCK)
+    ]
+
+    def joined(name: str, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        return np.concatenate([np.zeros(0, kind), *(getattr(block, name) for block in made)])
+
+    def ends(sizes: npt.ArrayLike) -> Int64Array:
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
     return Lists(
-        np.array(blocks, dtype=np.int64),
-        np.concatenate(names),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(sizes))]),
-        out_rows,
-        out_counts,
+        documents,
+        ends([len(block.words) for block in made]),
+        joined("words", np.int32),
+        np.stack([ends(joined("sizes", np.int64)), ends(joined("repeated", np.int64))], axis=1),
+        joined("rows", np.uint16),
+        joined("counts", counts.dtype),
+        ends([len(block.bit_words) for block in made]),
+        joined("bit_words", np.int32),
+        joined("bit_sizes", np.int32),
+        joined("bits", np.uint16),
     )
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The lists of one block."""
+
+    words: Int32Array
+    sizes: Int64Array
+    repeated: Int64Array
+    rows: npt.NDArray[np.uint16]
+    counts: npt.NDArray[Any]
+    bit_words: Int32Array
+    bit_sizes: Int32Array
+    bits: npt.NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, ends: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> _Block:
+        """From the rows that these ends belong to."""
+        span, rows = slice(int(ends[0]), int(ends[-1])), len(ends) - 1
+        words, counts = words[span], counts[span]
+        often = np.bincount(words)
+        frequent = np.flatnonzero(_FREQUENT * often >= rows) if rows >= _FEWEST else np.zeros(0, np.int64)
+        numbers = -(-rows // GROUP) * _GROUP_NUMBERS
+        places = np.full(len(often), -1)
+        places[frequent] = numbers * np.arange(len(frequent))
+        once, repeated = np.zeros(len(often), np.int64), np.zeros(len(often), np.int64)
+        _native.count_lists(words, counts, places, once, repeated)
+        listed, counters = np.cumsum(once + repeated), np.cumsum(repeated) - repeated
+        out_rows = np.empty(int(listed[-1]) if len(listed) else 0, np.uint16)
+        out_counts = np.empty(int(repeated.sum()), counts.dtype)
+        bits = np.zeros(numbers * len(frequent), np.uint16)
+        starts = listed - once - repeated
+        _native.place_lists(
+            ends, words, counts, starts, listed - repeated, counters, places, out_rows, out_counts, bits
+        )
+        own = np.flatnonzero(once + repeated)
+        return cls(
+            own.astype(np.int32),
+            (once + repeated)[own],
+            repeated[own],
+            out_rows,
+            out_counts,
+            frequent.astype(np.int32),
+            often[frequent].astype(np.int32),
+            bits,
+        )
 
 
 def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, threads: int) -> tuple[Float32Array, int]:
@@ -103,7 +189,7 @@ class Stored:
         self, lists: Lists, bags: tuple[Int64Array, npt.NDArray[Any], npt.NDArray[Any]], totals: Float32Array
     ) -> None:
         self.documents = len(totals)
-        self.native = _native.ListPart(lists.blocks, lists.words, lists.starts, lists.rows, lists.counts, *bags, totals)
+        self.native = _native.ListPart(lists.view, *bags, totals)
 
 
 @dataclass(frozen=True)

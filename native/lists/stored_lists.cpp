@@ -1,0 +1,98 @@
+#include "lists/stored_lists.hpp"
+
+#include "support/compiler.hpp"
+
+namespace wordferry {
+
+namespace {
+
+// Where a word stands among rising words, or null. No step is a guess of the processor, so that it can look for several
+// words at a time.
+const std::int32_t* seek(const std::int32_t* begin, const std::int32_t* end, std::int32_t word) {
+  if (begin == end) return nullptr;
+  for (std::ptrdiff_t left = end - begin; left > 1;) {
+    const std::ptrdiff_t half = left / 2;
+    begin += begin[half - 1] < word ? half : 0;
+    left -= half;
+  }
+  return *begin == word ? begin : nullptr;
+}
+
+}  // namespace
+
+BlockLists::BlockLists(const StoredLists& stored, std::int64_t block) : stored_(stored) {
+  const std::int64_t first = stored.blocks[block], last = stored.blocks[block + 1];
+  const std::int64_t bit_first = stored.bit_blocks[block], bit_last = stored.bit_blocks[block + 1];
+  groups_ = groups_for(std::min(list_block_rows, stored.row_count - block * list_block_rows));
+  sound_ = first >= 0 && first <= last && last <= stored.word_count && bit_first >= 0 && bit_first <= bit_last &&
+           bit_last <= stored.bit_word_count;
+  if (!sound_) return;
+  // All blocks before this one are full.
+  constexpr std::int64_t full = groups_for(list_block_rows) * group_numbers;
+  first_bits_ = bit_first * full;
+  first_bit_word_ = bit_first;
+  sound_ = first_bits_ + (bit_last - bit_first) * groups_ * group_numbers <= stored.bit_numbers;
+  begin_ = stored.words + first;
+  end_ = stored.words + last;
+  bit_begin_ = stored.bit_words + bit_first;
+  bit_end_ = stored.bit_words + bit_last;
+}
+
+BlockLists::Places BlockLists::places(std::int32_t word) const {
+  const std::int32_t *const list = seek(begin_, end_, word), *const bits = seek(bit_begin_, bit_end_, word);
+  if (list != nullptr) prefetch_line(stored_.starts + 2 * (list - stored_.words));
+  return {list == nullptr ? -1 : list - stored_.words, bits == nullptr ? -1 : bits - stored_.bit_words};
+}
+
+bool BlockLists::read(const Places& places, ListedRows& found) const {
+  found = {};
+  if (places.list >= 0) {
+    const std::int64_t* const at = stored_.starts + 2 * places.list;
+    const std::int64_t begin = at[0], first = at[1], finish = at[2], last = at[3];
+    if (begin < 0 || finish < begin || finish > stored_.stored || finish - begin > list_block_rows) return false;
+    if (first < 0 || last < first || last > stored_.counted || last - first > finish - begin) return false;
+    found.rows = stored_.rows + begin;
+    found.size = finish - begin;
+    found.once = found.size - (last - first);
+    found.counts = static_cast<const char*>(stored_.counts) + first * stored_.width;
+  }
+  if (places.bits >= 0) {
+    found.bits = stored_.bits + first_bits_ + (places.bits - first_bit_word_) * groups_ * group_numbers;
+    found.present = stored_.bit_sizes[places.bits];
+    if (found.present < 0 || found.present > list_block_rows) return false;
+  }
+  return true;
+}
+
+void WholeList::read(const ListedRows& list, int width, std::int64_t groups) {
+  constexpr std::int64_t mark_bits = 64;
+  rows_.clear();
+  counts_.clear();
+  if (list.bits == nullptr && (list.once == list.size || list.once == 0)) {
+    each_listed(list, width, [&](std::uint16_t row, std::int32_t count) {
+      rows_.push_back(row);
+      counts_.push_back(count);
+    });
+    return;
+  }
+  by_row_.resize(static_cast<std::size_t>(list_block_rows), 0);
+  marks_.resize(static_cast<std::size_t>(list_block_rows / mark_bits), 0);
+  const auto note = [&](std::int64_t row, std::int32_t count) {
+    std::int32_t& sum = by_row_[static_cast<std::size_t>(row)];
+    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(count));
+    marks_[static_cast<std::size_t>(row / mark_bits)] |= std::uint64_t{1} << (row % mark_bits);
+  };
+  each_listed(list, width, note);
+  if (list.bits != nullptr) each_bit(list.bits, groups, [&](std::int64_t row) { note(row, 1); });
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    for (std::uint64_t left = marks_[i]; left != 0; left &= left - 1) {
+      const std::size_t row = i * static_cast<std::size_t>(mark_bits) + static_cast<std::size_t>(std::countr_zero(left));
+      rows_.push_back(static_cast<std::uint16_t>(row));
+      counts_.push_back(by_row_[row]);
+      by_row_[row] = 0;
+    }
+    marks_[i] = 0;
+  }
+}
+
+}  // namespace wordferry
