@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
+from tests.kernels.stored_lists import counts_of
 from wordferry.index import Index, centroids, nearest, publish, segments, shortlist
 from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
@@ -185,27 +186,6 @@ def test_centroids_equal_everything(
                     assert [d for _, d in got] == pytest.approx([d for _, d in wanted], rel=1e-5, abs=1e-6)
                     assert_same_where_apart(got, wanted)
             index.verify()
-
-
-def counts_of(made: lists.Lists) -> dict[tuple[int, int], int]:
-    """How often each row has each word, read from the stored arrays one by one."""
-    found: dict[tuple[int, int], int] = {}
-    for block in range(len(made.blocks) - 1):
-        low, bits = block * lists.BLOCK, int(made.bit_blocks[block]) * lists.BLOCK // 16
-        width = -(-min(lists.BLOCK, made.documents - low) // lists.GROUP) * lists.GROUP // 16
-        for place in range(made.bit_blocks[block], made.bit_blocks[block + 1]):
-            own = made.bits[bits : bits + width]
-            bits += width
-            for row in range(low, min(low + lists.BLOCK, made.documents)):
-                if own[(row - low) // 16] >> (row - low) % 16 & 1:
-                    found[row, int(made.bit_words[place])] = 1
-        for place in range(made.blocks[block], made.blocks[block + 1]):
-            (start, first), (end, last) = made.starts[place], made.starts[place + 1]
-            rows, counts = made.rows[start:end], made.counts[first:last]
-            for row, count in zip(rows.tolist(), [1] * (len(rows) - len(counts)) + counts.tolist(), strict=True):
-                key = (low + row, int(made.words[place]))
-                found[key] = found.get(key, 0) + count
-    return found
 
 
 @given(

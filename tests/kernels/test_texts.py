@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.kernels.stored_lists import counts_of
 from wordferry.index.counting import MANY, Counting
 from wordferry.index.others import Encoded, OtherWords
 from wordferry.kernels.related_lists import BLOCK, build
@@ -94,13 +95,6 @@ def test_lists_are_the_bags_turned_round(rows: int, kind: Any) -> None:
     indptr = np.cumsum([0, *map(len, bags)]).astype(np.int64)
     words = np.concatenate([np.zeros(0, np.int64), *bags]).astype(kind)
     counts = rng.integers(1, 9, len(words)).astype(np.uint8)
-    lists = build(indptr, words, counts)
-    found = {}
-    for block in range(len(lists.blocks) - 1):
-        for place in range(lists.blocks[block], lists.blocks[block + 1]):
-            span = slice(lists.starts[place], lists.starts[place + 1])
-            assert (np.diff(lists.rows[span].astype(int)) > 0).all()
-            for row, count in zip(lists.rows[span].tolist(), lists.counts[span].tolist(), strict=True):
-                found[block * BLOCK + row, int(lists.words[place])] = count
+    found = counts_of(build(indptr, words, counts))
     own = np.repeat(np.arange(rows), np.diff(indptr)).tolist()
     assert found == dict(zip(zip(own, words.tolist(), strict=True), counts.tolist(), strict=True))
