@@ -18,7 +18,7 @@ def to_format_one(place: Path) -> None:
     database = sqlite3.connect(place / "catalogue.sqlite")
     for row in database.execute("SELECT * FROM segments").fetchall():
         folder = place / "segments" / row[0]
-        stored = storage.read_folder(folder, "segment", mmap=False)
+        stored = storage.read_folder(folder, "segment", mapped=False)
         arrays = {name: stored.arrays[name] for name in ("indptr", "words", "counts", "numbers")}
         arrays["counts"] = arrays["counts"].astype(np.int32)
         config = {"vocabulary": stored.config["vocabulary"]}

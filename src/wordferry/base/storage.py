@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import mmap
 import os
 import shutil
 import sys
@@ -138,7 +139,7 @@ def exchange(a: Path, b: Path) -> bool:
     return renameat2 is not None and renameat2(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0
 
 
-def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, verify: bool | None = None) -> Folder:
+def read_folder(path: str | os.PathLike[str], kind: str, *, mapped: bool = True, verify: bool | None = None) -> Folder:
     """Open a folder of the given kind.
 
     ``verify=True`` compares every file with its checksum first, ``None`` does so for folders of up to a gigabyte.
@@ -154,7 +155,7 @@ def read_folder(path: str | os.PathLike[str], kind: str, *, mmap: bool = True, v
     for name, facts in manifest["files"].items():
         file = folder / name
         if name.endswith(".npy"):
-            arrays[name[:-4]] = _open_array(file, facts, mmap)
+            arrays[name[:-4]] = _open_array(file, facts, mapped)
         else:
             words[name[:-4]] = _split_words(file, facts)
     return Folder(kind, manifest["config"], arrays, words)
@@ -228,12 +229,12 @@ def verify_folder(path: str | os.PathLike[str]) -> None:
             raise FormatError(f"{file} is damaged: its checksum differs from the manifest. Restore it or rebuild.")
 
 
-def _open_array(file: Path, facts: Mapping[str, Any], mmap: bool) -> npt.NDArray[Any]:
+def _open_array(file: Path, facts: Mapping[str, Any], mapped: bool) -> npt.NDArray[Any]:
     try:
-        array = _read_array(file, mmap and 0 not in facts["shape"])  # an empty file part cannot be mapped
+        array = _read_array(file, mapped and 0 not in facts["shape"])  # an empty file part cannot be mapped
     except FileNotFoundError:
         raise FormatError(f"{file} is missing.") from None
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, TypeError, OSError, EOFError) as error:
         raise FormatError(f"{file} is damaged or truncated: {error}.") from None
     if list(array.shape) != facts["shape"] or str(array.dtype) != facts["dtype"]:
         raise FormatError(
@@ -243,9 +244,9 @@ def _open_array(file: Path, facts: Mapping[str, Any], mmap: bool) -> npt.NDArray
     return result
 
 
-def _read_array(file: Path, mmap: bool) -> npt.NDArray[Any]:
+def _read_array(file: Path, mapped: bool) -> npt.NDArray[Any]:
     """An array as NumPy's own reader gives it, mapped or not."""
-    with file.open("rb") as stream:
+    with open(file, "rb") as stream:
         header = plain_npy_header(stream)
         if header is None:
             stream.seek(0)
@@ -253,9 +254,19 @@ def _read_array(file: Path, mmap: bool) -> npt.NDArray[Any]:
             return read
         shape, fortran, dtype = header
         start = stream.tell()
-        if not mmap:
+        if not mapped:
             return np.fromfile(stream, dtype).reshape(shape, order="F" if fortran else "C")
-    return np.memmap(file, dtype, "r", start, shape, "F" if fortran else "C")
+        whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    # A plain array: slices of NumPy's own kind of mapped ones cost far more, and so does making them.
+    return np.ndarray(shape, dtype, whole, start, order="F" if fortran else "C")
+
+
+def is_mapped(array: npt.NDArray[Any]) -> bool:
+    """Whether an array lies in a mapped file, and not in memory of its own."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
 
 
 def _join_words(words: Sequence[str]) -> bytes:

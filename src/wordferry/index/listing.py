@@ -76,7 +76,7 @@ class Listing:
             first = -1 if start is None else int(start[0])
             places = snapshot.places_after(first, snapshot.allowed(condition))[offset : offset + limit]
             if condition is None:
-                self._check_list(connection, first, (limit, offset), snapshot.numbers[places].tolist())
+                self._check_list(connection, first, (limit, offset), snapshot.numbers.of(places.tolist()))
             rows = searching.found_documents(self, connection, snapshot, places)
         return [searching.document(row) for row in rows.values()]
 

@@ -141,10 +141,11 @@ def without(
     """The mask, less the row of a document."""
     if identifier is None:
         return mask
-    row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+    found = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
     mask = np.ones(len(snapshot.numbers), dtype=bool) if mask is None else mask.copy()
+    row = None if found is None else snapshot.numbers.row(found[0])
     if row is not None:
-        mask[np.searchsorted(snapshot.numbers, row[0])] = False
+        mask[row] = False
     return mask
 
 
@@ -152,7 +153,7 @@ def found_documents(
     index: Listing, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array
 ) -> dict[int, tuple[Any, ...]]:
     """The rows of the catalogue of some rows of the snapshot, by them."""
-    found = _selected(index, connection, snapshot.numbers[places].tolist(), DOCUMENT_COLUMNS)
+    found = _selected(index, connection, snapshot.numbers.of(places.tolist()), DOCUMENT_COLUMNS)
     file = index.path / "catalogue.sqlite"
     whole = Unpacker(connection, file)
     return {place: whole.checked(row) for place, row in zip(places.tolist(), found, strict=True)}
@@ -160,7 +161,7 @@ def found_documents(
 
 def found_ids(index: Index, connection: sqlite3.Connection, snapshot: Snapshot, places: Int64Array) -> dict[int, str]:
     """The ids of some rows of the snapshot, by them."""
-    found = _selected(index, connection, snapshot.numbers[places].tolist(), "number, id")
+    found = _selected(index, connection, snapshot.numbers.of(places.tolist()), "number, id")
     return {place: row[1] for place, row in zip(places.tolist(), found, strict=True)}
 
 

@@ -21,6 +21,7 @@ from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
 from wordferry.index.columns import Columns, document_fields
 from wordferry.index.filters import Condition
+from wordferry.index.numbers import Numbers, Span
 from wordferry.index.others import Counts
 from wordferry.index.packs import Unpacker
 from wordferry.index.segments import Bags, Rows, Segment, join, with_remedy
@@ -57,7 +58,7 @@ class Snapshot:
     """The words the graph covers, as rows of the embeddings, in the index's order."""
     graph: dict[str, Any] | None
     parts: tuple[Part, ...]
-    numbers: Int64Array
+    numbers: Numbers
     """The number of the document of each row, rising."""
     alive: BoolArray | None
     """Rows that are not deleted; None when none is."""
@@ -120,7 +121,7 @@ class Snapshot:
 
     def places_after(self, number: int, allowed: BoolArray | None) -> Int64Array:
         """The rows of the documents after a number that a mask allows; None allows every one."""
-        start = int(np.searchsorted(self.numbers, number, side="right"))
+        start = self.numbers.after(number)
         if allowed is None:
             return np.arange(start, len(self.numbers))
         return start + np.flatnonzero(allowed[start:])
@@ -166,6 +167,7 @@ class Snapshots:
         self._mutex = Lock()
         self._recent: OrderedDict[int, Snapshot] = OrderedDict()
         self._rows: dict[str, Rows] = {}
+        self._spans: dict[str, Span] = {}
 
     def get(self, connection: sqlite3.Connection) -> Snapshot:
         """The snapshot of the state that the connection's transaction sees."""
@@ -199,12 +201,8 @@ class Snapshots:
         for key, some in [*named, (("buffer", generation), loose)]:
             if len(some):
                 parts.append(Part(key, some, parts[-1].span.stop if parts else 0))
-        numbers = np.concatenate([np.zeros(0, np.int64), *(part.bags.numbers for part in parts)])
-        dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
-        alive = ~np.isin(numbers, dead, assume_unique=True) if len(dead) else None
-        living = numbers if alive is None else numbers[alive]
-        if len(living) != state["documents"] or int(living.sum()) != state["number_sum"]:
-            raise damaged(self._file, "the list of living documents")
+        numbers = self._numbers(segments, mapped, loose)
+        alive = self._alive(connection, numbers, state)
         return Snapshot(
             generation=generation,
             epoch=state["epoch"],
@@ -218,6 +216,28 @@ class Snapshots:
             state=state,
             fields=self._fields,
         )
+
+    def _numbers(self, segments: Sequence[Segment], mapped: dict[str, Rows], loose: Rows) -> Numbers:
+        """The numbers of all rows; sums over those of a segment are kept as long as it is."""
+        known = self._spans
+        spans = {s.name: known.get(s.name) or Span(mapped[s.name].bags.numbers, s.first, s.last) for s in segments}
+        self._spans = spans
+        waiting = loose.bags.numbers
+        last = [Span(waiting, int(waiting[0]), int(waiting[-1]))] if len(waiting) else []
+        return Numbers([*(span for span in spans.values() if len(span)), *last])
+
+    def _alive(self, connection: sqlite3.Connection, numbers: Numbers, state: dict[str, Any]) -> BoolArray | None:
+        """The rows that are not deleted, held to what the state says of them; None when none is deleted."""
+        dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
+        alive, count, total = None, len(numbers), numbers.total
+        if len(dead):
+            rows, lost = numbers.rows(dead)
+            alive = np.ones(len(numbers), dtype=bool)
+            alive[rows] = False
+            count, total = count - len(rows), total - lost
+        if count != state["documents"] or total != state["number_sum"]:
+            raise damaged(self._file, "the list of living documents")
+        return alive
 
     def _words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Int64Array:
         """The words of the numbering; those of an earlier snapshot of the same numbering are a prefix."""

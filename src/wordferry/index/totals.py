@@ -74,6 +74,6 @@ class Totals:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Totals:
         """Read them from such a folder."""
-        folder = storage.read_folder(path, KIND, mmap=False)
+        folder = storage.read_folder(path, KIND, mapped=False)
         values: dict[str, Any] = {**folder.arrays, **folder.config}
         return cls(**values | {"fields": frozenset(values["fields"])})

@@ -116,5 +116,10 @@ class Vocabulary(Sequence[str]):
     @cached_property
     def fingerprint(self) -> str:
         """A short digest of the words and their order."""
-        words = [word.encode("utf-8", "surrogatepass") for word in self._words]
-        return hashlib.sha256(b"".join([b"%d:%b" % (len(word), word) for word in words])).hexdigest()[:16]
+        words = [f"{len(word) if word.isascii() else _bytes(word)}:{word}" for word in self._words]
+        return hashlib.sha256("".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _bytes(word: str) -> int:
+    """How long a word is in UTF-8."""
+    return len(word.encode("utf-8", "surrogatepass"))
