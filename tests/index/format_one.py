@@ -19,7 +19,8 @@ def to_format_one(place: Path) -> None:
     for row in database.execute("SELECT * FROM segments").fetchall():
         folder = place / "segments" / row[0]
         stored = storage.read_folder(folder, "segment", mapped=False)
-        arrays = {name: stored.arrays[name] for name in ("indptr", "words", "counts", "numbers")}
+        arrays = {name: stored.arrays[name] for name in ("indptr", "words", "counts")}
+        arrays["numbers"] = stored.arrays.get("numbers", np.arange(row[1], row[2] + 1))
         arrays["counts"] = arrays["counts"].astype(np.int32)
         config = {"vocabulary": stored.config["vocabulary"]}
         storage.write_folder(folder, "segment", config, arrays, overwrite=True)

@@ -89,6 +89,10 @@ def test_pruned_equals_brute_force(
                 assert [distance for _, distance in got] == pytest.approx([d for _, d in wanted], rel=1e-6, abs=1e-6)
                 assert_same_where_apart(got, wanted)
                 assert got == compared_one_by_one(index, query, k, condition)
+            patch.setattr(nearest, "_LARGE", 0)
+            with Index.open(place) as again:  # its first search goes part by part
+                first = [(hit.id, hit.distance) for hit in again.similar(queries[1], k, filter=condition)]
+            assert first == compared_one_by_one(index, queries[1], k, condition)
 
 
 def assert_same_where_apart(got: list[tuple[str, float]], wanted: list[tuple[str, float]]) -> None:

@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -259,6 +259,16 @@ def _read_array(file: Path, mapped: bool) -> npt.NDArray[Any]:
         whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     # A plain array: slices of NumPy's own kind of mapped ones cost far more, and so does making them.
     return np.ndarray(shape, dtype, whole, start, order="F" if fortran else "C")
+
+
+def let_go(values: Iterable[Any]) -> None:
+    """Give the pages of those values that are mapped arrays back to the system, which keeps the files in its cache."""
+    for value in values:
+        base = value
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
 
 
 def is_mapped(array: npt.NDArray[Any]) -> bool:

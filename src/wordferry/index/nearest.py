@@ -9,7 +9,7 @@ of comparing with every document, bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from wordferry.kernels import related_lists as lists
 
 _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
+_LARGE = 1 << 18
+"""An index of more documents than this is searched part by part at first, so that it is never mapped as a whole."""
 _STEP = 512
 """Documents that are compared at once at first; then twice as many each time."""
 _ROUNDING = 1.2e-7
@@ -53,6 +55,8 @@ def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, th
     """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
     allowed = snapshot.count(mask)
     if allowed > max(_FEW, k) and query.overlap != "residual":
+        if len(snapshot.numbers) > _LARGE and snapshot.first_search():
+            return _search_parts(snapshot, query, k, mask, threads)
         return _search_lists(snapshot, query, k, mask, threads)
     found = _Found(min(k, allowed))
     counts = {"pairs": allowed, "postings": 0, "evaluated": 0}
@@ -135,6 +139,32 @@ def _search_lists(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | No
         raise damaged_among(snapshot.parts, error) from None
     counts = {"pairs": allowed, "postings": near.visited, "evaluated": near.evaluated}
     return _filled_up(near.rows, near.distances, k, counts)
+
+
+def _search_parts(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, threads: int) -> Neighbors:
+    """The same answer, with no more of the files mapped at once than a part has.
+
+    A process that searches once would otherwise map most of the index and never use it again; who goes on searching
+    maps it with the next query.
+    """
+    found, slack = [], _slack(snapshot, query)
+    for part in snapshot.parts:
+        allowed = None if mask is None else mask[part.span]
+        some = len(part.rows) if allowed is None else int(np.count_nonzero(allowed))
+        if some:
+            try:
+                near = query.listed.nearest([part.rows.stored], allowed, slack, min(k, some), threads)
+            except ValueError as error:
+                raise damaged_part(part, error) from None
+            found.append(replace(near, rows=near.rows + part.start))
+            part.rows.let_go()
+    both = lists.Found(
+        np.concatenate([near.rows for near in found]),
+        np.concatenate([near.distances for near in found]),
+        sum(near.visited for near in found),
+        sum(near.evaluated for near in found),
+    )
+    return ranked(both, k, {"pairs": snapshot.count(mask), "postings": both.visited, "evaluated": both.evaluated})
 
 
 def _search(

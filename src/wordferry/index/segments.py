@@ -26,7 +26,7 @@ from wordferry.kernels.related_lists import BLOCK, Lists, Stored, build
 FOLDER = "segments"
 CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
-_FORWARD = ("indptr", "words", "counts", "numbers")
+_FORWARD = ("indptr", "words", "counts")
 _OTHERS = ("indptr", "words", "counts")
 _KINDS = ("list", "other_list")
 _CENTROIDS = ("codes", "mean", "axes", "steps")
@@ -55,7 +55,7 @@ class Bags:
         return len(self.words)
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.indptr) - 1
 
     def select(self, rows: Int64Array) -> Bags:
         """Some rows, in the order given."""
@@ -109,8 +109,8 @@ class Segment:
         place = folder / FOLDER / self.name
         try:
             stored = self._mapped(place, verify)
-            bags = _bags(stored)
-            if len(bags) != self.documents or bags.pairs != self.pairs:
+            bags = self._bags(stored)
+            if not len(bags) == len(bags.numbers) == self.documents or bags.pairs != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
             lists, others = (Lists(len(bags), *(stored.arrays[f"{kind}_{name}"] for name in _LISTS)) for kind in _KINDS)
             columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
@@ -120,7 +120,7 @@ class Segment:
             raise unless_gone(place, error) from None
         except (KeyError, ValueError, TypeError) as error:
             raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
-        return Rows(bags, stored.arrays["totals"], lists, others, columns, _codes(stored))
+        return Rows(bags, stored.arrays["totals"], lists, others, columns, _codes(stored), stored.config.get("longest"))
 
     def read_bags(self, folder: Path) -> Bags:
         """The bags alone, every byte compared with its checksum."""
@@ -131,7 +131,16 @@ class Segment:
             raise
         except FormatError as error:
             raise unless_gone(place, error) from None
-        return _bags(stored)
+        return self._bags(stored)
+
+    def _bags(self, stored: storage.Folder) -> Bags:
+        """The bags; numbers are stored only where some between the first and the last are left out."""
+        others = Counts(*(stored.arrays[f"other_{name}"] for name in _OTHERS))
+        indptr, words, counts = (stored.arrays[name] for name in _FORWARD)
+        numbers = stored.arrays.get("numbers")
+        if numbers is None:
+            numbers = _places(np.arange(self.first, self.last + 1))
+        return Bags(indptr, words, counts, numbers, others)
 
     def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
         check_manifest(place, self.manifest)
@@ -147,12 +156,6 @@ def _codes(stored: storage.Folder) -> Codes | None:
     return Codes(*(stored.arrays[f"centroid_{name}"] for name in _CENTROIDS))
 
 
-def _bags(stored: storage.Folder) -> Bags:
-    others = Counts(*(stored.arrays[f"other_{name}"] for name in _OTHERS))
-    indptr, words, counts, numbers = (stored.arrays[name] for name in _FORWARD)
-    return Bags(indptr, words, counts, numbers, others)
-
-
 @dataclass(frozen=True)
 class Rows:
     """Some documents as a search takes them: bags of words, the same by word, and metadata by field."""
@@ -166,6 +169,8 @@ class Rows:
     columns: Columns
     codes: Codes | None = None
     """The centroids, coded; None where they are not stored."""
+    known_longest: Sequence[int] | None = None
+    """What :attr:`longest` and :attr:`longest_others` are, where it is stored."""
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -184,12 +189,16 @@ class Rows:
     @cached_property
     def longest(self) -> int:
         """The number of different words of the longest document."""
-        return int(np.diff(self.bags.indptr).max(initial=0))
+        return self.known_longest[0] if self.known_longest else int(np.diff(self.bags.indptr).max(initial=0))
 
     @cached_property
     def longest_others(self) -> int:
         """The same, of words without a vector."""
-        return int(np.diff(self.bags.others.indptr).max(initial=0))
+        return self.known_longest[1] if self.known_longest else int(np.diff(self.bags.others.indptr).max(initial=0))
+
+    def let_go(self) -> None:
+        """Give pages of mapped files back; they are mapped again when they are needed."""
+        storage.let_go([*vars(self.bags).values(), *vars(self.lists).values(), self.totals])
 
 
 def totals_of(bags: Bags) -> Float32Array:
@@ -275,14 +284,17 @@ def write(folder: Path, rows: Rows, config: dict[str, Any], vectors: Float32Arra
     place = folder / FOLDER / name
     fields, arrays = rows.columns.store()
     arrays |= {name: getattr(bags, name) for name in _FORWARD}
+    first, last = int(bags.numbers[0]), int(bags.numbers[-1])
+    if last - first + 1 != len(bags):
+        arrays["numbers"] = bags.numbers
     arrays |= {f"other_{name}": getattr(bags.others, name) for name in _OTHERS}
     for kind, lists in zip(_KINDS, (rows.lists, rows.other_lists), strict=True):
         arrays |= {f"{kind}_{name}": getattr(lists, name) for name in _LISTS}
     arrays["totals"] = rows.totals
     codes = Codes.of(rows.stored, rows.totals, vectors)
     arrays |= {f"centroid_{name}": getattr(codes, name) for name in _CENTROIDS}
-    write_folder(place, lambda: storage.write_folder(place, "segment", {**config, "fields": fields}, arrays))
-    first, last = int(bags.numbers[0]), int(bags.numbers[-1])
+    config = {**config, "fields": fields, "longest": [rows.longest, rows.longest_others]}
+    write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
 
 

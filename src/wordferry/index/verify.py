@@ -130,7 +130,8 @@ class Checker:
             stored, made = (
                 [one.totals, *one.lists.arrays.values(), *one.other_lists.arrays.values()] for one in (rows, again)
             )
-            if not all(np.array_equal(a, b) for a, b in zip(stored, made, strict=True)):
+            same = (rows.longest, rows.longest_others) == (again.longest, again.longest_others)
+            if not same or not all(np.array_equal(a, b) for a, b in zip(stored, made, strict=True)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
             if not codes_agree(rows, self.embeddings.matrix):
                 self._wrong(f"Segment {segment.name}: its centroids do not agree with its bags of words.")
