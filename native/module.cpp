@@ -14,6 +14,7 @@ void bind_row_sums(nanobind::module_&);
 void bind_related_lists(nanobind::module_&);
 void bind_centroids(nanobind::module_&);
 void bind_nearest_lists(nanobind::module_&);
+void bind_weighed_lists(nanobind::module_&);
 void bind_stored_words(nanobind::module_&);
 void bind_texts(nanobind::module_&);
 void bind_transport(nanobind::module_&);
@@ -34,6 +35,7 @@ NB_MODULE(_native, m) {
   wordferry::bind_row_sums(m);
   wordferry::bind_related_lists(m);
   wordferry::bind_nearest_lists(m);
+  wordferry::bind_weighed_lists(m);
   wordferry::bind_centroids(m);
   wordferry::bind_stored_words(m);
   wordferry::bind_texts(m);

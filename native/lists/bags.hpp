@@ -14,7 +14,7 @@ struct StoredBags {
   int width;             // bytes of a count
   const float* totals;   // the sum of the counts of each row
   std::int64_t rows, stored;
-  float largest_total;
+  float largest_total, mean_total;
 
   // Calls use(words, counts, size) for a row. False when the row leads outside of the arrays, or names a word behind
   // the last one of the vocabulary.

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lists/list_query.hpp"
 #include "lists/panel_sums.hpp"
 #include "lists/part.hpp"
 #include "support/bind.hpp"
@@ -14,87 +15,21 @@ namespace wordferry {
 
 namespace {
 
-constexpr float largest_cost = 1e30f;
+Looked nearest(const ListQuery& query, const Parts& parts, const std::optional<In<std::uint8_t>>& allowed, float slack,
+               int threads, const Out<std::int64_t>& rows, const Out<float>& distances) {
+  const std::vector<SearchedPart> all = searched(parts, allowed);
+  return query.search(rows, distances, slack, [&](TouchedQuery& made, NearestRows& found, Watch& watch) {
+    return nearest_by_lists(all, made, slack, rows.length(), thread_limit(threads), found, watch);
+  });
+}
 
-// A query by the words of the vectors.
-class ListQuery {
- public:
-  ListQuery(In<std::int32_t> words, In<float> masses, In<std::int32_t> positions, In<std::int32_t> related,
-            In<float> costs, float c_max, Overlap overlap, std::int64_t vocabulary)
-      : words_(std::move(words)), masses_(std::move(masses)), positions_(std::move(positions)),
-        related_(std::move(related)), costs_(std::move(costs)), c_max_(c_max), overlap_(overlap),
-        vocabulary_(vocabulary) {
-    require(vocabulary >= 0 && vocabulary <= INT32_MAX, "the vocabulary must fit in an int32");
-    require(words_.length() == masses_.length(), "one mass for each word");
-    require(positions_.length() == related_.length() && costs_.length() == related_.length(),
-            "one cost for each relation");
-    require(overlap != Overlap::residual, "lists cannot serve residual");
-    require(c_max >= 0.0f && c_max <= largest_cost, "c_max must be a cost");
-    require_range(words_.data(), words_.length(), 0, vocabulary, "words must lie in the vocabulary");
-    require_range(related_.data(), related_.length(), 0, vocabulary, "related words must lie in the vocabulary");
-    require_range(positions_.data(), positions_.length(), 0, words_.length(), "positions must lie in the query");
-    bool fits = true;
-    for (std::int64_t i = 0; i < costs_.length(); ++i) fits &= costs_.data()[i] >= 0.0f && costs_.data()[i] <= c_max;
-    for (std::int64_t i = 0; i < masses_.length(); ++i) fits &= masses_.data()[i] >= 0.0f && masses_.data()[i] <= 1.0f;
-    require(fits, "costs must lie in 0 .. c_max and masses in 0 .. 1");
-  }
-
-  std::tuple<std::int64_t, std::int64_t, std::int64_t> nearest(const Parts& parts,
-                                                               const std::optional<In<std::uint8_t>>& allowed,
-                                                               float slack, int threads, const Out<std::int64_t>& rows,
-                                                               const Out<float>& distances) {
-    const std::vector<SearchedPart> all = searched(parts, allowed);
-    require(rows.length() == distances.length(), "rows and distances must agree in length");
-    require(slack >= 0.0f, "slack must not be negative");
-    NearestRows found;
-    bool sound = true;
-    run_native([&](Watch& watch) {
-      TouchedQuery query = made();
-      sound = nearest_by_lists(all, query, slack, rows.length(), thread_limit(threads), found, watch);
-    });
-    require(sound, "the arrays lead outside of themselves");
-    for (std::size_t i = 0; i < found.best.size(); ++i) {
-      rows.data()[i] = found.best[i].row;
-      distances.data()[i] = found.best[i].distance;
-    }
-    return {static_cast<std::int64_t>(found.best.size()), found.visited, found.evaluated};
-  }
-
-  void distances(const Parts& parts, const In<std::int64_t>& rows, const Out<float>& out) {
-    const std::vector<SearchedPart> all = searched(parts, std::nullopt);
-    const std::int64_t documents = all.empty() ? 0 : all.back().start + all.back().bags.rows;
-    require(rows.length() == out.length(), "one distance for each row");
-    require_range(rows.data(), rows.length(), 0, documents, "rows must lie in the parts");
-    bool sound = true;
-    run_native([&](Watch& watch) {
-      TouchedQuery query = made();
-      sound = distances_of(all, query, rows.data(), rows.length(), out.data(), watch);
-    });
-    require(sound, "the arrays lead outside of themselves");
-  }
-
-  float c_max() const { return c_max_; }
-  std::int64_t vocabulary() const { return vocabulary_; }
-
-  TouchedQuery made() const {
-    TouchedQuery query(vocabulary_, c_max_, overlap_);
-    for (std::int64_t i = 0; i < words_.length(); ++i) query.add(words_.data()[i], masses_.data()[i]);
-    for (std::int64_t i = 0; i < related_.length(); ++i) {
-      query.relate(positions_.data()[i], related_.data()[i], costs_.data()[i]);
-    }
-    query.finish();
-    return query;
-  }
-
- private:
-  In<std::int32_t> words_;
-  In<float> masses_;
-  In<std::int32_t> positions_, related_;
-  In<float> costs_;
-  float c_max_;
-  Overlap overlap_;
-  std::int64_t vocabulary_;
-};
+void distances(const ListQuery& query, const Parts& parts, const In<std::int64_t>& rows, const Out<float>& out) {
+  const std::vector<SearchedPart> all = searched(parts, std::nullopt);
+  const std::int64_t documents = all.empty() ? 0 : all.back().start + all.back().bags.rows;
+  query.compare(rows, out, documents, [&](TouchedQuery& made, Watch& watch) {
+    return distances_of(all, made, rows.data(), rows.length(), out.data(), watch);
+  });
+}
 
 // The nearest rows to each of a panel of queries: rows and distances have a line for each, the places without a row are
 // left alone. Returns how many entries of lists and how many documents were looked at.
@@ -157,10 +92,10 @@ void bind_nearest_lists(nb::module_& m) {
            nb::arg("words").noconvert(), nb::arg("masses").noconvert(), nb::arg("positions").noconvert(),
            nb::arg("related").noconvert(), nb::arg("costs").noconvert(), nb::arg("c_max"), nb::arg("overlap"),
            nb::arg("vocabulary"))
-      .def("nearest", &ListQuery::nearest, nb::arg("parts"), nb::arg("allowed").noconvert().none(), nb::arg("slack"),
+      .def("nearest", &nearest, nb::arg("parts"), nb::arg("allowed").noconvert().none(), nb::arg("slack"),
            nb::arg("threads"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
            "The nearest rows; how many there are, how many entries of lists and how many documents were looked at.")
-      .def("distances", &ListQuery::distances, nb::arg("parts"), nb::arg("rows").noconvert(), nb::arg("out").noconvert(),
+      .def("distances", &distances, nb::arg("parts"), nb::arg("rows").noconvert(), nb::arg("out").noconvert(),
            "The distances of some rows.");
   m.def("nearest_many", &nearest_many, nb::arg("queries"), nb::arg("parts"), nb::arg("allowed").noconvert().none(),
         nb::arg("slack"), nb::arg("threads"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),

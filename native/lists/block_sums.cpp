@@ -138,6 +138,18 @@ ListedWords::ListedWords(const TouchedQuery& query) {
   std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
 }
 
+ListedWords::ListedWords(const TouchedQuery& query, std::int64_t first, std::int64_t count, const double* weights) {
+  for (const std::int32_t word : query.words()) {
+    const std::int64_t number = word - first;
+    if (number < 0 || number >= count) continue;
+    const TouchedWord& one = query.touched(word);
+    const auto weight = static_cast<float>(weights[number]);
+    const auto name = static_cast<std::int32_t>(number);
+    words_.push_back({name, one.near * weight, (query.c_max() - one.near) * weight, one.mass / weight});
+  }
+  std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
+}
+
 ListedWords::ListedWords(const std::vector<ListedWords>& queries) {
   for (const ListedWords& one : queries) words_.insert(words_.end(), one.words_.begin(), one.words_.end());
   std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
@@ -168,7 +180,8 @@ BlockSums& BlockSums::of_this_thread() {
   return sums;
 }
 
-void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max) {
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float lightest, float heaviest) {
+  c_max_ = c_max;
   const std::int64_t first = block * list_block_rows;
   rows_ = std::min(list_block_rows, part.bags.rows - first);
   start_ = part.start + first;
@@ -179,20 +192,19 @@ void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max)
     totals_ = padded_.data();
   }
   // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up, and as much for what may
-  // stay.
-  const float room = std::clamp(largest_sum / (part.bags.largest_total + 1.0f) - 2.0f, 1.0f, most_units);
+  // stay. Its words are no more than if all of them were of the lightest kind.
+  const float room = std::clamp(largest_sum / (part.bags.largest_total / lightest + 1.0f) - 2.0f, 1.0f, most_units);
   const float coarse = std::min(coarse_units, room);
   coarse_ = std::max(static_cast<std::int32_t>(room / (coarse + 1.0f)), 1);
-  units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / c_max : 1.0f;
+  units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / (c_max * heaviest) : 1.0f;
 }
 
-bool BlockSums::add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max,
-                    Visited& visited, Watch& watch) {
+bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedWords& words, Visited& visited,
+                    Watch& watch) {
   constexpr double entry = 1.0, bits = 10.0;  // nanoseconds: an entry of a list, and 512 rows of a word with bits
-  begin(part, block, c_max);
-  if (!found_.find(part.lists, block, words)) return false;
+  if (!found_.find(stored, block, words)) return false;
   const std::vector<BlockWords::List>& lists = found_.lists;
-  const int width = part.lists.width;
+  const int width = stored.width;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     if (i + 2 < lists.size()) fetch_ahead(lists[i + 2].rows);
     const ListedWord& word = words.words()[lists[i].word];
@@ -209,17 +221,17 @@ bool BlockSums::add(const SearchedPart& part, std::int64_t block, const ListedWo
   }
   for (const BlockWords::List& list : found_.bits) visited.entries += list.rows.present;
   visited.nanoseconds += bits * static_cast<double>(found_.groups) * static_cast<double>(found_.bits.size());
-  add_gains(words, c_max, watch);
-  add_staying(words, c_max, watch);
+  add_gains(words, watch);
+  add_staying(words, watch);
   return true;
 }
 
-void BlockSums::add_gains(const ListedWords& words, float c_max, Watch& watch) {
+void BlockSums::add_gains(const ListedWords& words, Watch& watch) {
   weighed_.clear();
   const float coarse = units_ / static_cast<float>(coarse_);
   for (const BlockWords::List& list : found_.bits) {
     const float gain = words.words()[list.word].gain;
-    if (gain > 0.0f && c_max > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(gain * coarse)});
+    if (gain > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(gain * coarse)});
   }
   sum_groups(weighed_, found_.groups, watch, [this](const GroupSums& sums, std::int64_t row) {
     add_sums(sums, coarse_, saved_.data() + row);
@@ -227,33 +239,33 @@ void BlockSums::add_gains(const ListedWords& words, float c_max, Watch& watch) {
 }
 
 // What stays of a word is at most the query's mass of it, whatever its count is.
-void BlockSums::add_staying(const ListedWords& words, float c_max, Watch& watch) {
+void BlockSums::add_staying(const ListedWords& words, Watch& watch) {
   weighed_.clear();
   for (const BlockWords::List& list : found_.bits) {
     const ListedWord& word = words.words()[list.word];
     const float saving = word.common * word.near;
-    if (saving > 0.0f && c_max > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(saving / c_max * shares)});
+    if (saving > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(saving / c_max_ * shares)});
   }
-  const float factor = units_ * c_max / shares;
+  const float factor = units_ * c_max_ / shares;
   sum_groups(weighed_, found_.groups, watch, [this, factor](const GroupSums& sums, std::int64_t row) {
     add_shares(sums, factor, totals_ + row, saved_.data() + row);
   });
 }
 
-float BlockSums::bound(std::int64_t row, float c_max) const {
+float BlockSums::bound(std::int64_t row) const {
   const float total = totals_[row];
   if (!(total > 0.0f)) return std::numeric_limits<float>::infinity();
-  return c_max - static_cast<float>(saved_[static_cast<std::size_t>(row)]) / (total * units_);
+  return c_max_ - static_cast<float>(saved_[static_cast<std::size_t>(row)]) / (total * units_);
 }
 
-void BlockSums::take_lowest(float c_max, std::size_t count, std::vector<NearRow>& rows) {
+void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
   rows.clear();
   float need = -std::numeric_limits<float>::infinity();
   for (std::int64_t low = 0; low < rows_; low += chunk) {
     const bool full = rows.size() == count;
     if (full && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
-      const NearRow one{bound(row, c_max), row};
+      const NearRow one{bound(row), row};
       if (!allowed(row) || (rows.size() == count && !nearer(one, rows.front()))) continue;
       if (rows.size() == count) {
         std::pop_heap(rows.begin(), rows.end(), nearer);
@@ -261,7 +273,7 @@ void BlockSums::take_lowest(float c_max, std::size_t count, std::vector<NearRow>
       }
       rows.push_back(one);
       std::push_heap(rows.begin(), rows.end(), nearer);
-      if (rows.size() == count) need = (c_max - rows.front().distance) * units_;
+      if (rows.size() == count) need = (c_max_ - rows.front().distance) * units_;
     }
   }
   for (NearRow& one : rows) {
@@ -270,14 +282,14 @@ void BlockSums::take_lowest(float c_max, std::size_t count, std::vector<NearRow>
   }
 }
 
-void BlockSums::collect(float c_max, float limit, std::vector<NearRow>& rows) const {
+void BlockSums::collect(float limit, std::vector<NearRow>& rows) const {
   const bool everything = limit == std::numeric_limits<float>::infinity();
-  const float need = (c_max - limit) * units_;
+  const float need = (c_max_ - limit) * units_;
   for (std::int64_t low = 0; low < rows_; low += chunk) {
     if (!everything && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
       if (saved_[static_cast<std::size_t>(row)] == taken || !allowed(row)) continue;
-      const float found = bound(row, c_max);
+      const float found = bound(row);
       if (found <= limit) rows.push_back({found, start_ + row});
     }
   }

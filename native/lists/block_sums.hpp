@@ -21,6 +21,8 @@ struct ListedWord {
 class ListedWords {
  public:
   explicit ListedWords(const TouchedQuery& query);
+  // The words first .. first + count - 1, numbered from 0, each of which weighs something.
+  ListedWords(const TouchedQuery& query, std::int64_t first, std::int64_t count, const double* weights);
   // The words of several queries; `common` is not 0 where some of a word may stay in one of them.
   explicit ListedWords(const std::vector<ListedWords>& queries);
   const std::vector<ListedWord>& words() const { return words_; }
@@ -57,31 +59,33 @@ class BlockSums {
  public:
   static BlockSums& of_this_thread();
 
-  // Sums up the lists of one block; words that are not touched cost c_max, the others no more. False when the lists lead
-  // outside.
-  bool add(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max, Visited& visited,
-           Watch& watch);
+  // Begins with a block of rows, in which a word that is not touched costs c_max and the others cost no more. Words may
+  // weigh from `lightest` to `heaviest`.
+  void begin(const SearchedPart& part, std::int64_t block, float c_max, float lightest = 1.0f, float heaviest = 1.0f);
+
+  // Sums up lists of that block. False when the lists lead outside.
+  bool add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
 
   // Takes out the allowed rows with the lowest bounds, at most `count` of them: they come with no later call.
-  void take_lowest(float c_max, std::size_t count, std::vector<NearRow>& rows);
+  void take_lowest(std::size_t count, std::vector<NearRow>& rows);
 
   // Appends the allowed rows whose bound does not exceed the limit.
-  void collect(float c_max, float limit, std::vector<NearRow>& rows) const;
+  void collect(float limit, std::vector<NearRow>& rows) const;
 
   void clear();
 
  private:
   BlockSums();
   bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
-  float bound(std::int64_t row, float c_max) const;
-  void begin(const SearchedPart& part, std::int64_t block, float c_max);
-  void add_gains(const ListedWords& words, float c_max, Watch& watch);
-  void add_staying(const ListedWords& words, float c_max, Watch& watch);
+  float bound(std::int64_t row) const;
+  void add_gains(const ListedWords& words, Watch& watch);
+  void add_staying(const ListedWords& words, Watch& watch);
 
   std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
   std::vector<float> padded_;
   BlockWords found_;
   std::vector<WeighedBits> weighed_;
+  float c_max_ = 0.0f;
   float units_ = 1.0f;  // of a cost of 1
   std::int32_t coarse_ = 1;  // units in one of those in which bits are summed up
   const float* totals_ = nullptr;  // of the rows of the block

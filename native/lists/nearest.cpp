@@ -2,9 +2,8 @@
 
 #include <atomic>
 #include <limits>
-#include <mutex>
 
-#include "lists/block_sums.hpp"
+#include "lists/list_bounds.hpp"
 #include "lists/panel_sums.hpp"
 
 namespace wordferry {
@@ -39,49 +38,16 @@ bool together_pays(const std::vector<SearchedPart>& parts, const RowBlock& first
   return nanoseconds / rows > words_of_a_row(parts) * word;
 }
 
-// What several threads have visited.
-class AllVisited {
- public:
-  void add(const Visited& some) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sum_.entries += some.entries;
-    sum_.nanoseconds += some.nanoseconds;
-  }
-  const Visited& sum() const { return sum_; }
-
- private:
-  std::mutex mutex_;
-  Visited sum_;
-};
-
-// The bounds of one block in the memory of this thread, which is left empty whatever happens.
-class ListBounds {
- public:
-  ListBounds(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max,
-             AllVisited& visited, Watch& watch)
-      : sums_(BlockSums::of_this_thread()), c_max_(c_max) {
-    try {
-      Visited seen;
-      sound_ = sums_.add(part, block, words, c_max, seen, watch);
-      visited.add(seen);
-    } catch (...) {
-      sums_.clear();
-      throw;
-    }
-  }
-  ListBounds(const ListBounds&) = delete;
-  ListBounds& operator=(const ListBounds&) = delete;
-  ~ListBounds() { sums_.clear(); }
-
-  bool sound() const { return sound_; }
-  void take_lowest(std::size_t count, std::vector<NearRow>& rows) const { sums_.take_lowest(c_max_, count, rows); }
-  void collect(float limit, std::vector<NearRow>& rows) const { sums_.collect(c_max_, limit, rows); }
-
- private:
-  BlockSums& sums_;
-  float c_max_;
-  bool sound_ = false;
-};
+ListBounds bounds_of(const SearchedPart& part, std::int64_t block, const ListedWords& words, float c_max,
+                     AllVisited& visited, Watch& watch) {
+  return ListBounds([&](BlockSums& sums) {
+    Visited seen;
+    sums.begin(part, block, c_max);
+    const bool sound = sums.add(part.lists, block, words, seen, watch);
+    visited.add(seen);
+    return sound;
+  });
+}
 
 }  // namespace
 
@@ -113,15 +79,9 @@ bool nearest_by_lists(const std::vector<SearchedPart>& parts, TouchedQuery& quer
   Compared compared(k, [&](std::int64_t row, float& distance) { return value_of(parts, query, row, distance); });
   const auto bounded = [&](std::int64_t at) -> ListBounds {
     const RowBlock& block = blocks[static_cast<std::size_t>(at)];
-    return ListBounds(parts[block.part], block.number, words, query.c_max(), visited, watch);
+    return bounds_of(parts[block.part], block.number, words, query.c_max(), visited, watch);
   };
-  if (!nearest_by_bounds(static_cast<std::int64_t>(blocks.size()), bounded, compared, k, slack, threads, watch)) {
-    return false;
-  }
-  found.evaluated = compared.evaluated();
-  found.visited = visited.sum().entries;
-  found.best = std::move(compared).sorted();
-  return true;
+  return search_by_lists(blocks.size(), bounded, compared, slack, k, threads, visited, found, watch);
 }
 
 bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<TouchedQuery>& queries, float slack,
@@ -144,14 +104,14 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
   for (std::size_t q = 0; q < queries.size(); ++q) {
     words.emplace_back(queries[q]).let_stay(static_cast<float>(1.0 / words_of_a_row(parts)));
     compared.emplace_back(k, value(queries[q]));
-    const ListBounds bounds(parts[blocks[0].part], blocks[0].number, words[q], c_max, visited, watch);
+    const ListBounds bounds = bounds_of(parts[blocks[0].part], blocks[0].number, words[q], c_max, visited, watch);
     if (!look_first(bounds, compared[q], first, slack, waiting[0][q])) return false;
     limits[q] = compared[q].worst() + slack;
   }
   const auto one_by_one = [&](std::int64_t at, int) {
     const RowBlock& block = blocks[static_cast<std::size_t>(at + 1)];
     for (std::size_t q = 0; q < queries.size(); ++q) {
-      const ListBounds bounds(parts[block.part], block.number, words[q], c_max, visited, watch);
+      const ListBounds bounds = bounds_of(parts[block.part], block.number, words[q], c_max, visited, watch);
       if (!bounds.sound()) {
         sound = false;
         return;

@@ -34,7 +34,12 @@ class ListPart {
     require(lists.documents() == documents(), "the lists must be of the same documents");
     stored_ = std::get<In<Word>>(bag_words_).length();
     require(stored_ == std::get<In<Count>>(bag_counts_).length(), "one count for each word of a bag");
-    for (std::int64_t row = 0; row < documents(); ++row) largest_total_ = std::max(largest_total_, totals_.data()[row]);
+    double sum = 0.0;
+    for (std::int64_t row = 0; row < documents(); ++row) {
+      largest_total_ = std::max(largest_total_, totals_.data()[row]);
+      sum += static_cast<double>(totals_.data()[row]);
+    }
+    mean_total_ = documents() > 0 ? static_cast<float>(sum / static_cast<double>(documents())) : 0.0f;
   }
 
   std::int64_t documents() const { return totals_.length(); }
@@ -45,7 +50,7 @@ class ListPart {
     constexpr int word_widths[] = {2, 4};
     const StoredBags bags{indptr_.data(),       data_of(bag_words_), word_widths[bag_words_.index()],
                           data_of(bag_counts_), width,               totals_.data(),
-                          documents(),          stored_,             largest_total_};
+                          documents(),          stored_,             largest_total_,       mean_total_};
     return {lists_.get(), bags, start, allowed == nullptr ? nullptr : allowed + start};
   }
 
@@ -55,7 +60,7 @@ class ListPart {
   BagWords bag_words_;
   Counts bag_counts_;
   In<float> totals_;
-  float largest_total_ = 0.0f;
+  float largest_total_ = 0.0f, mean_total_ = 0.0f;
   std::int64_t stored_ = 0;
 };
 

@@ -646,6 +646,50 @@ def nearest_many(
     The nearest rows to each query of a panel; how many entries of lists and documents were looked at.
     """
 
+class WordWeights:
+    """What each word weighs, with a vector and without."""
+
+    def __init__(
+        self,
+        known: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        others: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class WeighedPart:
+    """
+    Documents with their words of both kinds, and the sums of what those weigh.
+    """
+
+    def __init__(
+        self,
+        known: ListPart,
+        others: ListPart,
+        totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+def nearest_weighed(
+    query: ListQuery,
+    parts: Sequence[WeighedPart],
+    weights: WordWeights,
+    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    slack: float,
+    threads: int,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+) -> tuple[int, int, int]:
+    """
+    The nearest rows; how many there are, how many entries of lists and how many documents were looked at.
+    """
+
+def weighed_distances(
+    query: ListQuery,
+    parts: Sequence[WeighedPart],
+    weights: WordWeights,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """The distances of some rows."""
+
 class CentroidFrame:
     """Along which axes centroids are coded, and in which steps."""
 

@@ -17,11 +17,12 @@ WORDS, C_MAX = 60, 0.75
 Bags = list[dict[int, int]]
 
 
-def stored(bags: Bags, kind: Any = np.uint8) -> lists.Stored:
+def stored(bags: Bags, kind: Any = np.uint8, totals: Any = None) -> lists.Stored:
     indptr = np.cumsum([0, *map(len, bags)])
     words = np.array([w for bag in bags for w in sorted(bag)], dtype=np.int32)
     counts = np.array([bag[w] for bag in bags for w in sorted(bag)], dtype=kind)
-    totals = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
+    if totals is None:
+        totals = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
     return lists.Stored(lists.build(indptr, words, counts), (indptr, words, counts), totals)
 
 
@@ -41,13 +42,15 @@ def some_graph(rng: np.random.Generator) -> dict[int, dict[int, float]]:
     return graph
 
 
-def query_of(query: dict[int, int], graph: dict[int, dict[int, float]], overlap: str) -> lists.ListQuery:
+def query_of(
+    query: dict[int, Any], graph: dict[int, dict[int, float]], overlap: str, vocabulary: int = WORDS
+) -> lists.ListQuery:
     words = sorted(query)
     edges = [(place, other, cost) for place, word in enumerate(words) for other, cost in graph[word].items()]
     near, far, costs = zip(*edges, strict=True) if edges else ((), (), ())
     masses = np.array([query[w] / sum(query.values()) for w in words], dtype=np.float32)
     found = np.array(near, np.int32), np.array(far, np.int32), np.array(costs, np.float32)
-    return lists.ListQuery(np.array(words, np.int32), masses, found, C_MAX, overlap, WORDS)
+    return lists.ListQuery(np.array(words, np.int32), masses, found, C_MAX, overlap, vocabulary)
 
 
 def check(parts: list[lists.Stored], rows: int, query: lists.ListQuery, allowed: BoolArray | None, k: int) -> None:
@@ -140,6 +143,58 @@ def test_nearest_by_the_reference(
         y = {w: c / sum(bag.values()) for w, c in bag.items()}
         wanted = reference.rwmd(x, y, cost, overlap) if y else np.inf
         assert distance == pytest.approx(wanted, abs=2e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    query=st.dictionaries(st.integers(0, WORDS - 1), st.integers(1, 9), min_size=1, max_size=12),
+    other_query=st.dictionaries(st.integers(0, 7), st.integers(1, 9), max_size=4),
+    overlap=st.sampled_from(["omr", "keep"]),
+    k=st.sampled_from([1, 5, 200]),
+    spread=st.sampled_from([0, 1, 5]),
+    frequent=st.sampled_from([0, 3, 1000]),
+)
+def test_weighed_words_by_the_reference(
+    seed: int, query: dict[int, int], other_query: dict[int, int], overlap: str, k: int, spread: int, frequent: int
+) -> None:
+    """Words that weigh more or less, and words without a vector, which are numbered behind the others."""
+    rng = np.random.default_rng(seed)
+    graph, bags = some_graph(rng), some_bags(rng, 80, 9)
+    others = [{w: 1 + w % 2 for w in rng.integers(0, 8, size=rng.integers(0, 3)).tolist()} for _ in bags]
+    known_weights, other_weights = np.exp(spread * rng.normal(size=WORDS)), np.exp(spread * rng.normal(size=8))
+    sums = [
+        sum(c * known_weights[w] for w, c in bag.items()) + sum(c * other_weights[w] for w, c in more.items())
+        for bag, more in zip(bags, others, strict=True)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_FEWEST", 1)
+        patch.setattr(lists, "_FREQUENT", frequent)
+        parts = []
+        for some in (slice(0, 30), slice(30, 80)):
+            totals = np.array(sums[some], dtype=np.float64)
+            both = (stored(kind[some], np.uint8, totals.astype(np.float32)) for kind in (bags, others))
+            parts.append(lists.WeighedStored(*both, totals))
+    whole = {**query, **{WORDS + w: c for w, c in other_query.items()}}
+    weights = np.concatenate([known_weights, other_weights])
+    x = normalised({w: c * weights[w] for w, c in whole.items()})
+    asked = query_of(x, {**graph, **{WORDS + w: {} for w in range(8)}}, overlap, WORDS + 8)
+    every = lists.WordWeights(known_weights, other_weights)
+    found = lists.weighed_distances(asked, parts, every, np.arange(80))
+    for allowed in (None, rng.random(80) < 0.5):
+        choice = np.arange(80) if allowed is None else np.flatnonzero(allowed)
+        wanted = choice[np.lexsort((choice, found[choice]))][:k]
+        near = lists.nearest_weighed(asked, parts, every, allowed, 1e-5, k, 2)
+        assert near.rows.tolist() == wanted.tolist()
+        assert near.distances.tolist() == found[wanted].tolist()
+    cost = reference.related_cost({**graph, **{WORDS + w: {} for w in range(8)}}, C_MAX)
+    for bag, more, distance in zip(bags, others, found.tolist(), strict=True):
+        y = normalised({w: c * weights[w] for w, c in {**bag, **{WORDS + w: c for w, c in more.items()}}.items()})
+        assert distance == pytest.approx(reference.rwmd(x, y, cost, overlap) if y else np.inf, abs=2e-6)
+
+
+def normalised(bag: dict[int, float]) -> dict[int, float]:
+    return {w: c / sum(bag.values()) for w, c in bag.items()}
 
 
 def test_damaged_arrays_are_refused() -> None:

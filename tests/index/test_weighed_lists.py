@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.index.collection import HISTORY, WORDS, embeddings, play
-from tests.index.test_lists import assert_same_where_apart
+from tests.index.test_lists import FREQUENT, assert_same_where_apart
 from wordferry.index import Index, publish, weighed_lists
+from wordferry.kernels import related_lists
 
 Make = Callable[..., Index]
 NAMES = [*WORDS, *(f"x{i:02d}" for i in range(20))]
@@ -56,6 +57,7 @@ def everything(index: Index, query: str, k: int, options: dict[str, Any], allowe
         [("idf", "match"), ("idf", "drop"), ("counts", "match"), ("norm", "match"), ("norm", "drop")]
     ),
     filtered=st.booleans(),
+    frequent=FREQUENT,
 )
 def test_lists_equal_brute_force(
     tmp_path_factory: pytest.TempPathFactory,
@@ -65,6 +67,7 @@ def test_lists_equal_brute_force(
     overlap: str,
     options: tuple[str, str],
     filtered: bool,
+    frequent: int,
 ) -> None:
     """With ties, deletions, segments, a buffer, filters, and words that only the query has, with vectors or without."""
     rng = np.random.default_rng(seed)
@@ -74,6 +77,8 @@ def test_lists_equal_brute_force(
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 40)
         patch.setattr(weighed_lists, "_STEP", 4)
+        patch.setattr(related_lists, "_FEWEST", 1)
+        patch.setattr(related_lists, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **own) as index:
             play(index, history, rng, lambda: "w01 w02" if rng.random() < 0.1 else text(rng, rng.integers(1, 12)))
             if not len(index):

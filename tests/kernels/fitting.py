@@ -69,6 +69,16 @@ def _list_part() -> Any:
     return _native.ListPart(*_list_arrays())
 
 
+def _weighed() -> list[Any]:
+    """A query, a part and weights; words without a vector are the same lists once more."""
+    part = _native.WeighedPart(_list_part(), _list_part(), _ones("f8", 2))
+    return [
+        _native.ListQuery(*_list_query()[:-1], 2 * WORDS),
+        [part],
+        _native.WordWeights(_ones("f8", WORDS), _ones("f8", WORDS)),
+    ]
+
+
 def _list_arrays() -> list[Any]:
     bags = [_i("i8", 0, 2, 4), _i("i4", 0, 2, 2, 4), _i("u1", 1, 1, 3, 1)]
     return [_native.StoredWordLists(*_lists()), *bags, _f4(2)]
@@ -175,6 +185,10 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _native.ListQuery(*_list_query()), [_list_part(), _list_part()], _ones("u1", 4), 0.1, 2, _ones("i8", 3),
             _f4(3),
         ],
+        "WordWeights": lambda: [_ones("f8", 3), _ones("f8", 0)],
+        "WeighedPart": lambda: [_list_part(), _list_part(), _ones("f8", 2)],
+        "nearest_weighed": lambda: [*_weighed(), _ones("u1", 2), 0.1, 2, _ones("i8", 3), _f4(3)],
+        "weighed_distances": lambda: [*_weighed(), _i("i8", 1, 0), _f4(2)],
         "nearest_many": lambda: [
             [_native.ListQuery(*_list_query())] * 2, [_list_part()], None, 0.1, 2, _ones("i8", 2, 2), _f4(2, 2),
         ],

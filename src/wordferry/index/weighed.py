@@ -80,7 +80,7 @@ class State:
         """The sums of the documents of a part, made when they are first asked for."""
         found = self._sums.get(part.key)
         if found is None:
-            found = self._sums[part.key] = Sums.of(self.scale.sums(part, others=self.weighing.keeps))
+            found = self._sums[part.key] = Sums(part, self.scale, others=self.weighing.keeps)
         return found
 
     @property
@@ -205,7 +205,7 @@ class WeighedEngine:
             for number, tokens in enumerate(asked, start=1):
                 query = WeighedQuery(words, state.scale, state.asked(tokens), overlap)
                 near = weighed_lists.nearest(
-                    snapshot, query, state.sums, k, mask, others=weighing.keeps, threads=workers
+                    snapshot, query, state.scale, state.sums, k, mask, others=weighing.keeps, threads=workers
                 )
                 found.append(near)
                 if progress is not None:

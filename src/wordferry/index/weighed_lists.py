@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
+from wordferry.index.nearest import ranked
 from wordferry.index.query_words import Words
-from wordferry.index.snapshot import Part, Snapshot, damaged_part
+from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
 from wordferry.kernels import native, passes
 from wordferry.kernels import related_lists as lists
 from wordferry.texts.weights import Weighting
@@ -30,6 +30,7 @@ _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
 _STEP = 128
 """Documents that are compared at once at first; then twice as many each time."""
+_LEAST_WEIGHT = 1e-12
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
 
@@ -57,10 +58,16 @@ class Scale:
         """Whether every word weighs 1."""
         return bool((self.known == 1).all() and (self.others == 1).all())
 
-    @property
+    @cached_property
+    def native(self) -> lists.WordWeights:
+        """The same as kernels take it; every word must weigh something."""
+        return lists.WordWeights(self.known, self.others)
+
+    @cached_property
     def positive(self) -> bool:
-        """Whether every word weighs something."""
-        return bool((self.known > 0).all() and (self.others > 0).all() and self.unseen > 0)
+        """Whether every word weighs something, and none so little or so much that kernels would refuse it."""
+        every = np.concatenate([self.known, self.others, [self.unseen]])
+        return bool((every > 2 * _LEAST_WEIGHT).all() and (every < 0.5 / _LEAST_WEIGHT).all())
 
     def sums(self, part: Part, *, others: bool, squared: bool = False) -> Float64Array:
         """The sum of count times weight of each document, or of its squares; its words with vectors come first."""
@@ -91,15 +98,28 @@ class Asked:
         return len(self.ids) + len(self.others) + len(self.new_counts)
 
 
-class Sums(NamedTuple):
-    """The sums of the documents of a part."""
+_NO_BAGS = np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8)
+_NO_WORDS = lists.Stored(lists.build(*_NO_BAGS), _NO_BAGS, np.zeros(0, np.float32))
 
-    exact: Float64Array
-    short: Float32Array
 
-    @classmethod
-    def of(cls, exact: Float64Array) -> Sums:
-        return cls(exact, exact.astype(np.float32))
+class Sums:
+    """The sums of the documents of a part, and the part as kernels take it with them."""
+
+    def __init__(self, part: Part, scale: Scale, *, others: bool) -> None:
+        self.exact = scale.sums(part, others=others)
+        self.short = self.exact.astype(np.float32)
+        self._part, self._others = part, others
+
+    @cached_property
+    def stored(self) -> lists.WeighedStored:
+        """Documents with the words that count."""
+        rows = self._part.rows
+        known = lists.Stored(rows.lists, (rows.bags.indptr, rows.bags.words, rows.bags.counts), self.short)
+        others = _NO_WORDS
+        if self._others:
+            indptr, words, counts = rows.bags.others
+            others = lists.Stored(rows.other_lists, (indptr.astype(np.int64, copy=False), words, counts), self.short)
+        return lists.WeighedStored(known, others, self.exact)
 
 
 class WeighedQuery:
@@ -109,7 +129,7 @@ class WeighedQuery:
     """
 
     def __init__(self, words: Words, scale: Scale, asked: Asked, overlap: str) -> None:
-        self._scale, self._overlap, self.c_max = scale, overlap, words.c_max
+        self._scale, self.overlap, self.c_max = scale, overlap, words.c_max
         inside = words.place[asked.ids] >= 0
         ids = np.concatenate([asked.ids[inside], asked.ids[~inside]])
         weights = np.concatenate([asked.counts[inside], asked.counts[~inside]]) * scale.known[ids]
@@ -129,6 +149,16 @@ class WeighedQuery:
         self._edges = numbers[near], self._known.of(far), costs
         self._given = (np.concatenate([ids, far]), ids, self.masses[numbers], far, costs)
         self._given_others = (asked.others, self.masses[self._others.own])
+        new = len(scale.known) + len(scale.others) + np.arange(len(asked.new_counts))
+        self._words = np.concatenate([ids[:split], len(scale.known) + asked.others, ids[split:], new])
+
+    @cached_property
+    def listed(self) -> lists.ListQuery:
+        """As the lists take it; not for residual. Words without a vector are numbered behind those with one."""
+        size = len(self._scale.known) + len(self._scale.others) + len(self.masses)
+        _, _, _, far, costs = self._given
+        edges = self._edges[0].astype(np.int32), far.astype(np.int32), costs
+        return lists.ListQuery(self._words.astype(np.int32), self.masses, edges, self.c_max, self.overlap, size)
 
     @property
     def views(self) -> tuple[passes.View, passes.View]:
@@ -136,7 +166,7 @@ class WeighedQuery:
         m, size = len(self.masses), self._size
         x = Csr(np.array([0, m]), np.arange(m, dtype=np.int32), self.masses, (1, size))
         rows, columns, costs = self._edges
-        if self._overlap == "residual":  # the words of the documents are walked there
+        if self.overlap == "residual":  # the words of the documents are walked there
             rows, columns = np.concatenate([rows, columns]), np.concatenate([columns, rows])
             costs = np.concatenate([costs, costs])
             _, first = np.unique(rows * size + columns, return_index=True)
@@ -161,7 +191,7 @@ class WeighedQuery:
         self, words: Int64Array, near: Float32Array, own: Int64Array, masses: Float32Array, scale: Float64Array
     ) -> lists.Touched:
         common = np.zeros(len(words), dtype=np.float32)
-        if self._overlap == "keep":
+        if self.overlap == "keep":
             near[own] = 0
         else:
             common[own] = masses
@@ -184,8 +214,8 @@ class WeighedQuery:
         except (ValueError, IndexError) as error:
             raise damaged_part(part, error) from None
         x, graph = self.views
-        scan = self._overlap != "residual"
-        passes.related_pairs(x, y, graph, self.c_max, self._overlap, "both", out, scan=scan, threads=threads)
+        scan = self.overlap != "residual"
+        passes.related_pairs(x, y, graph, self.c_max, self.overlap, "both", out, scan=scan, threads=threads)
         out[0, totals == 0] = np.inf
         result: Float32Array = out[0]
         return result
@@ -227,6 +257,7 @@ def side_by_side(kinds: Sequence[_Entries]) -> _Entries:
 def nearest(
     snapshot: Snapshot,
     query: WeighedQuery,
+    scale: Scale,
     sums: Callable[[Part], Sums],
     k: int,
     mask: BoolArray | None,
@@ -235,6 +266,8 @@ def nearest(
     threads: int,
 ) -> Neighbors:
     """The k nearest rows of the snapshot that the mask allows, by (distance, row): those of comparing with all."""
+    if query.overlap != "residual":
+        return _nearest_by_kernel(snapshot, query, scale, sums, k, mask, threads)
     rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
     counts = {"pairs": len(rows), "postings": 0, "evaluated": 0}
     k_used, best, values = min(k, len(rows)), rows[:0], np.zeros(0, np.float32)
@@ -263,6 +296,37 @@ def nearest(
     indices, distances = np.full((1, k), -1, dtype=np.int64), np.full((1, k), np.inf, dtype=np.float32)
     indices[0, : len(best)], distances[0, : len(best)] = best, values
     return Neighbors(indices, distances, counts=counts)
+
+
+def _nearest_by_kernel(
+    snapshot: Snapshot,
+    query: WeighedQuery,
+    scale: Scale,
+    sums: Callable[[Part], Sums],
+    k: int,
+    mask: BoolArray | None,
+    threads: int,
+) -> Neighbors:
+    """The kernel does it all; nothing is held for every document but its sum."""
+    parts = [sums(part).stored for part in snapshot.parts]
+    allowed = len(snapshot.numbers) if mask is None else int(np.count_nonzero(mask))
+    try:
+        if allowed <= max(_FEW, k):
+            rows = np.arange(allowed) if mask is None else np.flatnonzero(mask)
+            values = lists.weighed_distances(query.listed, parts, scale.native, rows)
+            found = lists.Found(rows, values, 0, allowed)
+        else:
+            slack = _slack(snapshot, query)
+            found = lists.nearest_weighed(query.listed, parts, scale.native, mask, slack, k, threads)
+    except ValueError as error:
+        raise damaged_among(snapshot.parts, error) from None
+    return ranked(found, k, {"pairs": allowed, "postings": found.visited, "evaluated": found.evaluated})
+
+
+def _slack(snapshot: Snapshot, query: WeighedQuery) -> float:
+    """How far sums in float32 may be off."""
+    longest = max(part.rows.longest + part.rows.longest_others for part in snapshot.parts)
+    return query.c_max * _ROUNDING * (longest + 32)
 
 
 def _bounds(
@@ -298,8 +362,7 @@ def _compare_in_order(
     heap.offer(slice(0, 1), bounds[None, :], 0, mask, 1)
     first = np.sort(heap.finish(1).indices[0])
     worst = put(first)
-    longest = max(part.rows.longest + part.rows.longest_others for part in snapshot.parts)
-    slack = query.c_max * _ROUNDING * (longest + 32)
+    slack = _slack(snapshot, query)
     near = bounds <= worst + slack
     near[first] = False
     if mask is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 BLOCK = 1 << 16
 """Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
@@ -231,6 +231,50 @@ class ListQuery:
         out = np.empty(len(rows), dtype=np.float32)
         self.native.distances([part.native for part in parts], rows, out)
         return out
+
+
+class WeighedStored:
+    """Documents with their words of both kinds, those without a vector in lists of their own.
+
+    ``totals`` are the sums of count times weight over all words of each document, and so are those of both kinds.
+    """
+
+    def __init__(self, known: Stored, others: Stored, totals: Float64Array) -> None:
+        self.native = _native.WeighedPart(known.native, others.native, totals)
+
+
+class WordWeights:
+    """What each word weighs; words without a vector are numbered behind the others."""
+
+    def __init__(self, known: Float64Array, others: Float64Array) -> None:
+        self.native = _native.WordWeights(known, others)
+
+
+def nearest_weighed(
+    query: ListQuery,
+    parts: list[WeighedStored],
+    weights: WordWeights,
+    allowed: BoolArray | None,
+    slack: float,
+    k: int,
+    threads: int,
+) -> Found:
+    """The k nearest of the allowed rows where words weigh more or less. ValueError as in ``ListQuery.nearest``."""
+    rows, distances = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float32)
+    mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+    count, visited, evaluated = _native.nearest_weighed(
+        query.native, [part.native for part in parts], weights.native, mask, slack, threads, rows, distances
+    )
+    return Found(rows[:count], distances[:count], visited, evaluated)
+
+
+def weighed_distances(
+    query: ListQuery, parts: list[WeighedStored], weights: WordWeights, rows: Int64Array
+) -> Float32Array:
+    """The distances of some rows."""
+    out = np.empty(len(rows), dtype=np.float32)
+    _native.weighed_distances(query.native, [part.native for part in parts], weights.native, rows, out)
+    return out
 
 
 PANEL = 16
