@@ -1,5 +1,6 @@
 #include "lists/bit_sums.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "support/compiler.hpp"
@@ -82,6 +83,57 @@ __attribute__((target("avx512bw"))) void sum_bits_masked(const WeighedBits* word
 #endif
 
 }  // namespace
+
+#if defined(WF_VECTORS)
+
+WF_CLONES
+void add_bits(const CostedBits* words, std::size_t count, std::int64_t group, const float* totals, float* saved) {
+  constexpr int some = 8;
+  const NumberLanes lanes = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  for (int first = 0; first < group_numbers; first += some) {
+    Lanes sums[some];
+    for (int n = 0; n < some; ++n) load(sums[n], saved + (first + n) * number_rows);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint16_t* const from = words[i].bits + group * group_numbers;
+      if (first == 0) prefetch_line(from + ahead);
+      Lanes gain, near, common, one;
+      fill_lanes(gain, words[i].gain);
+      if (words[i].common == 0.0f) {
+#pragma GCC unroll 8
+        for (int n = 0; n < some; ++n) {
+          sums[n] = (lanes & (NumberLanes{} + from[first + n])) != 0 ? sums[n] + gain : sums[n];
+        }
+        continue;
+      }
+      fill_lanes(near, words[i].near);
+      fill_lanes(common, words[i].common);
+      fill_lanes(one, 1.0f);
+      for (int n = 0; n < some; ++n) {
+        Lanes stays;
+        load(stays, totals + (first + n) * number_rows);
+        stays = stays * common;
+        keep_lower(stays, one);
+        sums[n] = (lanes & (NumberLanes{} + from[first + n])) != 0 ? sums[n] + gain + near * stays : sums[n];
+      }
+    }
+    for (int n = 0; n < some; ++n) store(saved + (first + n) * number_rows, sums[n]);
+  }
+}
+
+#else
+
+void add_bits(const CostedBits* words, std::size_t count, std::int64_t group, const float* totals, float* saved) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint16_t* const from = words[i].bits + group * group_numbers;
+    prefetch_line(from + ahead);
+    for (std::int64_t row = 0; row < group_rows; ++row) {
+      if ((static_cast<unsigned>(from[row / number_rows]) >> row % number_rows & 1u) == 0) continue;
+      saved[row] += words[i].gain + words[i].near * std::min(1.0f, words[i].common * totals[row]);
+    }
+  }
+}
+
+#endif
 
 void sum_bits(const WeighedBits* words, std::size_t count, std::int64_t group, GroupSums& out) {
 #if defined(WORDFERRY_MULTIVERSION)

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "lists/bit_sums.hpp"
+
 namespace wordferry {
 
 namespace {
@@ -12,40 +14,46 @@ namespace {
 // The sums of one block. A damaged list may name a row behind the last one, so there is room for all that 16 bits can say.
 struct Sums {
   std::vector<float> saved, totals;
-  WholeList whole;
+  std::vector<CostedBits> bits;
 
   Sums() : saved(static_cast<std::size_t>(list_block_rows), 0.0f), totals(saved) {}
 };
 
-// Adds what the rows of one word save, and returns how many there are.
-std::int64_t add_word(const ListedRows& list, int width, std::int64_t groups, float near, float gain, float common,
-                      Sums& sums) {
+// Adds what the list of one word saves, and returns how many rows have the word. What its bits save is added later, as if
+// every row had the word once; the list then adds what more there is.
+std::int64_t add_list(const ListedRows& list, int width, float near, float gain, float common, Sums& sums) {
   float* const saved = sums.saved.data();
+  const float* const totals = sums.totals.data();
+  const float before = list.bits != nullptr ? 1.0f : 0.0f;
   if (common == 0.0f) {
     each_listed(list, width, [&](std::uint16_t row, std::int32_t count) { saved[row] += static_cast<float>(count) * gain; });
-    if (list.bits != nullptr) each_bit(list.bits, groups, [&](std::int64_t row) { saved[row] += gain; });
-    return list.bits != nullptr ? list.present : list.size;
+  } else {
+    each_listed(list, width, [&](std::uint16_t row, std::int32_t count) {
+      const float share = common * totals[row], more = static_cast<float>(count);
+      const float stays = std::min(before + more, share) - std::min(before, share);
+      saved[row] += more * gain + stays * near;
+    });
   }
-  // What stays depends on the whole count.
-  sums.whole.read(list, width, groups);
-  for (std::size_t i = 0; i < sums.whole.rows().size(); ++i) {
-    const std::uint16_t row = sums.whole.rows()[i];
-    const auto count = static_cast<float>(sums.whole.counts()[i]);
-    saved[row] += count * (gain + near) - std::max(count - common * sums.totals[row], 0.0f) * near;
-  }
-  return sums.whole.size();
+  if (list.bits == nullptr) return list.size;
+  sums.bits.push_back({list.bits, gain, near, common});
+  return list.present;
 }
 
 std::int64_t add_block(const StoredLists& stored, std::int64_t block, const TouchedWords& touched, Sums& sums,
                        Watch& watch) {
-  BlockLists lists(stored, block);
+  const BlockLists lists(stored, block);
   if (!lists.sound()) return -1;
   std::int64_t visited = 0;
   ListedRows list;
   for (std::int64_t t = 0; t < touched.count; ++t) {
     if ((t & 63) == 0) watch.check();
     if (!lists.find(touched.words[t], list)) return -1;
-    visited += add_word(list, stored.width, lists.groups(), touched.near[t], touched.gain[t], touched.common[t], sums);
+    visited += add_list(list, stored.width, touched.near[t], touched.gain[t], touched.common[t], sums);
+  }
+  for (std::int64_t group = 0; group < lists.groups(); ++group) {
+    if ((group & 15) == 0) watch.check();
+    const std::int64_t row = group * group_rows;
+    add_bits(sums.bits.data(), sums.bits.size(), group, sums.totals.data() + row, sums.saved.data() + row);
   }
   return visited;
 }

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
 from wordferry.index.snapshot import Part, damaged_part
-from wordferry.kernels import passes
+from wordferry.kernels import native, passes
 from wordferry.kernels import related_lists as lists
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -170,17 +170,12 @@ class Words:
 
 
 def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
-    """Worked through a block of rows at a time."""
-    bags, out = part.bags, np.zeros(len(part.bags), dtype=np.float32)
+    bags, sums = part.bags, np.zeros(len(part.bags))
     try:
-        for start in range(0, len(bags), lists.BLOCK):
-            ends = bags.indptr[start : start + lists.BLOCK + 1]
-            span = slice(int(ends[0]), int(ends[-1]))
-            sums = np.concatenate([[0.0], np.cumsum(bags.counts[span] * reach[bags.words[span]], dtype=np.float64)])
-            out[start : start + lists.BLOCK] = np.diff(sums[ends - ends[0]])
-    except (IndexError, ValueError) as error:
+        native.add_row_sums((bags.indptr, bags.words, bags.counts), reach.astype(np.float64), sums)
+    except ValueError as error:
         raise damaged_part(part, error) from None
-    return np.divide(out, part.rows.totals, out=np.zeros_like(out), where=part.rows.totals > 0)
+    return np.divide(sums, part.rows.totals, out=np.zeros_like(sums), where=part.rows.totals > 0).astype(np.float32)
 
 
 def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int) -> Csr:
