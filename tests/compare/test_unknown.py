@@ -263,3 +263,14 @@ def test_explanations_show_unknown_words_as_themselves() -> None:
     moved = [(row.source, row.target, row.kind) for row in told.rows if row.cost]
     assert moved == [("zyxlib", "quuxor", "c_max")]
     assert told.rows[0].distance == pytest.approx(told.c_max)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_only_the_query_has_words_without_a_vector(name: str) -> None:
+    """A collection that was prepared without them compares as one that was prepared with the query."""
+    emb = Embeddings(["cat", "dog", "cow", "hen"], np.eye(4))
+    documents = [["cat"], ["dog", "cow"], ["hen", "hen", "cat"]]
+    found = Searcher(documents, name, embeddings=emb).top_k([["cat", "zebra"], ["zebra"], ["dog"]], 3)
+    wanted = top_k([["cat", "zebra"], ["zebra"], ["dog"]], documents, 3, name, embeddings=emb)
+    np.testing.assert_array_equal(found.indices, wanted.indices)
+    np.testing.assert_array_equal(found.distances, wanted.distances)

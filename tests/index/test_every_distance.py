@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ OWN_WORDS = [name for name, record in DISTANCES.items() if record.shared is not 
 """Distances that the words decide which two documents share."""
 TO_THE_BIT = [*OWN_WORDS, "wmd", "rel-wmd"]
 """Distances of two documents that depend on nothing else, down to the order of sums."""
+COSTLY = (*shortlist.TRUE, *shortlist.RELATED)
 MODES = [(name, overlap) for name, record in DISTANCES.items() for overlap in record.overlaps or ("omr",)]
 FEW = [(nearest, "_FEW"), (centroids, "_FEW"), (shortlist, "_LEAST")]
 
@@ -52,21 +54,22 @@ QUERIES = ["w07", "w07 w08 unheard", "w58 w59", "w50 w50 w50 w59 w03", "w03 w12 
 """Among them words in no document, with vectors and without; the third shares nothing with any."""
 
 
-def everything(index: Index, query: str, k: int, overlap: str, condition: dict[str, int] | None) -> Pairs:
+def everything(index: Index, query: str, k: int, distance: str, condition: dict[str, int] | None) -> Pairs:
     """The k nearest by the row of all distances, ties to the document that was added first."""
-    record = DISTANCES[index.config.distance]
+    record = DISTANCES[distance]
     docs = list(index)
     tokens = [str(doc.text).split() for doc in docs]
     with index.view() as (_, snapshot):
         related = index.engine.related(snapshot, record)
+        a_word = [WORDS[i] for i in snapshot.words[:1]]  # one that related words know, which the documents may not have
     living = bags(tokens, index.embeddings.vocabulary, on_empty="keep")
     row = wordferry.pairwise(
         [query.split()],
-        tokens,
+        [*tokens, a_word],
         record,
         embeddings=index.embeddings,
         related=related,
-        overlap=overlap if record.overlaps else None,
+        overlap=index.config.overlap if record.overlaps else None,
         idf=TfIdf.fit(living.matrix) if record.tfidf else None,
         on_empty="keep",
         unknown="drop",
@@ -103,20 +106,22 @@ def test_every_distance_equals_brute_force(
         for module, name in FEW:
             patch.setattr(module, name, 0)
         patch.setattr(shortlist, "_SHARE", 0)
-        own = {"distance": distance, "overlap": overlap if DISTANCES[distance].overlaps else None}
-        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own, **PLAIN) as index:
+        with Index.create(
+            place, embeddings=embeddings(), related=3, on_empty="keep", overlap=overlap, **PLAIN
+        ) as index:
             play(index, history, rng, texts(rng))
             if not len(index):
-                assert index.similar("w01", k) == []
+                assert index.similar("w01", k, distance=distance) == []
                 return
+            ask = partial(index.similar, k=k, distance=distance)
             condition = {"parity": next(iter(index)).metadata["parity"]} if filtered else None
             if one_by_one:
-                answers = [index.similar(query, k, filter=condition) for query in QUERIES]
+                answers = [ask(query, filter=condition) for query in QUERIES]
             else:
-                answers = index.similar(QUERIES, k, filter=condition)
+                answers = ask(QUERIES, filter=condition)
             for query, hits in zip(QUERIES, answers, strict=True):
                 got = [(hit.id, hit.distance) for hit in hits]
-                wanted = everything(index, query, k, overlap, condition)
+                wanted = everything(index, query, k, distance, condition)
                 if distance in TO_THE_BIT:
                     assert got == wanted
                     continue
@@ -126,7 +131,7 @@ def test_every_distance_equals_brute_force(
                     continue
                 for module, name in FEW:
                     patch.setattr(module, name, 1 << 40)
-                assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
+                assert got == [(hit.id, hit.distance) for hit in ask(query, filter=condition)]
                 for module, name in FEW:
                     patch.setattr(module, name, 0)
 
@@ -186,6 +191,56 @@ def test_shared_words_may_weigh_and_have_no_vector(
                 order = {doc.id: number for number, doc in enumerate(docs)}
                 keys = [(hit.distance, order[hit.id]) for hit in every]
                 assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize(("distance", "overlap"), [mode for mode in MODES if mode[0] in COSTLY])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    history=HISTORY,
+    seed=st.integers(0, 10_000),
+    k=st.sampled_from([1, 3, 1000]),
+    filtered=st.booleans(),
+    weights=st.sampled_from(["counts", "idf", "norm"]),
+    unknown=st.sampled_from(["match", "drop"]),
+)
+def test_costly_distances_with_weights_equal_brute_force(
+    tmp_path_factory: pytest.TempPathFactory,
+    distance: str,
+    overlap: str,
+    history: list[tuple[str, Any]],
+    seed: int,
+    k: int,
+    filtered: bool,
+    weights: str,
+    unknown: str,
+) -> None:
+    """Documents that the lists rule out are not among the nearest of all documents, prepared in memory."""
+    rng = np.random.default_rng(seed)
+    own = {"overlap": overlap, "weights": weights, "unknown": unknown}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 12)
+        patch.setattr(publish, "SEGMENT", 40)
+        patch.setattr(shortlist, "_SHARE", 0)
+        patch.setattr(shortlist, "_FIRST", 1)
+        place = tmp_path_factory.mktemp("costly") / "index"
+        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
+            play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))
+            if not len(index):
+                return
+            ask = partial(index.similar, k=k, distance=distance)
+            condition = {"parity": next(iter(index)).metadata["parity"]} if filtered else None
+            for query in [*QUERIES, "x01 x02 x02 w03", "x05 unheard"] if unknown == "match" else QUERIES:
+                patch.setattr(shortlist, "_LEAST", 1 << 40)
+                wanted = [(hit.id, hit.distance) for hit in ask(query, filter=condition)]
+                patch.setattr(shortlist, "_LEAST", 0)
+                hits = ask(query, filter=condition)
+                got = [(hit.id, hit.distance) for hit in hits]
+                assert [d for _, d in got] == pytest.approx([d for _, d in wanted], rel=2e-6, abs=2e-6)
+                if len({word for doc in index for word in str(doc.text).split() if word in WORDS}) > 4:
+                    assert "evaluated" in hits.counts  # fewer words than are related to each have no c_max
+                if distance in TO_THE_BIT:
+                    assert got == wanted
+                assert_same_where_apart(got, wanted)
 
 
 @pytest.mark.parametrize("options", [PLAIN, {"weights": "idf", "unknown": "match"}])

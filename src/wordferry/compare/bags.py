@@ -190,10 +190,14 @@ class Bags:
         return places_of(self.words, self.masses.shape[1])
 
     @cached_property
+    def _known_words(self) -> Int64Array:
+        """Those of :attr:`words` that have a vector: all of them where only a query has other words."""
+        return self.words if self.unknown is None else self.words[~self.unknown[self.words]]
+
+    @cached_property
     def known_places(self) -> Int32Array:
         """The place of each word among those of :attr:`words` that have a vector, the next place for all others."""
-        assert self.unknown is not None
-        known = self.words[~self.unknown[self.words]]
+        known = self._known_words
         places = np.full(self.masses.shape[1], len(known), np.int32)
         places[known] = np.arange(len(known), dtype=np.int32)
         return places
@@ -327,11 +331,9 @@ class Bags:
 
     def known_vectors(self, frame: Frame) -> Float32Array:
         """The vectors of those of :attr:`words` that have one, and a row of zeros for all others."""
-        assert self.unknown is not None
-        known = self.words[~self.unknown[self.words]]
 
         def make() -> Float32Array:
-            some = frame.vectors_of(known)
+            some = frame.vectors_of(self._known_words)
             return np.concatenate([some, np.zeros((1, some.shape[1]), dtype=np.float32)])
 
         return self._once("known", make)

@@ -24,7 +24,7 @@ from wordferry.index.others import EMPTY
 from wordferry.index.segments import FOLDER as SEGMENTS
 from wordferry.index.segments import is_full
 from wordferry.index.snapshot import words_checksum
-from wordferry.index.weighed import Weighing
+from wordferry.index.weighed_state import Weighing
 from wordferry.index.words_of_language import choose_words
 from wordferry.texts import bow
 from wordferry.texts.datasets import default_source

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
@@ -22,12 +22,12 @@ from wordferry.index.asked import Asked
 from wordferry.index.centroids import Centroids
 from wordferry.index.frequencies import Frequencies, LivingFrequencies
 from wordferry.index.graph import Graphs
-from wordferry.index.nearest import nearest_panel, nearest_to_nothing, ranked, stacked
+from wordferry.index.nearest import nearest_panel, nearest_to_nothing, stacked
 from wordferry.index.query_words import Words
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Snapshot, matrix_of
 from wordferry.index.totals import Totals
-from wordferry.kernels.related_lists import PANEL, Found
+from wordferry.kernels.related_lists import PANEL
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -107,7 +107,7 @@ class Engine:
         related = self.related(snapshot, record) if record.by_lists else None
         if related is not None and not math.isnan(related.c_max):
             return self._top_k_lists(snapshot, related, queries, k, record, mask, threads, progress)
-        graph = self._graph_at_hand(snapshot, record)
+        graph = self.graph_at_hand(snapshot, record)
         if shortlist.applies(record, snapshot, graph):
             assert graph is not None
             return self._top_k_short(snapshot, graph, queries, k, record, mask, threads, progress)
@@ -182,7 +182,7 @@ class Engine:
         near, back = stacked(found), np.argsort(order)
         return replace(near, indices=near.indices[back], distances=near.distances[back])
 
-    def _graph_at_hand(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
+    def graph_at_hand(self, snapshot: Snapshot, record: Distance) -> RelatedWords | None:
         """The related words, where the distance needs them or they are stored anyway."""
         stored = snapshot.graph is not None and snapshot.graph["epoch"] == snapshot.epoch
         return self.graph(snapshot) if record.needs_related or stored else None
@@ -207,24 +207,16 @@ class Engine:
 
             def near_among(rows: Int64Array, one: Asked = one) -> Neighbors:
                 bags = matrix_of(snapshot.bags_of(rows), len(self._embeddings))
-                if not bags.nnz:  # documents without words, and so without words that are related to others
-                    return ranked(Found(rows, np.full(len(rows), np.inf, np.float32), 0, 0), k, {})
                 near = self._new_searcher(bags, snapshot, record).top_k(one.matrix, k, threads=threads)
                 return near.renumbered(rows)
 
-            def distances(rows: Int64Array) -> Float32Array:
-                near: Float32Array = near_among(rows).distances[0]
-                return near
-
-            short = None
+            near = None
             if len(ids):
-                short = shortlist.shortlist(snapshot, words, (ids, masses), record, overlap, k, mask, distances)
-            if short is None:
-                found.append(self._top_k_parts(snapshot, one, k, record, mask, threads, None))
-            else:
-                among = near_among(short.rows)
-                touched = {"postings": short.postings, "evaluated": len(short.rows), "pairs": len(snapshot.numbers)}
-                found.append(replace(among, counts={**among.counts, **touched}))
+                bounds = shortlist.bounds_of(snapshot, words, (ids, masses), record.name, overlap)
+                near = shortlist.nearest(snapshot, bounds, k, mask, near_among)
+            if near is None:
+                near = self._top_k_parts(snapshot, one, k, record, mask, threads, None)
+            found.append(near)
             if progress is not None:
                 progress(number + 1, len(queries))
         return stacked(found)
@@ -278,7 +270,7 @@ class Engine:
             matrix,
             record,
             idf=self._totals.idf if record.tfidf and self._totals is not None else None,
-            words=None if self._totals is None else self._totals.words(others=False),
+            words=one_word(snapshot) if self._totals is None else self._totals.words(others=False),
             embeddings=self._embeddings,
             related=self.related(snapshot, record),
             overlap=self.overlap(record),
@@ -293,3 +285,11 @@ class Engine:
                 del self._searchers[known]
         while len(self._searchers) >= _KEPT * max(1, len(snapshot.parts)):
             self._searchers.popitem(last=False)
+
+
+def one_word(snapshot: Snapshot) -> Int64Array:
+    """A word of the index, which is put among those of the documents that are compared: they may have no other.
+
+    Words are joined to words that have related ones, and of those there must be one at least.
+    """
+    return snapshot.words[:1]

@@ -38,7 +38,8 @@ from wordferry.index.snapshot import Snapshot, Snapshots
 from wordferry.index.stats import Stats, collect
 from wordferry.index.totals import Totals
 from wordferry.index.verify import Checker, Verification
-from wordferry.index.weighed import WeighedEngine, Weighing
+from wordferry.index.weighed import WeighedEngine
+from wordferry.index.weighed_state import Weighing
 from wordferry.index.weighing import run as weighing_run
 from wordferry.index.whole import WholeCollection
 from wordferry.index.writer import Writer

@@ -137,7 +137,7 @@ class Words:
         return float(np.linalg.norm(self._embeddings.matrix[self._words], axis=1).max(initial=0))
 
     @cached_property
-    def _reach(self) -> Float32Array:
+    def reach(self) -> Float32Array:
         """The distance of each word to its own r-th neighbour: unrelated words are no nearer."""
         reach = np.zeros(len(self._embeddings), dtype=np.float32)
         reach[self._words] = self._related.own_distances[:, -1]
@@ -147,16 +147,19 @@ class Words:
         """The mean reach of the words of each document of a part: what it costs to move it to unrelated words."""
         found = self._reaches.get(part.key)
         if found is None:
-            found = self._reaches[part.key] = _mean_reach(part, self._reach)
+            found = self._reaches[part.key] = _mean_reach(part, self.reach)
             while len(self._reaches) > _KEPT_REACHES:
                 self._reaches.pop(next(iter(self._reaches)))
         return found
 
-    def true_costs(self, ids: Int64Array, masses: Float32Array, overlap: str) -> lists.Touched:
-        """The touched words with what they cost at least by true distances, against their reach."""
+    def true_costs(self, ids: Int64Array, masses: Float32Array, overlap: str, most: float = np.inf) -> lists.Touched:
+        """The touched words with what they cost at least by true distances, against their reach; no more than ``most``.
+
+        That is what words cost onto words without a vector.
+        """
         _, far, costs = self._edges(ids, self._related.graph.data, np.inf)
         words = np.unique(np.concatenate([ids[self._row[ids] >= 0], far]))
-        reach = self._reach[words]
+        reach = np.minimum(self.reach[words], np.float32(most))
         near = reach.copy()
         np.minimum.at(near, np.searchsorted(words, far), costs)
         common = np.zeros(len(words), dtype=np.float32)

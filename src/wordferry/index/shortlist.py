@@ -8,11 +8,12 @@ and for rel-wmd by related costs. Only documents whose bound does not exceed the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.compare.problem import Distance
 from wordferry.index.query_words import Words
 from wordferry.index.snapshot import Part, Snapshot, damaged_part
@@ -32,14 +33,6 @@ _SLACK = 5e-5
 """How far kernels in float32 may be off, relative to the largest cost: more than twice what their tests allow."""
 
 
-@dataclass(frozen=True)
-class Shortlist:
-    """The rows of a snapshot that can be among the k nearest, and what it took to know."""
-
-    rows: Int64Array
-    postings: int
-
-
 def applies(record: Distance, snapshot: Snapshot, graph: RelatedWords | None) -> bool:
     """Whether the lists bound this distance: the graph must hold every word's true nearest."""
     return (
@@ -51,37 +44,50 @@ def applies(record: Distance, snapshot: Snapshot, graph: RelatedWords | None) ->
     )
 
 
-def shortlist(
-    snapshot: Snapshot,
-    words: Words,
-    query: tuple[Int64Array, Float32Array],
-    record: Distance,
-    overlap: str,
-    k: int,
-    mask: BoolArray | None,
-    compare: Callable[[Int64Array], Float32Array],
-) -> Shortlist | None:
-    """The documents to compare, in rising order; None when the bounds rule out too few."""
+class Bounds(NamedTuple):
+    """What each document is away from a query at least."""
+
+    values: Float32Array
+    visited: int
+    """Entries of lists."""
+    largest: float
+    """The largest cost of moving a word, to which rounding is relative."""
+    longest: int
+    """The number of different words of the longest document."""
+
+
+def bounds_of(
+    snapshot: Snapshot, words: Words, query: tuple[Int64Array, Float32Array], name: str, overlap: str
+) -> Bounds:
+    """Bounds from the lists."""
     kind = "keep" if overlap == "keep" else "omr"
-    if record.name in TRUE:
-        bounds, visited = _summed(snapshot.parts, words.true_costs(*query, kind), 0.0)
-        bounds += np.concatenate([words.reach_of(part) for part in snapshot.parts])
-        scale = 2 * words.longest_vector
-    else:
-        bounds, visited = _summed(snapshot.parts, words.query(*query, kind).touched, words.c_max)
-        scale = words.c_max
-    allowed = len(bounds) if mask is None else int(np.count_nonzero(mask))
+    longest = max(part.rows.longest for part in snapshot.parts)
+    if name not in TRUE:
+        return Bounds(*_summed(snapshot.parts, words.query(*query, kind).touched, words.c_max), words.c_max, longest)
+    values, visited = _summed(snapshot.parts, words.true_costs(*query, kind), 0.0)
+    values += np.concatenate([words.reach_of(part) for part in snapshot.parts])
+    return Bounds(values, visited, 2 * words.longest_vector, longest)
+
+
+def nearest(
+    snapshot: Snapshot, bounds: Bounds, k: int, mask: BoolArray | None, among: Callable[[Int64Array], Neighbors]
+) -> Neighbors | None:
+    """The k nearest rows; None when the bounds rule out too few. ``among`` gives those of some rows, which rise."""
+    values = bounds.values
+    allowed = len(values) if mask is None else int(np.count_nonzero(mask))
     heap = passes.Heaps(1, min(max(4 * k, _FIRST), allowed))
-    heap.offer(slice(0, 1), bounds[None, :], 0, mask, 1)
-    first = np.sort(heap.finish(1).indices[0])
-    limit = float(compare(first)[: min(k, allowed)].max()) + _SLACK * scale * (
-        1 + max(p.rows.longest for p in snapshot.parts) / 400
-    )
-    near = bounds <= limit
+    heap.offer(slice(0, 1), values[None, :], 0, mask, 1)
+    first = among(np.sort(heap.finish(1).indices[0]))
+    slack = _SLACK * bounds.largest * (1 + bounds.longest / 400)
+    near = values <= float(first.distances[0, : min(k, allowed)].max()) + slack
     if mask is not None:
         near &= mask
     rows = np.flatnonzero(near)
-    return None if len(rows) * _SHARE > len(bounds) else Shortlist(rows, visited)
+    if len(rows) * _SHARE > len(values):
+        return None
+    found = among(rows)
+    touched = {"postings": bounds.visited, "evaluated": len(rows), "pairs": allowed}
+    return replace(found, counts={**found.counts, **touched})
 
 
 def _summed(parts: Sequence[Part], touched: lists.Touched, rest: float) -> tuple[Float32Array, int]:

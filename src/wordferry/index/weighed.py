@@ -3,123 +3,41 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
-from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
-from wordferry.index import baselines, weighed_lists
-from wordferry.index.engine import Engine
+from wordferry.index import baselines, shortlist, weighed_lists, weighed_short
+from wordferry.index.engine import Engine, one_word
 from wordferry.index.frequencies import living, tokens_of
 from wordferry.index.nearest import stacked
 from wordferry.index.others import EMPTY, read_others
-from wordferry.index.segments import Bags
-from wordferry.index.snapshot import Part, Snapshot
+from wordferry.index.snapshot import Snapshot
 from wordferry.index.totals import Totals
-from wordferry.index.weighed_lists import Asked, Scale, Sums, WeighedQuery
+from wordferry.index.weighed_lists import Scale, WeighedQuery
+from wordferry.index.weighed_state import State, Weighing, encoded_bags
 from wordferry.texts import bow
-from wordferry.texts.bow import Encoded, LookedUp, check_unknown
-from wordferry.texts.weights import WEIGHTS, Weighting, weights_of_counts
+from wordferry.texts.bow import Encoded, LookedUp
+from wordferry.texts.weights import Weighting, weights_of_counts
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
+from wordferry.words.related.typical import typical_distance
 
 _KEPT = 2
 _KEPT_STATES = 4
-
-
-@dataclass(frozen=True)
-class Weighing:
-    """What words count for, and whether those without a vector count."""
-
-    weights: str
-    unknown: str
-
-    def __post_init__(self) -> None:
-        if self.weights not in WEIGHTS:
-            raise InputError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}; got {self.weights!r}.")
-        check_unknown(self.unknown)
-
-    @property
-    def plain(self) -> bool:
-        """Whether documents can be compared as their files hold them."""
-        return self.weights == "counts" and self.unknown == "drop"
-
-    @property
-    def keeps(self) -> bool:
-        """Whether words without a vector count."""
-        return self.unknown != "drop"
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """What words weigh in one state of an index."""
-
-    weighing: Weighing
-    weighting: Weighting | None
-    """None for plain counts."""
-    scale: Scale
-    numbers: dict[str, int]
-    """The index's numbers of words without a vector; words that came later have numbers beyond those of the scale."""
-    _sums: dict[Any, Sums] = field(default_factory=dict)
-
-    def sums(self, part: Part) -> Sums:
-        """The sums of the documents of a part, made when they are first asked for."""
-        found = self._sums.get(part.key)
-        if found is None:
-            found = self._sums[part.key] = Sums(part, self.scale, others=self.weighing.keeps)
-        return found
-
-    @property
-    def listed(self) -> bool:
-        """Whether stored lists serve as they are: a weight is a factor for each word, and none is 0."""
-        return self.weighing.weights in weighed_lists.SCHEMES and self.scale.positive
-
-    @cached_property
-    def shared(self) -> baselines.Weights:
-        """The same for the distances that shared words decide."""
-        return baselines.Weights(self.weighting, self.scale, others=self.weighing.keeps)
-
-    def number(self, word: str) -> int:
-        """The number of a word without a vector; -1 for one that this state does not know."""
-        found = self.numbers.get(word, -1)
-        return found if found < len(self.scale.others) else -1
-
-    def asked(self, tokens: LookedUp) -> Asked:
-        """The words of a query that count."""
-        ids = sorted(tokens.bag)
-        numbered = {word: self.number(word) for word in tokens.others} if self.weighing.keeps else {}
-        inside = sorted((number, tokens.others[word]) for word, number in numbered.items() if number >= 0)
-        new = [tokens.others[word] for word, number in numbered.items() if number < 0]
-        return Asked(
-            np.array(ids, dtype=np.int64),
-            np.array([tokens.bag[i] for i in ids], dtype=np.float64),
-            np.array([number for number, _ in inside], dtype=np.int64),
-            np.array([count for _, count in inside], dtype=np.float64),
-            np.array(new, dtype=np.float64),
-        )
-
-    def weights_for(self, extra: Sequence[str]) -> Any:
-        """The weights as a searcher takes them whose words without a vector are these, in this order."""
-        if self.weighting is None:
-            return "counts"
-        others = [self.scale.others[n] if (n := self.number(word)) >= 0 else self.scale.unseen for word in extra]
-        per_word = np.concatenate([self.scale.known, np.array(others, dtype=np.float64)])
-        given = self.weighting
-        return Weighting(given.scheme, per_word, given.unseen, given.documents, given.mean_length)
 
 
 class WeighedEngine:
@@ -193,29 +111,96 @@ class WeighedEngine:
         progress: Progress | None,
     ) -> Neighbors:
         """The nearest rows of the snapshot, by (distance, row)."""
-        related = self._engine.related(snapshot, record)
         state = self.state(connection, snapshot, record, weighing)
         if record.shared is not None and state.listed:
             some, workers = [state.asked(tokens) for tokens in asked], thread_count(threads)
             return baselines.nearest(snapshot, record, state.shared, some, k, mask, workers, progress)
-        if record.by_lists and state.listed and related is not None and not np.isnan(related.c_max):
-            words = self._engine.listed_words(snapshot, related)
-            overlap, workers = find_overlap(record, self._engine.overlap(record)), thread_count(threads)
-            found = []
-            for number, tokens in enumerate(asked, start=1):
-                query = WeighedQuery(words, state.scale, state.asked(tokens), overlap)
-                near = weighed_lists.nearest(
-                    snapshot, query, state.scale, state.sums, k, mask, others=weighing.keeps, threads=workers
-                )
-                found.append(near)
-                if progress is not None:
-                    progress(number, len(asked))
-            return stacked(found)
+        graph = self._engine.graph_at_hand(snapshot, record) if state.listed else None
+        listed = graph is not None and not np.isnan(graph.c_max) and record.by_lists
+        if graph is None or not (listed or shortlist.applies(record, snapshot, graph)):
+            return self._among_all(connection, snapshot, record, weighing, asked, k, mask, threads, progress)
+        found = []
+        for number, tokens in enumerate(asked, start=1):
+            ask = self._listed if listed else self._short
+            near = ask(snapshot, state, record, graph, tokens, k, mask, threads)
+            if near is None:
+                near = self._among_all(connection, snapshot, record, weighing, [tokens], k, mask, threads)
+            found.append(near)
+            if progress is not None:
+                progress(number, len(asked))
+        return stacked(found)
+
+    def _among_all(
+        self,
+        connection: sqlite3.Connection,
+        snapshot: Snapshot,
+        record: Distance,
+        weighing: Weighing,
+        asked: Sequence[LookedUp],
+        k: int,
+        mask: BoolArray | None,
+        threads: int | None,
+        progress: Progress | None = None,
+    ) -> Neighbors:
+        """Compare with every document, prepared in memory."""
         live = snapshot.live_rows()
         searcher = self.searcher(connection, snapshot, record, weighing)
         allowed = None if mask is None else mask[live]
         near = searcher.top_k(list(asked), k, mask=allowed, threads=threads, progress=progress)
         return near.renumbered(live)
+
+    def _listed(
+        self,
+        snapshot: Snapshot,
+        state: State,
+        record: Distance,
+        graph: RelatedWords,
+        tokens: LookedUp,
+        k: int,
+        mask: BoolArray | None,
+        threads: int | None,
+    ) -> Neighbors | None:
+        """The nearest by the distance that the lists compute."""
+        words, workers = self._engine.listed_words(snapshot, graph), thread_count(threads)
+        overlap = find_overlap(record, self._engine.overlap(record))
+        query, others = WeighedQuery(words, state.scale, state.asked(tokens), overlap), state.weighing.keeps
+        return weighed_lists.nearest(
+            snapshot, query, state.scale, state.sums, k, mask, others=others, threads=workers
+        )
+
+    def _short(
+        self,
+        snapshot: Snapshot,
+        state: State,
+        record: Distance,
+        graph: RelatedWords,
+        tokens: LookedUp,
+        k: int,
+        mask: BoolArray | None,
+        threads: int | None,
+    ) -> Neighbors | None:
+        """The nearest among the documents that the lists do not rule out; None where they rule out too few."""
+        words = self._engine.listed_words(snapshot, graph)
+        overlap = find_overlap(record, self._engine.overlap(record))
+        far = typical_distance(self._embeddings) if state.weighing.keeps else 0.0
+        bounds = weighed_short.bounds(snapshot, words, state.weighed, state.asked(tokens), record.name, overlap, far)
+
+        def among(rows: Int64Array) -> Neighbors:
+            some = self._some(snapshot, state, record, tokens, rows)
+            return some.top_k([tokens], k, threads=threads).renumbered(rows)
+
+        return shortlist.nearest(snapshot, bounds, k, mask, among)
+
+    def _some(self, snapshot: Snapshot, state: State, record: Distance, tokens: LookedUp, rows: Int64Array) -> Searcher:
+        """A searcher over some rows, for a query of these words."""
+        bags, keeps = snapshot.bags_of(rows), state.weighing.keeps
+        # Words that only the documents have need no more than a name of their own.
+        names = {number: f"\0{number}" for number in np.unique(bags.others.words).tolist()} if keeps else {}
+        if keeps:
+            names |= {number: word for word in tokens.others if (number := state.number(word)) >= 0}
+        encoded = encoded_bags(bags, self._embeddings, names, every=True)
+        related, weights = self._engine.related(snapshot, record), state.weights_at(sorted(names))
+        return self._searcher(encoded, record, related, weights, state.weighing, one_word(snapshot))
 
     def searcher(
         self, connection: sqlite3.Connection, snapshot: Snapshot, record: Distance, weighing: Weighing
@@ -237,12 +222,12 @@ class WeighedEngine:
         self, connection: sqlite3.Connection, snapshot: Snapshot, record: Distance, weighing: Weighing
     ) -> Searcher:
         words = dict(read_others(connection, snapshot.state, self._file)) if weighing.keeps else {}
-        encoded = _encoded(snapshot.live_bags(), self._embeddings, words, every=self._totals is not None)
+        encoded = encoded_bags(snapshot.live_bags(), self._embeddings, words, every=self._totals is not None)
         scheme: Any = "counts" if record.tfidf else weighing.weights
         if self._totals is not None:
             scheme = "idf" if record.tfidf else scheme
             scheme = self._totals.weighting(scheme, self._embeddings, others=weighing.keeps) or "counts"
-        every = None if self._totals is None else self._totals.words(others=weighing.keeps)
+        every = one_word(snapshot) if self._totals is None else self._totals.words(others=weighing.keeps)
         return self._searcher(encoded, record, self._engine.related(snapshot, record), scheme, weighing, every)
 
     def _searcher(
@@ -291,13 +276,8 @@ class WeighedEngine:
         state, found = self.state(connection, snapshot, record, weighing), []
         for tokens, row in zip(asked, near.indices, strict=True):
             rows = np.sort(row[row >= 0])
-            bags = snapshot.bags_of(rows)
-            used = set(np.unique(bags.others.words).tolist()) if weighing.keeps else set()
-            used |= {number for word in tokens.others if weighing.keeps and (number := state.number(word)) >= 0}
-            encoded = _encoded(bags, self._embeddings, _names(connection, sorted(used)), every=True)
-            extra = encoded.vocabulary.extra if isinstance(encoded.vocabulary, OpenVocabulary) else ()
-            searcher = self._searcher(encoded, record, related, state.weights_for(extra), weighing)
-            found.append(searcher.top_k([tokens], k, threads=threads).renumbered(rows))
+            some = self._some(snapshot, state, record, tokens, rows)
+            found.append(some.top_k([tokens], k, threads=threads).renumbered(rows))
         return stacked(found)
 
     def reasons(
@@ -344,32 +324,3 @@ def _among(searcher: Searcher, one: Sequence[str], other: Sequence[str]) -> Expl
     """Why two texts differ, among all words of a collection that has too few for related words to leave any out."""
     both = searcher.problem([one, other], threads=1)
     return explanation_of(replace(both, y=both.x).part(slice(0, 1), slice(1, 2)))
-
-
-def _names(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
-    """The words without a vector that have these numbers."""
-    query = "SELECT word FROM others WHERE number = ?"
-    return {number: connection.execute(query, (number,)).fetchone()[0] for number in numbers}
-
-
-def _encoded(bags: Bags, embeddings: Embeddings, words: dict[int, str], *, every: bool = False) -> Encoded:
-    """Documents with columns for words without vectors behind those of the others.
-
-    ``every`` word has a column, where the weights are those of a larger collection; else only the documents' own.
-    """
-    used = np.unique(bags.others.words) if words and not every else np.array(sorted(words), dtype=np.int32)
-    vocabulary = OpenVocabulary(embeddings.vocabulary, (words[number] for number in used.tolist()))
-    shape = (len(bags), len(embeddings))
-    known = sp.csr_array((bags.counts.astype(np.int32), bags.words, bags.indptr), shape=shape)
-    tokens = known_tokens = np.asarray(known.sum(axis=1)).astype(np.int64)
-    matrix, unknown = known, Counter[str]()
-    if len(used):
-        places = np.searchsorted(used, bags.others.words).astype(np.int32)
-        values = (bags.others.counts.astype(np.int32), places, bags.others.indptr)
-        others = sp.csr_array(values, shape=(len(bags), len(used)))
-        matrix = sp.csr_array(sp.hstack([known, others], format="csr"))
-        tokens = known_tokens + np.asarray(others.sum(axis=1)).astype(np.int64)
-        totals = np.bincount(places, weights=bags.others.counts, minlength=len(used))
-        unknown.update({words[n]: int(total) for n, total in zip(used.tolist(), totals.tolist(), strict=True)})
-    rows: Int64Array = np.arange(len(bags))
-    return Encoded(matrix, rows, tokens, known_tokens, unknown, len(bags), vocabulary)

@@ -148,7 +148,10 @@ class WeighedQuery:
         self._others = _Numbers(asked.others, split + np.arange(len(asked.others)), nothing, nothing, self._size - 1)
         self._edges = numbers[near], self._known.of(far), costs
         self._given = (np.concatenate([ids, far]), ids, self.masses[numbers], far, costs)
-        self._given_others = (asked.others, self.masses[self._others.own])
+        self.known = ids, self.masses[numbers]
+        """The words with a vector, and their masses."""
+        self.others = asked.others, self.masses[self._others.own]
+        """The same of those without that some document has."""
         new = len(scale.known) + len(scale.others) + np.arange(len(asked.new_counts))
         self._words = np.concatenate([ids[:split], len(scale.known) + asked.others, ids[split:], new])
 
@@ -183,7 +186,7 @@ class WeighedQuery:
         near = np.full(len(words), np.float32(self.c_max))
         np.minimum.at(near, np.searchsorted(words, far), costs)
         known = self._saving(words, near, np.searchsorted(words, ids), masses, self._scale.known)
-        numbers, own = self._given_others
+        numbers, own = self.others
         near = np.full(len(numbers), np.float32(self.c_max))
         return known, self._saving(numbers, near, np.arange(len(numbers)), own, self._scale.others)
 
@@ -291,7 +294,9 @@ def nearest(
     if len(rows) <= max(_FEW, k):
         put(rows)
     elif k_used:
-        bounds, counts["postings"] = _bounds(snapshot, query, sums, others=others, threads=threads)
+        bounds, counts["postings"] = summed(
+            snapshot, query.touched(), query.c_max, sums, others=others, threads=threads
+        )
         _compare_in_order(snapshot, query, bounds, mask, k_used, put)
     indices, distances = np.full((1, k), -1, dtype=np.int64), np.full((1, k), np.inf, dtype=np.float32)
     indices[0, : len(best)], distances[0, : len(best)] = best, values
@@ -329,16 +334,25 @@ def _slack(snapshot: Snapshot, query: WeighedQuery) -> float:
     return query.c_max * _ROUNDING * (longest + 32)
 
 
-def _bounds(
-    snapshot: Snapshot, query: WeighedQuery, sums: Callable[[Part], Sums], *, others: bool, threads: int
+def summed(
+    snapshot: Snapshot,
+    touched: tuple[lists.Touched, lists.Touched],
+    rest: float,
+    sums: Callable[[Part], Sums],
+    *,
+    others: bool,
+    threads: int,
 ) -> tuple[Float32Array, int]:
-    """What moving each document onto the query costs, and how many entries of lists were visited."""
+    """What moving each document onto the query costs, and how many entries of lists were visited.
+
+    ``touched`` are words with vectors, and without; every other word costs ``rest``.
+    """
     visited, found = 0, []
-    known, unknown = query.touched()
+    known, unknown = touched
     for part in snapshot.parts:
         totals = sums(part).short
         try:
-            some, seen = lists.bounds(part.rows.lists, known, totals, query.c_max, threads)
+            some, seen = lists.bounds(part.rows.lists, known, totals, rest, threads)
             if others and len(unknown.words):
                 more, also = lists.bounds(part.rows.other_lists, unknown, totals, 0.0, threads)
                 some, seen = some + more, seen + also

@@ -19,7 +19,7 @@ from wordferry.index.model import Hit, Hits
 from wordferry.index.passages import best_passages
 from wordferry.index.searching import Plan, document, found_documents, tokens_of, without
 from wordferry.index.snapshot import Snapshot
-from wordferry.index.weighed import Weighing
+from wordferry.index.weighed_state import Weighing
 from wordferry.texts.bow import LookedUp
 
 if TYPE_CHECKING:

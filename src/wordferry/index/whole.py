@@ -20,7 +20,8 @@ from wordferry.index.duplicates import Duplicates, Pair, checksum, read_review
 from wordferry.index.helpers import close_pairs, neighbour_graph, pairs_between
 from wordferry.index.model import Document, entries
 from wordferry.index.snapshot import Snapshot
-from wordferry.index.weighed import WeighedEngine, Weighing
+from wordferry.index.weighed import WeighedEngine
+from wordferry.index.weighed_state import Weighing
 from wordferry.texts.bow import bags
 from wordferry.texts.documents import Record
 from wordferry.texts.records import words_of as tokens_of

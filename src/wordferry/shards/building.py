@@ -27,7 +27,7 @@ from wordferry.engines.sources import Fields, Part, cut
 from wordferry.engines.work import Task, load, words_of
 from wordferry.errors import InputError, VocabularyMismatch
 from wordferry.index.totals import Totals
-from wordferry.index.weighed import Weighing
+from wordferry.index.weighed_state import Weighing
 from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, TOTALS, Manifest, ShardRecord
 from wordferry.shards.tasks import Building, Counting, build_shard, count_words
 from wordferry.texts.bow import check_on_empty
