@@ -222,6 +222,8 @@ def nearest(
     counts = {"pairs": allowed * len(asked), "postings": 0, "evaluated": 0}
     if k >= allowed:
         near = comparison.nearest(_rows(snapshot, mask), range(len(asked)))
+        if progress is not None:
+            progress(len(asked), len(asked))
         return replace(near, counts=counts | {"evaluated": counts["pairs"]})
     found: list[Neighbors] = []
     waiting: list[Int64Array] = []
@@ -238,16 +240,16 @@ def nearest(
 
     for number, one in enumerate(asked):
         check_cancelled()
-        if not one.words:
+        if one.words:
+            query = SharedQuery.of(record.shared, one, weights.scale)
+            rows, visited = _candidates(snapshot, query, weights, k, mask, threads)
+            counts["postings"] += visited
+            if sum(map(len, waiting)) + len(rows) > _TOGETHER:
+                compared()
+            waiting.append(rows)
+        else:
             compared()
             found.append(nearest_to_nothing(snapshot, k, mask))
-            continue
-        query = SharedQuery.of(record.shared, one, weights.scale)
-        rows, visited = _candidates(snapshot, query, weights, k, mask, threads)
-        counts["postings"] += visited
-        if sum(map(len, waiting)) + len(rows) > _TOGETHER:
-            compared()
-        waiting.append(rows)
         if progress is not None:
             progress(number + 1, len(asked))
     compared()

@@ -275,8 +275,8 @@ class Index(WholeCollection, Listing, Changing):
         id : a document by its id, where a text might be meant as well.
         distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
         weights, unknown : as in :meth:`create`; None is the index's own choice. Frequencies are those of the living
-            documents, so they follow the collection. By rel-rwmd, cosine and L1, "idf", "norm" and "counts" compare
-            through the stored lists; other weights and distances prepare all documents in memory at first.
+            documents, so they follow the collection. "idf", "norm" and "counts" compare through the stored lists by
+            every distance but wcd; other weights prepare all documents in memory at first.
         filter : as in :meth:`search`.
         explain : attach to every hit which word moved where; ``hit.explain()`` does so later.
         rerank : a second distance, e.g. "wmd", that orders the ``candidates`` (default 10 k, at least 100) nearest by
