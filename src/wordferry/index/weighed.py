@@ -164,9 +164,7 @@ class WeighedEngine:
         words, workers = self._engine.listed_words(snapshot, graph), thread_count(threads)
         overlap = find_overlap(record, self._engine.overlap(record))
         query, others = WeighedQuery(words, state.scale, state.asked(tokens), overlap), state.weighing.keeps
-        return weighed_lists.nearest(
-            snapshot, query, state.scale, state.sums, k, mask, others=others, threads=workers
-        )
+        return weighed_lists.nearest(snapshot, query, state.scale, state.sums, k, mask, others=others, threads=workers)
 
     def _short(
         self,
