@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.runtime import thread_count
 from wordferry.index.snapshot import Part, damaged_part
 from wordferry.kernels import native, passes
 from wordferry.kernels import related_lists as lists
@@ -17,6 +19,8 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
 _KEPT_REACHES = 64
+_KEPT_OUTSIDE = 4096
+"""Words outside the index whose related words are remembered."""
 Edges = tuple[Int32Array, Int32Array, Float32Array]
 """What the words of a query are related to: (position in the query, word of the index, cost)."""
 
@@ -83,7 +87,8 @@ class Words:
         self._embeddings = embeddings
         self._related = related
         self._words = words
-        self._known: Embeddings | None = None
+        self._mutex = Lock()
+        self._outside: dict[int, tuple[Int32Array, Float32Array]] = {}
         self._reaches: dict[tuple[Any, ...], Float32Array] = {}
         self.size = len(words)
         self.c_max = related.c_max
@@ -121,20 +126,40 @@ class Words:
         far, costs = (np.concatenate([values[:0], *(values[span] for span in spans)]) for values in (self._far, known))
         if min(starts, default=0) >= 0:
             return near, far, costs
-        if self._known is None:
-            self._known = self._embeddings.restrict(self._words)
-        outside = np.flatnonzero(self._row[ids] < 0)
-        joined = sp.csr_array(self._related.rows_for(self._embeddings.matrix[ids[outside]], self._known))
+        outside = [place for place, start in enumerate(starts) if start < 0]
+        rows = self._outside_rows(ids[outside].tolist())
         return (
-            np.concatenate([near, np.repeat(outside, np.diff(joined.indptr)).astype(np.int32)]),
-            np.concatenate([far, self._words[joined.indices].astype(np.int32)]),
-            np.concatenate([costs, np.minimum(joined.data, most).astype(np.float32)]),
+            np.concatenate([near, np.repeat(np.array(outside, np.int32), [len(some) for some, _ in rows])]),
+            np.concatenate([far, *(some for some, _ in rows)]),
+            np.concatenate([costs, np.minimum(np.concatenate([some for _, some in rows]), np.float32(most))]),
         )
+
+    def _outside_rows(self, ids: list[int]) -> list[tuple[Int32Array, Float32Array]]:
+        """What words outside the index are related to, and how far that is; each is compared with all words once."""
+        with self._mutex:
+            known = {word: row for word in ids if (row := self._outside.get(word)) is not None}
+        missing = [word for word in ids if word not in known]
+        if missing:
+            joined = self._related.rows_among(self._embeddings.matrix[missing], self._vectors, thread_count(None))
+            far, costs = self._words[joined.indices].astype(np.int32), joined.data.astype(np.float32)
+            ends = joined.indptr.tolist()
+            for word, span in zip(missing, map(slice, ends, ends[1:]), strict=False):
+                known[word] = far[span].copy(), costs[span].copy()
+            with self._mutex:
+                self._outside |= {word: known[word] for word in missing}
+                while len(self._outside) > _KEPT_OUTSIDE:
+                    self._outside.pop(next(iter(self._outside)))
+        return [known[word] for word in ids]
+
+    @cached_property
+    def _vectors(self) -> Float32Array:
+        """The vectors of the index's words; the related words were held to them when they were loaded."""
+        return np.ascontiguousarray(self._embeddings.matrix[self._words])
 
     @cached_property
     def longest_vector(self) -> float:
         """The length of the longest vector of the index's words."""
-        return float(np.linalg.norm(self._embeddings.matrix[self._words], axis=1).max(initial=0))
+        return float(np.linalg.norm(self._vectors, axis=1).max(initial=0))
 
     @cached_property
     def reach(self) -> Float32Array:

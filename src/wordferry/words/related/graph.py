@@ -199,9 +199,12 @@ class RelatedWords:
             raise InputError(f"vectors must have shape (words, {embeddings.dimensions}), got {queries.shape}.")
         if not np.isfinite(queries).all():
             raise InputError("vectors hold NaN or infinite numbers.")
+        return self.rows_among(queries, embeddings.matrix, thread_count(threads))
+
+    def rows_among(self, vectors: Float32Array, matrix: Float32Array, threads: int) -> sp.csr_array:
+        """The same for a caller who knows that ``matrix`` holds the vectors that these were built from."""
         reach = None if self.r >= len(self) - 1 else self.own_distances[:, -1]
-        indptr, indices, data = outside_rows(queries, embeddings.matrix, reach, self.r, thread_count(threads))
-        return _csr(indptr, indices, data, len(self))
+        return _csr(*outside_rows(vectors, matrix, reach, self.r, threads), len(self))
 
     def outside_pairs(self, vectors: Float32Array, rows: sp.csr_array) -> tuple[Int32Array, Int32Array, Float32Array]:
         """Which query words outside the vocabulary are related to each other: (i, j, distance) with i < j, each once.
