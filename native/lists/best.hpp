@@ -19,6 +19,13 @@ class Best {
   // What a later row must exceed: one of equal score comes after all that are here.
   double least() const { return kept_.size() < k_ ? 0.0 : kept_.front().score; }
 
+  bool full() const { return kept_.size() == k_; }
+
+  // Takes a row that comes in any order, if its score is above 0 and among the best.
+  void offer_any(double score, std::int64_t row) {
+    if (score > 0.0 && (!full() || better({score, row}, kept_.front()))) offer(score, row);
+  }
+
   void offer(double score, std::int64_t row) {
     if (kept_.size() == k_) {
       std::pop_heap(kept_.begin(), kept_.end(), better);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "lists/lists.hpp"
+#include "lists/stored_words.hpp"
 
 namespace wordferry {
 
@@ -127,6 +128,45 @@ void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const 
     }
     pace.spend(static_cast<std::int64_t>(n));
   }
+}
+
+bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, const std::int64_t* rows,
+               std::int64_t count, const std::vector<std::int32_t>& wanted, std::int64_t m, std::int64_t* found,
+               double* cosines, std::uint8_t* complete, Watch& watch) {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> groups, counts;
+  std::vector<double> weight;
+  std::vector<std::int64_t> seen(wanted.size(), -1);
+  bool sound = true;
+  for (std::int64_t i = 0; i < count && sound; ++i) {
+    std::size_t has = 0;
+    const WordPart& part = *(std::upper_bound(parts.begin(), parts.end(), rows[i],
+                                              [](std::int64_t row, const WordPart& p) { return row < p.start; }) - 1);
+    for (int set = 0; set < 2 && sound; ++set) {
+      const std::int64_t first = set == 0 ? 0 : stems.vocabulary, last = set == 0 ? stems.vocabulary : stems.words;
+      sound &= part.bags[set].read(rows[i] - part.start, [&](std::int32_t word, std::int32_t often) {
+        const std::int32_t group = word >= 0 && first + word < last ? stems.group_of[first + word] : -1;
+        if (group < 0 || group >= stems.groups || often <= 0) {
+          sound = false;
+          return;
+        }
+        groups.push_back(group);
+        counts.push_back(often);
+        weight.push_back(stems.idf[group]);
+        const auto place = std::lower_bound(wanted.begin(), wanted.end(), group);
+        if (place == wanted.end() || *place != group) return;
+        std::int64_t& last_seen = seen[static_cast<std::size_t>(place - wanted.begin())];
+        has += last_seen != i ? 1 : 0;
+        last_seen = i;
+      });
+    }
+    complete[i] = has == wanted.size() ? 1 : 0;
+    indptr.push_back(static_cast<std::int64_t>(groups.size()));
+  }
+  if (!sound) return false;
+  nearest_among(indptr.data(), groups.data(), counts.data(), weight.data(), count, stems.groups, m, found, cosines,
+                watch);
+  return true;
 }
 
 }  // namespace wordferry

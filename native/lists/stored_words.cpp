@@ -2,128 +2,61 @@
 
 #include <algorithm>
 
-#include "lists/best.hpp"
-
 namespace wordferry {
 
 namespace {
 
-// The list of a word in one block; false when it leads outside.
-bool find_list(const StoredLists& set, std::int64_t block, std::int32_t word, WholeList& found) {
-  BlockLists lists(set, block);
-  ListedRows list;
-  if (!lists.sound() || !lists.find(word, list)) return false;
-  found.read(list, set.width, lists.groups());
-  return true;
-}
-
-// What the forms of one word of a query add up to in each row of a block, and which rows they touch.
-class Sums {
- public:
-  Sums() : exact_(static_cast<std::size_t>(list_block_rows)), other_(static_cast<std::size_t>(list_block_rows)) {}
-
-  void add(const WholeList& list, bool exact) {
-    std::vector<std::int64_t>& sums = exact ? exact_ : other_;
-    for (std::size_t i = 0; i < list.rows().size(); ++i) {
-      const std::size_t row = list.rows()[i];
-      if (exact_[row] == 0 && other_[row] == 0) touched_.push_back(list.rows()[i]);
-      sums[row] += list.counts()[i];
-    }
-  }
-
-  // Adds the word's part to the scores, and forgets it. False when a row lies behind the last one.
-  bool finish(double factor, const Saturation& saturation, const std::int32_t* lengths, std::int64_t rows,
-              double* scores) {
-    bool sound = true;
-    for (const std::uint16_t row : touched_) {
-      const double tf = static_cast<double>(exact_[row]) + saturation.stem * static_cast<double>(other_[row]);
-      exact_[row] = other_[row] = 0;
-      if (row >= rows) {
-        sound = false;
-      } else if (tf > 0) {
-        const double rest = saturation.floor + saturation.slope * static_cast<double>(lengths[row]);
-        scores[row] += factor * (tf / (tf + rest));
-      }
-    }
-    touched_.clear();
-    return sound;
-  }
-
- private:
-  std::vector<std::int64_t> exact_, other_;
-  std::vector<std::uint16_t> touched_;
-};
+constexpr int exact_classes = 64, steps = 16, step_bits = 4, first_bit = 6, last_bit = 17;
 
 }  // namespace
 
-bool best_by_words(const StoredLists (&sets)[2], const std::vector<StoredForm>& forms,
-                   const std::vector<double>& factors, const Saturation& saturation, const std::int32_t* lengths,
-                   std::int64_t rows, const std::uint8_t* allowed, std::int64_t k, std::vector<Scored>& best,
-                   Watch& watch) {
-  Best kept(k);
-  Sums sums;
-  WholeList list;
-  std::vector<double> scores(static_cast<std::size_t>(list_block_rows), 0.0);
-  for (std::int64_t low = 0, block = 0; low < rows; low += list_block_rows, ++block) {
-    const std::int64_t high = std::min(low + list_block_rows, rows);
-    bool touched = false;
-    for (std::size_t at = 0; at < forms.size();) {
-      const std::int32_t slot = forms[at].slot;
-      for (; at < forms.size() && forms[at].slot == slot; ++at) {
-        const StoredLists& set = sets[forms[at].other ? 1 : 0];
-        if (!find_list(set, block, forms[at].word, list)) return false;
-        touched = touched || list.size() > 0;
-        sums.add(list, forms[at].exact);
-      }
-      watch.check();
-      const double factor = factors[static_cast<std::size_t>(slot)];
-      if (!sums.finish(factor, saturation, lengths + low, high - low, scores.data())) return false;
-    }
-    if (!touched) continue;
-    kept.collect(scores.data(), low, high, allowed);
-    std::fill(scores.begin(), scores.end(), 0.0);
-  }
-  best = std::move(kept).sorted();
-  return true;
+std::uint8_t length_class(std::int64_t length) {
+  if (length < exact_classes) return static_cast<std::uint8_t>(std::max(length, std::int64_t{0}));
+  int bit = first_bit;
+  while (bit < last_bit && (length >> (bit + 1)) != 0) ++bit;
+  const auto step = static_cast<int>(std::min<std::int64_t>((length >> (bit - step_bits)) - steps, steps - 1));
+  return static_cast<std::uint8_t>(exact_classes + (bit - first_bit) * steps + step);
 }
 
-bool stem_frequencies(const StoredLists (&sets)[2], const std::int32_t* const (&group_of)[2],
-                      const std::int64_t (&sizes)[2], std::int64_t groups, std::int64_t* df, Watch& watch) {
-  struct Word {
-    std::int32_t group, word, set;
-  };
+double least_length(int length_class) {
+  if (length_class < exact_classes) return length_class;
+  const int bit = first_bit + (length_class - exact_classes) / steps, step = (length_class - exact_classes) % steps;
+  return static_cast<double>((steps + step) << (bit - step_bits));
+}
+
+bool length_of(const float* totals, const CountedRows& others, std::int64_t row, std::int64_t& length) {
+  constexpr float most = 1 << 30;
+  length = totals[row] >= 0.0f && totals[row] < most ? static_cast<std::int64_t>(totals[row]) : 0;
+  return others.read(row, [&](std::int32_t, std::int32_t count) { length += count; });
+}
+
+bool stem_frequencies(const StoredLists (&sets)[2], const std::int64_t* starts, const std::int32_t* words,
+                      std::int64_t groups, std::int64_t vocabulary, std::int64_t* df, Watch& watch) {
   std::vector<std::uint32_t> seen(static_cast<std::size_t>(list_block_rows), 0);
   std::uint32_t stamp = 0;
-  WholeList list;
+  Pace pace(watch);
   for (std::int64_t block = 0; block < sets[0].block_count; ++block) {
-    std::vector<Word> words;
-    for (std::int32_t set = 0; set < 2; ++set) {
-      if (!BlockLists(sets[set], block).sound()) return false;
-      const auto note = [&](const std::int64_t* blocks, const std::int32_t* names) {
-        for (std::int64_t i = blocks[block]; i < blocks[block + 1]; ++i) {
-          if (names[i] < 0 || names[i] >= sizes[set]) return false;
-          const std::int32_t group = group_of[set][names[i]];
-          if (group >= groups) return false;
-          if (group >= 0) words.push_back({group, names[i], set});
-        }
-        return true;
-      };
-      if (!note(sets[set].blocks, sets[set].words) || !note(sets[set].bit_blocks, sets[set].bit_words)) return false;
-    }
-    std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.group < b.group; });
-    for (std::size_t at = 0; at < words.size();) {
-      watch.check();
-      const std::int32_t group = words[at].group;
-      const bool alone = at + 1 == words.size() || words[at + 1].group != group;
+    const BlockLists lists[2] = {{sets[0], block}, {sets[1], block}};
+    if (!lists[0].sound() || !lists[1].sound()) return false;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const bool alone = starts[group + 1] - starts[group] == 1;
       ++stamp;
-      for (; at < words.size() && words[at].group == group; ++at) {
-        if (!find_list(sets[words[at].set], block, words[at].word, list)) return false;
-        if (alone) df[group] += list.size();
-        for (std::size_t i = 0; !alone && i < list.rows().size(); ++i) {
-          const std::uint16_t row = list.rows()[i];
-          df[group] += seen[row] != stamp;
-          seen[row] = stamp;
+      const auto note = [&](std::int64_t row) {
+        std::uint32_t& last = seen[static_cast<std::size_t>(row)];
+        df[group] += last != stamp ? 1 : 0;
+        last = stamp;
+      };
+      for (std::int64_t at = starts[group]; at < starts[group + 1]; ++at) {
+        const bool other = words[at] >= vocabulary;
+        ListedRows list;
+        if (!lists[other].find(static_cast<std::int32_t>(words[at] - (other ? vocabulary : 0)), list)) return false;
+        pace.spend(100 + list.size + list.present);
+        if (alone) {
+          df[group] += list.bits == nullptr ? list.size : list.present;  // a list beside bits names no other rows
+          continue;
         }
+        each_listed(list, sets[other].width, [&](std::int64_t row, std::int32_t) { note(row); });
+        if (list.bits != nullptr) each_bit(list.bits, lists[other].groups(), note);
       }
     }
   }

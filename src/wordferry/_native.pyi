@@ -801,9 +801,39 @@ class StoredWordLists:
         bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
+class StoredRows:
+    """Words and counts by row."""
+
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class StoredPart:
+    """Documents by word and by row, with a vector and without."""
+
+    def __init__(
+        self,
+        known: StoredWordLists,
+        others: StoredWordLists,
+        bags: StoredRows,
+        other_bags: StoredRows,
+        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def tokens(
+        self,
+        alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    ) -> int:
+        """The tokens of documents."""
+
 def best_by_words(
-    known: StoredWordLists,
-    others: StoredWordLists,
+    parts: Sequence[StoredPart],
     slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     is_other: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -812,16 +842,35 @@ def best_by_words(
     stem: float,
     floor: float,
     slope: float,
-    lengths: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> int: ...
+) -> tuple[int, int, int]:
+    """
+    The best documents: how many there are, and how many entries of lists and documents were looked at.
+    """
+
+def near_rows(
+    parts: Sequence[StoredPart],
+    group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    vocabulary: int,
+    idf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    wanted: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    complete: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """
+    For each of some documents the nearest others, and whether it has all wanted stems.
+    """
+
 def stem_frequencies(
     known: StoredWordLists,
     others: StoredWordLists,
-    known_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    other_groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    vocabulary: int,
     df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
 

@@ -106,8 +106,10 @@ def test_neighbours_that_lead_outside_are_refused(wrong: str) -> None:
 
 def test_a_mask_of_another_type_is_refused_as_a_type() -> None:
     """Found by fuzzing: it was a RuntimeError that nobody expects."""
-    stored = related_lists.build(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.uint8)).view
+    bags = (np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.uint8))
+    stored, rows = related_lists.build(*bags).view, _native.StoredRows(*bags)
+    part = _native.StoredPart(stored, stored, rows, rows, np.ones(1, np.float32))
     none, small = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-    rest = [none, none, small, small, np.zeros(0), 0.5, 1.0, 0.1, np.ones(1, np.int32)]
+    rest = [none, none, small, small, np.zeros(0), 0.5, 1.0, 0.1]
     with pytest.raises(TypeError):
-        _native.best_by_words(stored, stored, *rest, np.zeros(1), np.zeros(1, np.int64), np.zeros(1))
+        _native.best_by_words([part], *rest, np.zeros(1), np.zeros(1, np.int64), np.zeros(1))

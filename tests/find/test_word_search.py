@@ -51,20 +51,18 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(
 
 
 @given(st.data(), collections, token_lists, st.integers(1, 14))
-def test_parts_with_deleted_documents_score_like_one_collection_without_them(
+def test_deleted_documents_score_like_a_collection_without_them(
     data: st.DataObject, documents: list[list[str]], query: list[str], k: int
 ) -> None:
-    cut = data.draw(st.integers(0, len(documents)))
     size = len(documents)
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     forms = Forms("english")
-    parts = [Lists.count(documents[:cut], forms), Lists.count(documents[cut:], forms)]
     living = np.flatnonzero(alive)
     scores = np.zeros(size)
     if len(living):
         scores[living] = expected(query, [documents[row] for row in living], PLAIN)
-    found = Collection(forms, parts, alive).search(query, k, PLAIN, allowed=allowed)
+    found = Collection(forms, Lists.count(documents, forms), alive).search(query, k, PLAIN, allowed=allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked((scores * allowed).tolist(), k)
 
 

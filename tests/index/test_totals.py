@@ -7,7 +7,7 @@ import pytest
 
 import wordferry
 from wordferry.errors import InputError
-from wordferry.index.totals import Totals
+from wordferry.index.totals import Totals, stem_counts
 from wordferry.words.related.graph import RelatedWords
 
 ARTICLES = wordferry.sample().articles[:120]
@@ -44,7 +44,8 @@ def halves(whole, tmp_path_factory):
             known_tokens=int(bags.counts.sum()),
             frequencies=np.bincount(bags.words, minlength=len(whole.embeddings)),
             other_frequencies=np.bincount(bags.others.words, minlength=snapshot.state["others"]),
-            stems=collection.df,
+            stems=stem_counts(collection)[1],
+            stem_keys=stem_counts(collection)[0],
             fields=frozenset({"long", "rare"}),
         )
     totals.save(folder / "totals")

@@ -51,7 +51,7 @@ def test_stored_lists_equal_lists_of_tokens(
             left = list(index)
             hits = index.search(tuple(query), k, lift=lift)
             forms = Forms("english")
-            whole = Collection(forms, [Lists.count([list(doc.text) for doc in left], forms)])
+            whole = Collection(forms, Lists.count([list(doc.text) for doc in left], forms))
             wanted = whole.search(query, k, Settings().changed(lift=lift))
             if lift:  # the cosines between candidates are summed in the order in which words came
                 assert [hit.score for hit in hits] == pytest.approx(wanted.scores.tolist(), rel=1e-12)

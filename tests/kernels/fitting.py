@@ -54,6 +54,12 @@ def _word_lists() -> Any:
     return _native.WordLists(_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5))
 
 
+def _stored_part() -> list[Any]:
+    lists = _native.StoredWordLists(*_lists())
+    rows = _native.StoredRows(_i("i8", 0, 2, 3), _i("u2", 0, 2, 0), _ones("u1", 3))
+    return [lists, lists, rows, rows, _f4(2)]
+
+
 def _lists() -> list[Any]:
     """Two documents: the first has the words 0 and 2, the second has word 2 three times, and word 4 by a bit."""
     lists = [_i("i8", 0, 2), _i("i4", 0, 2), np.array([[0, 0], [1, 0], [3, 1]]), _i("u2", 0, 0, 1), _i("u1", 3)]
@@ -138,6 +144,21 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         ],
         "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
         "StoredWordLists": _lists,
+        "StoredRows": lambda: [_i("i8", 0, 2, 3), _i("u2", 0, 2, 0), _i("u1", 1, 1, 1)],
+        "StoredPart": _stored_part,
+        "StoredPart.tokens": lambda: [_native.StoredPart(*_stored_part()), _ones("u1", 2)],
+        "best_by_words": lambda: [
+            [_native.StoredPart(*_stored_part())] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _i("u1", 0, 0, 1),
+            _ones("u1", 3), _ones("f8", 2), 0.5, 1.0, 0.1, _ones("u1", 4), _ones("i8", 3), _ones("f8", 3),
+        ],
+        "near_rows": lambda: [
+            [_native.StoredPart(*_stored_part())] * 2, _i("i4", 0, 1, 1, 0, 0, 0), 3, _ones("f8", 2), _i("i8", 3, 0),
+            _i("i4", 0, 1), _ones("i8", 2, 1), _ones("f8", 2, 1), _ones("u1", 2),
+        ],
+        "stem_frequencies": lambda: [
+            _native.StoredWordLists(*_lists()), _native.StoredWordLists(*_lists()), _i("i8", 0, 1, 3),
+            _i("i4", 0, 2, 4), 3, _ones("i8", 2),
+        ],
         "WordBags": lambda: [*bags, 2],
         "WordBags.count": lambda: [_native.WordBags(*bags, 2), _ones("i8", 2), _ones("i8", 2)],
         "WordBags.fill": lambda: [_native.WordBags(*bags, 2), _ones("i4", 3), _ones("u2", 3), _ones("u2", 3)],

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 import wordferry
 from wordferry.base.cancel import Cancel, cancellable, check_cancelled
 from wordferry.errors import Cancelled
-from wordferry.kernels import native, native_lists, native_transport, related_lists
+from wordferry.kernels import native, native_lists, native_transport, related_lists, stored_words
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 SOON = 0.2
@@ -159,17 +159,21 @@ def test_stored_lists() -> None:
             threads=threads,
         )
     none = related_lists.build(np.zeros(1_000_001, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
-    ready = related_lists.WordLists(lists, none, np.full(1_000_000, 40, np.int32))
-    stems = np.arange(50_000, dtype=np.int32) // 2
-    heard("frequencies of stems", lambda: ready.stem_frequencies(stems, np.zeros(0, np.int32), 25_000))
-    forms = related_lists.QueryForms(
+    starts, every = np.arange(0, 50_001, 2), np.arange(50_000, dtype=np.int32)
+    heard("frequencies of stems", lambda: stored_words.stem_frequencies((lists, none), starts, every, 50_000))
+    empty = (np.zeros(1_000_001, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    made = ((lists, none), ((indptr, words, small), empty), totals)
+    heard("lengths of documents", lambda: stored_words.WordPart(*made))
+    ready = [stored_words.WordPart(*made)]
+    forms = stored_words.QueryForms(
         np.arange(len(some), dtype=np.int32),
         some,
         np.zeros(len(some), "u1"),
         np.ones(len(some), "u1"),
         np.ones(len(some)),
     )
-    heard("word search in stored lists", lambda: ready.best(forms, (0.5, 1.0, 0.1), 10, None))
+    heard("word search in stored lists", lambda: stored_words.best(ready, forms, (0.5, 1.0, 0.1), 10, None))
+    heard("all of them", lambda: stored_words.best(ready, forms, (0.5, 1.0, 0.1), 1_000_000, None))
 
 
 def test_neighbours_among_many() -> None:

@@ -93,8 +93,7 @@ def explain_score(
 ) -> ScoreExplanation:
     """The parts of one score of a ranking; ``names`` are the ids of its neighbours, in their order."""
     row = int(ranking.rows[place])
-    forms = _forms(collection, row)
-    length = sum(count for words in forms.values() for count in words.values())
+    forms, length = _forms(collection, row, ranking.query)
     own = 1 - ranking.settings.lift if ranking.lifted[place] else 1.0
     words = tuple(_word(collection, ranking, word, forms.get(word.group, {}), length, own) for word in ranking.query)
     found = (
@@ -124,15 +123,16 @@ def _near(ranking: Ranking, place: int, n: int) -> bool:
     return bool(ranking.neighbours[place, n] >= 0 and ranking.shares[place, n] > 0)
 
 
-def _forms(collection: Collection, row: int) -> dict[int, dict[str, int]]:
-    """The words of a document by stem, with their counts."""
+def _forms(collection: Collection, row: int, query: Sequence[QueryWord]) -> tuple[dict[int, dict[str, int]], int]:
+    """The words of a document that share a stem with one of the query, by stem, and how many words it has."""
     bag = collection.bags(np.array([row]))
-    group_of, _ = collection.forms.arrays
+    wanted = {word.group for word in query}
     found: dict[int, dict[str, int]] = {}
     for word, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
-        group = int(group_of[word])
-        found.setdefault(group, {})[collection.forms.word(word)] = count
-    return found
+        group = int(collection.group_of[word])
+        if group in wanted:
+            found.setdefault(group, {})[collection.forms.word(word)] = count
+    return found, int(bag.counts.sum(dtype=np.int64))
 
 
 def _word(

@@ -94,6 +94,11 @@ class Forms:
         return self._words[number]
 
     @property
+    def group_of(self) -> Int32Array:
+        """The stem of every word, by its number."""
+        return self.arrays[0]
+
+    @property
     def arrays(self) -> tuple[Int32Array, UInt16Array]:
         """The stem and the form of every word, by its number."""
         with self._mutex:

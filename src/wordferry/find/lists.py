@@ -14,7 +14,15 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.find.forms import Forms
-from wordferry.kernels.native_lists import Postings, QueryWords, Saturation, WordBags, WordLists, postings
+from wordferry.kernels.native_lists import (
+    Postings,
+    QueryWords,
+    Saturation,
+    WordBags,
+    WordLists,
+    nearest_among,
+    postings,
+)
 
 _CHECK_EVERY = 1024
 
@@ -34,46 +42,58 @@ class Counted(NamedTuple):
         return Counted(indptr, self.words[places], self.counts[places])
 
 
-class Source(Protocol):
-    """Where the bags of words are: in memory, or in files that are read when they are asked for."""
+class Around(NamedTuple):
+    """What is known of some rows, for the lift."""
 
-    def select(self, rows: Int64Array) -> Counted:
-        """Some rows, in the order given."""
+    places: Int64Array
+    """Of each row its nearest others, as places among these rows; -1 where there are fewer."""
+    nearness: Float64Array
+    """How near they are, 0 for not at all."""
+    complete: BoolArray
+    """Whether a row has every stem that was asked for."""
 
 
-class Part(Protocol):
-    """Some documents of a collection, as a search asks them."""
-
-    @property
-    def lengths(self) -> Int32Array:
-        """Tokens of each document."""
-
-    @property
-    def source(self) -> Source:
-        """The documents themselves."""
-
-    @property
-    def groups(self) -> int:
-        """How many stems are known here; later ones stand in no document."""
-
-    @property
-    def df(self) -> Int64Array:
-        """In how many documents each stem stands."""
+class Documents(Protocol):
+    """The documents of a collection, as a search asks them; stems are given by their numbers."""
 
     def __len__(self) -> int: ...
 
+    def df(self, alive: BoolArray | None) -> Int64Array:
+        """In how many documents, or living documents, each stem stands."""
+
+    def tokens(self, alive: BoolArray | None) -> int:
+        """The tokens of all documents, or of the living ones."""
+
     def best(
-        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None = None
+        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None
     ) -> tuple[Int64Array, Float64Array]:
         """The best k documents with a score above 0, by (score falling, row rising)."""
 
+    def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
+        """The m nearest of some rows to each of them, by the cosine of (1 + ln count) idf of their stems.
 
-def stems_among(source: Source, rows: Int64Array, group_of: Int32Array, groups: int) -> Int64Array:
-    """In how many of some rows each stem stands."""
-    indptr, words, _ = source.select(rows)
-    row = np.repeat(np.arange(len(rows)), np.diff(indptr))
-    distinct = np.unique(row * np.int64(max(groups, 1)) + group_of[words])
+        ``wanted`` are the stems that a complete row has, rising.
+        """
+
+    def bags(self, rows: Int64Array) -> Counted:
+        """The bags of some rows, in the order given."""
+
+
+def stems_among(bags: Counted, group_of: Int32Array, groups: int) -> Int64Array:
+    """In how many of some bags each stem stands."""
+    row = np.repeat(np.arange(len(bags.indptr) - 1), np.diff(bags.indptr))
+    distinct = np.unique(row * np.int64(max(groups, 1)) + group_of[bags.words])
     return np.bincount(distinct % max(groups, 1), minlength=groups).astype(np.int64)
+
+
+def have_all(indptr: Int64Array, stems: Int32Array, wanted: Int32Array) -> BoolArray:
+    """Which rows, given by their stems, have every one of some stems, which rise."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    ours = np.isin(stems, wanted)
+    found = np.unique(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
+    counts = np.bincount(found // max(len(wanted), 1), minlength=len(indptr) - 1)
+    result: BoolArray = counts == len(wanted)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +103,19 @@ class Lists:
     lengths: Int32Array
     """Tokens of each document."""
     postings: Postings
-    source: Source
+    counted: Counted
+    group_of: Int32Array
+    """The stem of each word."""
 
     @classmethod
-    def build(cls, counted: Counted, forms: Forms, source: Source | None = None) -> Lists:
-        """Lists of counted documents; ``source`` gives single ones later, if ``counted`` should not be kept."""
+    def build(cls, counted: Counted, forms: Forms) -> Lists:
+        """Lists of counted documents."""
         sums = np.concatenate(([0], np.cumsum(counted.counts, dtype=np.int64)))
         lengths = np.diff(sums[counted.indptr]).astype(np.int32)
         group_of, form_of = forms.arrays
         groups = int(group_of.max()) + 1 if len(group_of) else 0
         turned = postings(WordBags(*counted, group_of, form_of), groups)
-        return cls(lengths, turned, counted if source is None else source)
+        return cls(lengths, turned, counted, group_of)
 
     @classmethod
     def count(cls, documents: Iterable[Sequence[str]], forms: Forms) -> Lists:
@@ -116,23 +138,35 @@ class Lists:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    @property
-    def groups(self) -> int:
-        """How many stems there were when the lists were made; later ones stand in no document here."""
-        return len(self.postings.df)
-
     @cached_property
     def view(self) -> WordLists:
         """The lists as the kernels take them."""
         return WordLists(self.postings, self.lengths)
 
-    @property
-    def df(self) -> Int64Array:
-        """In how many documents each stem stands."""
-        return self.postings.df
+    def df(self, alive: BoolArray | None) -> Int64Array:
+        """In how many documents, or living documents, each stem stands."""
+        df = self.postings.df
+        if alive is None:
+            return df
+        return df - stems_among(self.bags(np.flatnonzero(~alive)), self.group_of, len(df))
+
+    def tokens(self, alive: BoolArray | None) -> int:
+        """The tokens of all documents, or of the living ones."""
+        return int(self.lengths.sum() if alive is None else self.lengths[alive].sum())
 
     def best(
-        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None = None
+        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None
     ) -> tuple[Int64Array, Float64Array]:
         """The best k documents with a score above 0, by (score falling, row rising)."""
         return self.view.best(query, saturation, k, allowed)
+
+    def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
+        """The m nearest of some rows to each of them, and which of them have all wanted stems."""
+        indptr, words, counts = self.bags(rows)
+        stems = self.group_of[words]
+        found = nearest_among(indptr, stems, counts, idf[stems], len(idf), m)
+        return Around(*found, have_all(indptr, stems, wanted))
+
+    def bags(self, rows: Int64Array) -> Counted:
+        """The bags of some rows, in the order given."""
+        return self.counted.select(rows)

@@ -81,7 +81,7 @@ class WordSearch:
         self.settings = settings or Settings()
         forms = Forms(language)
         lists = Lists.count((self._tokens(one, f"Document {n}") for n, one in enumerate(documents)), forms)
-        self.collection = Collection(forms, [lists])
+        self.collection = Collection(forms, lists)
 
     def __len__(self) -> int:
         return len(self.collection)

@@ -7,27 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from wordferry.find.forms import Forms
-from wordferry.find.lists import Counted, Part, stems_among
+from wordferry.find.forms import Place
+from wordferry.find.lists import Around, Counted, Documents
 from wordferry.find.settings import Settings
-from wordferry.kernels.native_lists import QueryWords, Saturation, nearest_among
-
-
-class Around(NamedTuple):
-    """What is known of some rows, for the lift."""
-
-    places: Int64Array
-    """Of each row its nearest others, as places among these rows; -1 where there are fewer."""
-    nearness: Float64Array
-    """How near they are, 0 for not at all."""
-    complete: BoolArray
-    """Whether a row has every word of the query that any document has, in some form."""
-
+from wordferry.kernels.native_lists import QueryWords, Saturation
 
 Surroundings = Callable[[Int64Array, int], Around]
 """From rows to what is around them, m neighbours of each."""
@@ -80,44 +68,48 @@ class Statistics:
     """In how many documents each stem stands."""
 
 
+class Words(Protocol):
+    """The words of a collection by their numbers, and their stems."""
+
+    @property
+    def group_of(self) -> Int32Array:
+        """The stem of each word."""
+
+    def place(self, word: str) -> Place | None:
+        """The stem and the form of a word of a query; None when no document has any form of it."""
+
+    def word(self, number: int) -> str:
+        """A word by its number, which at least those have that share a stem with a word that was looked up."""
+
+
 class Collection:
-    """Documents in one or more parts, whose statistics are taken together; deleted ones count for nothing.
+    """Documents and their words; deleted ones count for nothing.
 
     ``together`` are the statistics of a larger collection that these documents are a shard of.
     """
 
     def __init__(
-        self, forms: Forms, parts: Sequence[Part], alive: BoolArray | None = None, together: Statistics | None = None
+        self,
+        forms: Words,
+        source: Documents,
+        alive: BoolArray | None = None,
+        together: Statistics | None = None,
     ) -> None:
         self.forms = forms
-        self.parts = tuple(parts)
-        self.starts = np.concatenate(([0], np.cumsum([len(part) for part in self.parts]))).astype(np.int64)
+        self.source = source
         self.alive = None if alive is None or alive.all() else alive
-        self.group_of = forms.arrays[0]
-        self.groups = max((part.groups for part in self.parts), default=0)
+        self.group_of = forms.group_of
         self.together = together
-        living = int(self.starts[-1] if self.alive is None else self.alive.sum())
+        living = len(source) if self.alive is None else int(self.alive.sum())
         self.documents = living if together is None else together.documents
 
     def __len__(self) -> int:
-        return int(self.starts[-1])
-
-    def _part(self, mask: BoolArray | None, number: int) -> BoolArray | None:
-        return None if mask is None else mask[self.starts[number] : self.starts[number + 1]]
+        return len(self.source)
 
     @cached_property
     def df(self) -> Int64Array:
         """In how many living documents each stem stands."""
-        if self.together is not None:
-            return self.together.df[: self.groups]
-        total = np.zeros(self.groups, dtype=np.int64)
-        for number, part in enumerate(self.parts):
-            total[: part.groups] += part.df
-            alive = self._part(self.alive, number)
-            if alive is not None and not alive.all():
-                dead = np.flatnonzero(~alive)
-                total[: part.groups] -= stems_among(part.source, dead, self.group_of, part.groups)
-        return total
+        return self.source.df(self.alive) if self.together is None else self.together.df
 
     @cached_property
     def idf(self) -> Float64Array:
@@ -133,20 +125,14 @@ class Collection:
     @cached_property
     def tokens(self) -> int:
         """The tokens of all living documents."""
-        if self.together is not None:
-            return self.together.tokens
-        return sum(
-            int(part.lengths.sum() if alive is None else part.lengths[alive].sum())
-            for number, part in enumerate(self.parts)
-            for alive in (self._part(self.alive, number),)
-        )
+        return self.source.tokens(self.alive) if self.together is None else self.together.tokens
 
     def query(self, tokens: Sequence[str]) -> tuple[tuple[QueryWord, ...], tuple[str, ...]]:
         """The words of a query that stand in some document, and those that do not."""
         found, missing = [], []
         for word, times in Counter(tokens).items():
             place = self.forms.place(word)
-            df = int(self.df[place.group]) if place is not None and place.group < self.groups else 0
+            df = int(self.df[place.group]) if place is not None and place.group < len(self.df) else 0
             if place is None or df == 0:
                 missing.append(word)
                 continue
@@ -179,61 +165,26 @@ class Collection:
         self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None
     ) -> tuple[Int64Array, Float64Array]:
         """The best k rows by their own words, and their scores; ties go to the earlier row."""
-        k = min(k, max(len(self), 1))
         mask = self.alive if allowed is None else allowed if self.alive is None else allowed & self.alive
-        constants = self.saturation(settings)
-        rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for number, part in enumerate(self.parts):
-            words = [word for word in query if word.group < part.groups]
-            asked = QueryWords(
-                np.array([word.group for word in words], dtype=np.int32),
-                np.array([word.form for word in words], dtype=np.int32),
-                np.array([word.times * word.idf * (settings.k1 + 1) for word in words], dtype=np.float64),
-            )
-            found, values = part.best(asked, constants, k, self._part(mask, number))
-            rows.append(found + self.starts[number])
-            scores.append(values)
-        joined, values = np.concatenate(rows), np.concatenate(scores)
-        if len(self.parts) < 2:
-            return joined, values
-        order = np.lexsort((joined, -values))[:k]
-        return joined[order], values[order]
+        asked = QueryWords(
+            np.array([word.group for word in query], dtype=np.int32),
+            np.array([word.form for word in query], dtype=np.int32),
+            np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64),
+        )
+        return self.source.best(asked, self.saturation(settings), min(k, max(len(self), 1)), mask)
 
     def near(self, query: Sequence[QueryWord], rows: Int64Array, m: int) -> Around:
-        """The m nearest of some rows to each of them, by the cosine of (1 + ln count) idf of their stems."""
-        indptr, words, counts = self.bags(rows)
-        stems = self.group_of[words]
-        found = nearest_among(indptr, stems, counts, self.idf[stems], self.groups, m)
-        return Around(*found, have_all(indptr, stems, query))
+        """The m nearest of some rows to each of them, and which of them have every word of a query in some form."""
+        return self.source.around(rows, m, self.idf, stems_of(query))
 
     def bags(self, rows: Int64Array) -> Counted:
-        """The bags of some rows of any parts, in the order given."""
-        if len(self.parts) == 1:
-            return self.parts[0].source.select(rows)
-        number = np.searchsorted(self.starts, rows, side="right") - 1
-        sizes, words, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-        for place, part in enumerate(self.parts):
-            some = part.source.select(rows[number == place] - self.starts[place])
-            sizes.append(np.diff(some.indptr))
-            words.append(some.words)
-            counts.append(some.counts)
-        joined = Counted(_indptr(np.concatenate(sizes)), np.concatenate(words), np.concatenate(counts))
-        return joined.select(np.argsort(np.argsort(number, kind="stable"), kind="stable"))
+        """The bags of some rows, in the order given."""
+        return self.source.bags(rows)
 
 
-def _indptr(sizes: Int64Array) -> Int64Array:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-
-
-def have_all(indptr: Int64Array, stems: Int32Array, query: Sequence[QueryWord]) -> BoolArray:
-    """Which rows, given by their stems, have every word of a query in some form."""
-    wanted = np.array(sorted({word.group for word in query}), dtype=np.int64)
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    ours = np.isin(stems, wanted)
-    found = np.unique(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
-    counts = np.bincount(found // max(len(wanted), 1), minlength=len(indptr) - 1)
-    result: BoolArray = counts == len(wanted)
-    return result
+def stems_of(query: Sequence[QueryWord]) -> Int32Array:
+    """The stems of a query, rising."""
+    return np.array(sorted({word.group for word in query}), dtype=np.int32)
 
 
 def _nobody() -> Around:

@@ -1,10 +1,10 @@
-"""Finding by words in an index: the lists of its parts, and from a query to hits with scores."""
+"""Finding by words in an index: from a query to hits with scores."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,183 +12,101 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.compare.search import check_k
 from wordferry.errors import FormatError
 from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
-from wordferry.find.forms import Forms
-from wordferry.find.lists import Counted
 from wordferry.find.ranking import Collection, Ranking
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
 from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Hit, Hits
-from wordferry.index.others import EMPTY, Counts, read_others
+from wordferry.index.others import EMPTY, read_others
 from wordferry.index.passages import Passage, best_passages
 from wordferry.index.searching import document, found_documents, found_ids
-from wordferry.index.segments import Bags, Rows, with_remedy
+from wordferry.index.segments import Rows, with_remedy
 from wordferry.index.snapshot import Snapshot
+from wordferry.index.stems import StemNumbers, WordKeys
+from wordferry.index.stored_words import OtherTexts, StoredDocuments, StoredForms, StoredPart
 from wordferry.index.totals import Totals
-from wordferry.kernels import related_lists
-from wordferry.kernels.native_lists import QueryWords, Saturation
-from wordferry.kernels.related_lists import QueryForms
 from wordferry.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from wordferry.index.index import Index
 
 _KEPT = 2
-
-
-@dataclass(frozen=True, eq=False)
-class _Documents:
-    """The documents of a part under the numbers of the forms; read from their files when they are asked for."""
-
-    bags: Bags
-    known: Int32Array
-    others: Int32Array
-
-    def select(self, rows: Int64Array) -> Counted:
-        """Some rows, in the order given."""
-        known = Counts(self.bags.indptr, self.bags.words, self.bags.counts)
-        return self._numbered(known.select(rows), self.bags.others.select(rows))
-
-    def _numbered(self, known: Counts, others: Counts) -> Counted:
-        """Both kinds of words of each row, one after the other."""
-        sizes = [np.diff(some.indptr) for some in (known, others)]
-        indptr = np.concatenate(([0], np.cumsum(sizes[0] + sizes[1]))).astype(np.int64)
-        words, counts = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int32)
-        start = indptr[:-1]
-        for some, size, number in zip((known, others), sizes, (self.known, self.others), strict=True):
-            places = np.repeat(start - some.indptr[:-1], size) + np.arange(len(some.words))
-            words[places], counts[places] = number[some.words], some.counts
-            start = start + size
-        return Counted(indptr, words, counts)
-
-
-@dataclass(frozen=True, eq=False)
-class _Stems:
-    """Which words belong to which stem, by the numbers that the index's lists have them under."""
-
-    known: Int32Array
-    """The stem of each word with a vector, or -1."""
-    others: Int32Array
-    """That of each word without."""
-    starts: Int64Array
-    """Where the words of each stem begin in the arrays below."""
-    words: Int32Array
-    is_other: npt.NDArray[np.uint8]
-    forms: Int32Array
-
-    @classmethod
-    def of(cls, forms: Forms, known: Int32Array, others: Int32Array) -> _Stems:
-        """From the number of each word among the forms (-1 for words that no document has)."""
-        group_of, form_of = forms.arrays
-        ids = [np.flatnonzero(numbers >= 0) for numbers in (known, others)]
-        numbers = np.concatenate([known[ids[0]], others[ids[1]]])
-        groups = group_of[numbers]
-        order = np.argsort(groups, kind="stable")
-        return cls(
-            np.where(known >= 0, group_of[known], -1).astype(np.int32),
-            np.where(others >= 0, group_of[others], -1).astype(np.int32),
-            np.searchsorted(groups[order], np.arange(forms.groups + 1)),
-            np.concatenate(ids)[order].astype(np.int32),
-            np.repeat(np.array([0, 1], np.uint8), [len(some) for some in ids])[order],
-            form_of[numbers][order].astype(np.int32),
-        )
-
-    def expand(self, query: QueryWords) -> QueryForms:
-        """The words behind the stems of a query."""
-        spans = [np.arange(self.starts[group], self.starts[group + 1]) for group in query.groups.tolist()]
-        places = np.concatenate([np.zeros(0, np.int64), *spans])
-        slots = np.repeat(np.arange(len(spans)), [len(span) for span in spans]).astype(np.int32)
-        exact = self.forms[places] == query.forms[slots]
-        words, other = self.words[places], self.is_other[places]
-        return QueryForms(slots, words, other, exact.astype(np.uint8), query.factors)
-
-
-class StoredLists:
-    """A part of an index as word search takes it: its lists are where they are stored, and nothing is made of them."""
-
-    def __init__(self, rows: Rows, stems: _Stems, groups: int, source: _Documents) -> None:
-        self.lengths = _lengths(rows)
-        self._lists = related_lists.WordLists(rows.lists, rows.other_lists, self.lengths)
-        self._stems, self.source, self.groups = stems, source, groups
-        self.df = self._lists.stem_frequencies(stems.known, stems.others, groups)
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def best(
-        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None = None
-    ) -> tuple[Int64Array, Float64Array]:
-        """The best k rows with a score above 0, by (score falling, row rising)."""
-        return self._lists.best(self._stems.expand(query), saturation, k, allowed)
-
-
-def _lengths(rows: Rows) -> Int32Array:
-    """Tokens of each document, with a vector or without."""
-    others = rows.bags.others
-    sums = np.concatenate(([0], np.cumsum(others.counts, dtype=np.int64)))
-    return rows.totals.astype(np.int32) + np.diff(sums[others.indptr]).astype(np.int32)
+FEW_OTHERS = 1 << 12
+"""Up to so many words without vectors are read and compared with their checksum whenever an index is searched."""
 
 
 class WordEngine:
-    """The lists of an index's parts, made when they are first needed and kept while the parts are there."""
+    """The words and documents of an index's parts, mapped when they are first needed and kept while they are there."""
 
     def __init__(self, vocabulary: Vocabulary, language: str, file: Path, totals: Totals | None = None) -> None:
-        self._vocabulary = vocabulary
         self._together = None if totals is None else totals.statistics
         self._file = file
         self._mutex = Lock()
-        self._forms = Forms(language)
-        self._known = np.full(len(vocabulary), -1, dtype=np.int32)
-        self._others = np.zeros(0, dtype=np.int32)
+        self._keys = WordKeys(vocabulary, language, file)
+        self._numbers = StemNumbers(None if totals is None else totals.stem_keys)
+        self._group_of = np.full(len(vocabulary), -1, dtype=np.int32)
+        self._texts = OtherTexts(file)
         self._read: dict[str, Any] = EMPTY
-        """The state whose words without vectors have a number."""
-        self._lists: dict[Any, StoredLists] = {}
-        self._stems: _Stems | None = None
-        self._recent: OrderedDict[int, Collection] = OrderedDict()
+        """The state whose words without vectors were all read."""
+        self._parts: dict[Any, StoredPart] = {}
+        self._recent: OrderedDict[int, tuple[Collection, StoredForms]] = OrderedDict()
 
-    def collection(self, connection: sqlite3.Connection, snapshot: Snapshot) -> Collection:
-        """The documents of a snapshot, ready for questions."""
+    def collection(
+        self, connection: sqlite3.Connection, snapshot: Snapshot, asked: Iterable[Sequence[str]] = ()
+    ) -> Collection:
+        """The documents of a snapshot, ready for questions in the words of ``asked``."""
         with self._mutex:
             found = self._recent.get(snapshot.generation)
             if found is None:
-                self._number(connection, snapshot)
-                self._lists = {part.key: self._lists.get(part.key) or self._made(part.rows) for part in snapshot.parts}
-                found = Collection(self._forms, list(self._lists.values()), snapshot.alive, self._together)
-                self._recent[snapshot.generation] = found
+                found = self._recent[snapshot.generation] = self._made(connection, snapshot)
                 while len(self._recent) > _KEPT:
                     self._recent.pop(min(self._recent))
-            return found
+            found[1].look_up(connection, (word for tokens in asked for word in tokens))
+        return found[0]
 
-    def _number(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
-        """Give every word of the snapshot a number, with a vector or without."""
-        new = snapshot.words[self._known[snapshot.words] < 0]
-        if len(new):
-            known = self._known.copy()  # parts that are there keep the one they have
-            known[new] = self._forms.numbers([self._vocabulary[i] for i in new.tolist()])
-            self._known, self._stems = known, None
-        count = int(snapshot.state["others"])
-        if count > len(self._others):
-            rows = read_others(connection, snapshot.state, self._file, self._read)
-            others = np.full(count, -1, dtype=np.int32)
-            others[: len(self._others)] = self._others
-            others[[row[0] for row in rows]] = self._forms.numbers([row[1] for row in rows])
-            self._others, self._read, self._stems = others, snapshot.state, None
+    def _made(self, connection: sqlite3.Connection, snapshot: Snapshot) -> tuple[Collection, StoredForms]:
+        others = int(snapshot.state["others"])
+        if others <= FEW_OTHERS:
+            self._texts.put(read_others(connection, snapshot.state, self._file, self._read))
+            self._read = snapshot.state
+        more = np.full(max(len(self._keys.vocabulary) + others - len(self._group_of), 0), -1, dtype=np.int32)
+        self._group_of = np.concatenate([self._group_of, more])  # those who have the earlier one keep it as it is
+        parts = {part.key: self._parts.get(part.key) for part in snapshot.parts}
+        for part in snapshot.parts:
+            parts[part.key] = parts[part.key] or self._part(part.rows, connection, snapshot)
+        self._parts = {key: part for key, part in parts.items() if part is not None}
+        own = list(self._parts.values())
+        forms = StoredForms(self._keys, self._numbers, self._group_of, own, self._texts)
+        documents = StoredDocuments(own, forms, self._file)
+        return Collection(forms, documents, snapshot.alive, self._together), forms
 
-    def _made(self, rows: Rows) -> StoredLists:
-        if self._stems is None:
-            self._stems = _Stems.of(self._forms, self._known, self._others)
+    def _part(self, rows: Rows, connection: sqlite3.Connection, snapshot: Snapshot) -> StoredPart:
         try:
-            return StoredLists(rows, self._stems, self._forms.groups, _Documents(rows.bags, self._known, self._others))
+            stems = rows.stems
+            if stems is None or stems.edition != self._keys.edition:
+                self._learn(snapshot)
+                stems = self._keys.stems(rows, connection)
+            stems.check(len(self._group_of))
+            numbers = self._numbers.take(np.asarray(stems.keys))
+            self._group_of[stems.words] = np.repeat(numbers, np.diff(stems.starts))
+            return StoredPart.of(rows, stems, numbers)
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
             raise with_remedy(FormatError(f"A segment of {self._file.parent} is damaged: {error}.")) from None
+
+    def _learn(self, snapshot: Snapshot) -> None:
+        """Know the stems that segments have, so that only words that are in none of them need to be stemmed."""
+        for part in snapshot.parts:
+            stems = part.rows.stems
+            if stems is not None and stems.edition == self._keys.edition:
+                stems.check(len(self._group_of))
+                self._keys.learn(stems)
 
 
 @dataclass(frozen=True)
@@ -219,7 +137,7 @@ def run(
 ) -> list[Hits]:
     """The hits of every query, given as tokens."""
     allowed = snapshot.allowed(question.condition)
-    collection = index.words.collection(connection, snapshot)
+    collection = index.words.collection(connection, snapshot, asked)
     rankings = []
     tell = progress_for(progress, "searching") or no_progress
     for number, tokens in enumerate(asked, start=1):

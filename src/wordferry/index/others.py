@@ -21,6 +21,7 @@ from wordferry.index.catalogue import damaged
 
 EMPTY = {"others": 0, "others_checksum": 0}
 """What the state of an index says of them: the next number, and the CRC-32 of all rows of the table."""
+_VARIABLES = 500
 
 
 def in_a_row(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -154,3 +155,15 @@ def read_others(
     if not right or (rows and rows[-1][0] >= state["others"]):
         raise damaged(file, "the list of words without vectors")
     return rows
+
+
+def words_numbered(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
+    """The words of some rows of the table, which are not held to its checksum."""
+    found: dict[int, str] = {}
+    for start in range(0, len(numbers), _VARIABLES):
+        some = numbers[start : start + _VARIABLES]
+        marks = ",".join("?" * len(some))
+        found |= dict(connection.execute(f"SELECT number, word FROM others WHERE number IN ({marks})", some))
+    if len(found) < len(set(numbers)):
+        raise damaged(file, "the list of words without vectors")
+    return [found[number] for number in numbers]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from wordferry.index.columns import Columns, Gathering
 from wordferry.index.others import Counts
 from wordferry.index.segments import Bags, Rows, Segment, join, narrowed
 from wordferry.index.snapshot import columns_of, read_buffer
+from wordferry.index.stems import WordKeys
 
 BUFFER = 1000
 """Fewer new documents than this wait in the catalogue; more become a segment."""
@@ -27,8 +29,9 @@ SEGMENT = 262_144
 class Publisher:
     """Collects the bags of one transaction; what it has written is undone when the transaction fails."""
 
-    def __init__(self, folder: Path, config: dict[str, Any], vectors: Float32Array) -> None:
+    def __init__(self, folder: Path, config: dict[str, Any], vectors: Float32Array, keys: WordKeys) -> None:
         self._vectors = vectors
+        self._keys = keys
         self._folder = folder
         self._config = config
         self._parts: list[Bags] = []
@@ -123,6 +126,7 @@ class Publisher:
             part = bags if len(span) == len(bags) else bags.select(span)
             whose = columns if columns is not None and len(columns) == len(part) else None
             rows = Rows.of(part, whose or columns_of(connection, part.numbers, self._folder / FILE))
+            rows = replace(rows, stems=self._keys.stems(rows, connection))
             made.append(segments.write(self._folder, rows, self._config, self._vectors))
             self._written.append(made[-1].name)
             start += len(span)

@@ -20,6 +20,8 @@ from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.catalogue import checksum, damaged
 from wordferry.index.columns import Columns
 from wordferry.index.others import Counts, in_a_row
+from wordferry.index.stems import NAMES as STEMS
+from wordferry.index.stems import Stems
 from wordferry.kernels.centroids import Codes
 from wordferry.kernels.related_lists import BLOCK, Lists, Stored, build
 
@@ -120,7 +122,8 @@ class Segment:
             raise unless_gone(place, error) from None
         except (KeyError, ValueError, TypeError) as error:
             raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
-        return Rows(bags, stored.arrays["totals"], lists, others, columns, _codes(stored), stored.config.get("longest"))
+        more = (_codes(stored), stored.config.get("longest"), _stems(stored))
+        return Rows(bags, stored.arrays["totals"], lists, others, columns, *more)
 
     def read_bags(self, folder: Path) -> Bags:
         """The bags alone, every byte compared with its checksum."""
@@ -156,6 +159,13 @@ def _codes(stored: storage.Folder) -> Codes | None:
     return Codes(*(stored.arrays[f"centroid_{name}"] for name in _CENTROIDS))
 
 
+def _stems(stored: storage.Folder) -> Stems | None:
+    """The stems, which segments of earlier versions do not have."""
+    if "stems" not in stored.config:
+        return None
+    return Stems(stored.config["stems"], *(stored.arrays[f"stem_{name}"] for name in STEMS))
+
+
 @dataclass(frozen=True)
 class Rows:
     """Some documents as a search takes them: bags of words, the same by word, and metadata by field."""
@@ -171,6 +181,8 @@ class Rows:
     """The centroids, coded; None where they are not stored."""
     known_longest: Sequence[int] | None = None
     """What :attr:`longest` and :attr:`longest_others` are, where it is stored."""
+    stems: Stems | None = None
+    """The stems of the words; None where they are not stored."""
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -294,6 +306,9 @@ def write(folder: Path, rows: Rows, config: dict[str, Any], vectors: Float32Arra
     codes = Codes.of(rows.stored, rows.totals, vectors)
     arrays |= {f"centroid_{name}": getattr(codes, name) for name in _CENTROIDS}
     config = {**config, "fields": fields, "longest": [rows.longest, rows.longest_others]}
+    if rows.stems is not None:
+        arrays |= {f"stem_{name}": getattr(rows.stems, name) for name in STEMS}
+        config["stems"] = rows.stems.edition
     write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
-from wordferry.find.ranking import Statistics
+from wordferry.find.ranking import Collection, Statistics
+from wordferry.find.stems import UInt64Array
+from wordferry.index.stored_words import StoredForms
 from wordferry.texts.bow import TfIdf
 from wordferry.texts.weights import Weighting, weights_of_counts
 from wordferry.words.embeddings import Embeddings
@@ -35,7 +37,9 @@ class Totals:
     other_frequencies: Int64Array
     """The same of each word without a vector."""
     stems: Int64Array
-    """The same of each stem, by the numbers that word search gives them."""
+    """The same of each stem."""
+    stem_keys: UInt64Array
+    """The keys of these stems, rising."""
     fields: frozenset[str] = frozenset()
     """Every field of the documents' metadata."""
 
@@ -67,6 +71,7 @@ class Totals:
             "frequencies": self.frequencies,
             "other_frequencies": self.other_frequencies,
             "stems": self.stems,
+            "stem_keys": self.stem_keys,
         }
         config = {"documents": self.documents, "tokens": self.tokens, "known_tokens": self.known_tokens}
         storage.write_folder(path, KIND, config | {"fields": sorted(self.fields)}, arrays)
@@ -77,3 +82,23 @@ class Totals:
         folder = storage.read_folder(path, KIND, mapped=False)
         values: dict[str, Any] = {**folder.arrays, **folder.config}
         return cls(**values | {"fields": frozenset(values["fields"])})
+
+
+StemCounts = tuple[UInt64Array, Int64Array]
+"""The keys of stems, rising, and in how many documents each stands."""
+
+
+def stem_counts(collection: Collection) -> StemCounts:
+    """Those of an index."""
+    forms = collection.forms
+    assert isinstance(forms, StoredForms)
+    order = np.argsort(forms.stem_keys)
+    return forms.stem_keys[order], collection.df[order]
+
+
+def added(one: StemCounts, other: StemCounts) -> StemCounts:
+    """Those of two indexes together."""
+    keys, places = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    df = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(df, places, np.concatenate([one[1], other[1]]))
+    return keys, df

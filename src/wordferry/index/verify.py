@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from wordferry.index.packs import Unpacker
 from wordferry.index.segments import Bags, Rows, Segment, check_manifest, join
 from wordferry.index.snapshot import read_buffer
 from wordferry.index.sql_errors import translate
+from wordferry.index.stems import WordKeys
 from wordferry.words.embeddings import Embeddings
 
 
@@ -51,6 +53,10 @@ class Checker:
     graphs: Graphs
     problems: list[str] = field(default_factory=list)
     _others: list[Int32Array] = field(default_factory=list)
+
+    @cached_property
+    def _keys(self) -> WordKeys:
+        return WordKeys(self.embeddings.vocabulary, self.config.language, self.catalogue.file)
 
     def run(self) -> Verification:
         """All checks; FormatError lists everything that is wrong."""
@@ -133,6 +139,8 @@ class Checker:
             same = (rows.longest, rows.longest_others) == (again.longest, again.longest_others)
             if not same or not all(np.array_equal(a, b) for a, b in zip(stored, made, strict=True)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
+            if not self._attempt(lambda: self._stems_agree(rows, connection)):  # noqa: B023
+                self._wrong(f"Segment {segment.name}: its stems do not agree with its words.")
             if not codes_agree(rows, self.embeddings.matrix):
                 self._wrong(f"Segment {segment.name}: its centroids do not agree with its bags of words.")
             self._use(bags, used)
@@ -140,6 +148,11 @@ class Checker:
             numbers.append(np.array(bags.numbers))
             pairs += bags.pairs
         return np.concatenate(numbers), len(numbers) - 1, pairs
+
+    def _stems_agree(self, rows: Rows, connection: sqlite3.Connection) -> bool:
+        """Whether the stems of a segment are those of its words; another version of the stemmer may give others."""
+        stored = rows.stems
+        return stored is None or stored.edition != self._keys.edition or stored.same(self._keys.stems(rows, connection))
 
     def _use(self, bags: Bags, used: BoolArray) -> None:
         """Note the words of some bags."""

@@ -36,6 +36,7 @@ from wordferry.index.publish import Publisher, live_rows
 from wordferry.index.refusals import appears_twice, refuse_empty, refuse_twice
 from wordferry.index.segments import Bags, Segment
 from wordferry.index.snapshot import read_buffer, words_checksum
+from wordferry.index.stems import WordKeys
 from wordferry.texts.records import words_of
 from wordferry.words.embeddings import Embeddings
 
@@ -66,6 +67,7 @@ class Writer:
         self._tokenizer = config.make_tokenizer(embeddings.vocabulary)
         self._threads = 1
         self._have: tuple[int, BoolArray, Counting] | None = None
+        self._keys = WordKeys(embeddings.vocabulary, config.language, catalogue.file)
 
     def add(
         self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object], threads: int
@@ -195,10 +197,10 @@ class Writer:
                 self._note_words(connection, state, some.words)
                 used[some.words] = True
                 others.update(np.unique(some.others.words).tolist())
+                self._others.store(connection, state)  # the publisher asks for the stems of all words
                 yield some
 
         publisher.replace_all(connection, parts())
-        self._others.store(connection, state)
         self._others.keep(connection, state, others)
         self._shrink_words(connection, state, used, renumber=renumber)
 
@@ -208,7 +210,7 @@ class Writer:
         prepare: Callable[[Connection, State], None] | None = None,
     ) -> None:
         facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
-        publisher = Publisher(self._catalogue.folder, facts, self._embeddings.matrix)
+        publisher = Publisher(self._catalogue.folder, facts, self._embeddings.matrix, self._keys)
         try:
             with self._catalogue.writing() as connection:
                 state: State = get_meta(connection, "state", self._catalogue.file)
@@ -220,6 +222,7 @@ class Writer:
                 set_meta(connection, "state", state)
         except BaseException:
             self._have = None
+            self._keys.forget_others()  # the numbers of new ones may be given to other words now
             publisher.undo()
             raise
         if self._have is not None:

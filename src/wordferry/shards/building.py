@@ -26,7 +26,7 @@ from wordferry.engines.places import Place
 from wordferry.engines.sources import Fields, Part, cut
 from wordferry.engines.work import Task, load, words_of
 from wordferry.errors import InputError, VocabularyMismatch
-from wordferry.index.totals import Totals
+from wordferry.index.totals import Totals, added
 from wordferry.index.weighed_state import Weighing
 from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, TOTALS, Manifest, ShardRecord
 from wordferry.shards.tasks import Building, Counting, build_shard, count_words
@@ -222,13 +222,13 @@ class _Build:
 
     def _finish(self, counted: _Counted, done: Mapping[str, Done]) -> Manifest:
         """Add up what the shards say, and write the manifest last: with it the folder is complete."""
-        records, stems, fields = [], np.zeros(0, dtype=np.int64), set[str]()
+        records, stems, fields = [], (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)), set[str]()
         first = tokens = known = 0
         states: set[tuple[int, ...]] = set()
         for name in sorted(done):
             data = load(self.course.journal.folder, name)
             (facts,) = words_of(data, "facts")
-            stems = data["stems"] if not len(stems) else stems + data["stems"]
+            stems = added(stems, (data["stem_keys"], data["stems"]))
             fields |= set(facts["fields"])
             tokens, known = tokens + facts["tokens"], known + facts["known_tokens"]
             states.add(tuple(facts["state"]))
@@ -238,7 +238,8 @@ class _Build:
             own = (facts["identity"], facts["generation"], facts["files"])
             records.append(ShardRecord(facts["name"], first, count, *own))
             first += count
-        totals = Totals(first, tokens, known, counted.frequencies, counted.other_frequencies, stems, frozenset(fields))
+        words = (counted.frequencies, counted.other_frequencies)
+        totals = Totals(first, tokens, known, *words, stems[1], stems[0], frozenset(fields))
         folder = self.course.journal.folder
         if TOTALS not in self.place.names():
             if not (folder / TOTALS).exists():

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.find.ranking import Around, Ranking, have_all, ranked
+from wordferry.find.lists import Around, have_all
+from wordferry.find.ranking import Ranking, ranked, stems_of
 from wordferry.kernels.native_lists import nearest_among
 from wordferry.shards.shard import Best, Near, Stems
 
@@ -30,7 +31,7 @@ def ranking_of(found: Sequence[Best], k: int, groups: int, bags: Bags) -> Rankin
     def near(some: Int64Array, m: int) -> Around:
         stems = bags(some)
         found_near = nearest_among(stems.indptr, stems.stems, stems.counts, stems.idf, groups, m)
-        return Around(*found_near, have_all(stems.indptr, stems.stems, found[0].query))
+        return Around(*found_near, have_all(stems.indptr, stems.stems, stems_of(found[0].query)))
 
     return ranked(rows, own, near, k, (found[0].query, found[0].missing, found[0].settings))
 

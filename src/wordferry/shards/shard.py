@@ -160,7 +160,7 @@ class Shard:
         settings, found = question.settings, []
         with self.index.view() as (connection, snapshot):
             allowed = snapshot.allowed(question.condition)
-            collection = self.index.words.collection(connection, snapshot)
+            collection = self.index.words.collection(connection, snapshot, asked)
             for tokens in asked:
                 query, missing = collection.query(tokens)
                 rows, own = collection.best(query, settings.wanted(k), settings, allowed)
@@ -178,7 +178,8 @@ class Shard:
     def explain_score(self, ranking: Ranking, names: Sequence[str]) -> ScoreExplanation:
         """What the one score of a ranking is made of; its document is in this shard."""
         with self.index.view() as (connection, snapshot):
-            collection = self.index.words.collection(connection, snapshot)
+            words = [word.word for word in ranking.query]
+            collection = self.index.words.collection(connection, snapshot, [words])
             return explain_score(collection, _moved(ranking, -self.record.first), 0, names)
 
     # -- by distance ------------------------------------------------------------------------------------------------

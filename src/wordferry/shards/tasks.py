@@ -20,6 +20,7 @@ from wordferry.index import Index
 from wordferry.index.counting import Counting as WordCounting
 from wordferry.index.model import entries
 from wordferry.index.others import OtherWords
+from wordferry.index.totals import stem_counts
 from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests
 from wordferry.shards.nearby import on_this_machine
 from wordferry.texts.tokenizers import tokenizer_from_config
@@ -104,13 +105,15 @@ def build_shard(arguments: Mapping[str, Any], folder: Path, shared: Building) ->
     name = f"{arguments['number']:05d}-{secrets.token_hex(4)}"
     beside = Path(tempfile.mkdtemp(prefix="wordferry-shard-"))
     try:
-        facts, stems = _build(arguments, shared, on_this_machine(place, EMBEDDINGS, shared.vectors), beside / "index")
+        facts, (keys, df) = _build(
+            arguments, shared, on_this_machine(place, EMBEDDINGS, shared.vectors), beside / "index"
+        )
         facts |= {"name": name, "files": file_digests(beside / "index")}
         place.upload(beside / "index", f"{SHARDS}/{name}")
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     about = {"documents": facts["documents"], "shard": name}
-    return saved(stems=stems, facts=text_array([facts])), about
+    return saved(stem_keys=keys, stems=df, facts=text_array([facts])), about
 
 
 def _build(arguments: Mapping[str, Any], shared: Building, vectors: Path, target: Path) -> tuple[dict[str, Any], Any]:
@@ -146,4 +149,4 @@ def _build(arguments: Mapping[str, Any], shared: Building, vectors: Path, target
                 "fields": sorted({name for part in snapshot.parts for name in part.rows.columns.names}),
                 "state": [state[key] for key in ("words", "words_checksum", "others", "others_checksum")],
             }
-            return facts, collection.df
+            return facts, stem_counts(collection)
