@@ -120,7 +120,7 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, std::vector<Touche
     }
   };
   const auto others = static_cast<std::int64_t>(blocks.size()) - 1;
-  if (!together_pays(parts, blocks[0], visited.sum().nanoseconds)) {
+  if (others == 0 || !together_pays(parts, blocks[0], visited.sum().nanoseconds)) {
     for_blocks(others, threads, one_by_one, watch);
   } else {
     const PanelWords together(words, queries.front().vocabulary());

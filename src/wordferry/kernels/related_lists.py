@@ -20,7 +20,7 @@ BLOCK = 1 << 16
 GROUP = 512
 """Rows whose bits lie together."""
 _GROUP_NUMBERS = 32
-_FREQUENT = 48
+_FREQUENT = 40
 """A word has bits where at least one row of so many has it: summing up bits then takes less than summing up a list."""
 _FEWEST = 512
 """In a block of fewer rows no word has bits."""
