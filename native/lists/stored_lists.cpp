@@ -20,6 +20,19 @@ const std::int32_t* seek(const std::int32_t* begin, const std::int32_t* end, std
 
 }  // namespace
 
+WordTable word_table(const std::int32_t* begin, const std::int32_t* end) {
+  constexpr std::int64_t together = 64, most = 16;  // numbers of the table for each 64 words
+  WordTable table;
+  if (begin == end || *begin < 0 || end[-1] / together > (end - begin) / together * most + most) return table;
+  for (const std::int32_t* at = begin; at < end; ++at) {
+    if (at > begin && *at <= at[-1]) return {};
+    const auto place = static_cast<std::size_t>(*at / together);
+    while (table.size() <= place) table.push_back({0, static_cast<std::uint32_t>(at - begin)});
+    table[place].marks |= std::uint64_t{1} << *at % together;
+  }
+  return table;
+}
+
 BlockLists::BlockLists(const StoredLists& stored, std::int64_t block) : stored_(stored) {
   const std::int64_t first = stored.blocks[block], last = stored.blocks[block + 1];
   const std::int64_t bit_first = stored.bit_blocks[block], bit_last = stored.bit_blocks[block + 1];
@@ -32,16 +45,33 @@ BlockLists::BlockLists(const StoredLists& stored, std::int64_t block) : stored_(
   first_bits_ = bit_first * full;
   first_bit_word_ = bit_first;
   sound_ = first_bits_ + (bit_last - bit_first) * groups_ * group_numbers <= stored.bit_numbers;
+  const WordTable& table = (*stored.tables)[static_cast<std::size_t>(block)];
+  if (!table.empty()) table_ = &table;
   begin_ = stored.words + first;
   end_ = stored.words + last;
   bit_begin_ = stored.bit_words + bit_first;
   bit_end_ = stored.bit_words + bit_last;
 }
 
+// The place of a word among those with a list, or -1.
+std::int64_t BlockLists::list_of(std::int32_t word) const {
+  if (table_ == nullptr) {
+    const std::int32_t* const found = seek(begin_, end_, word);
+    return found == nullptr ? -1 : found - stored_.words;
+  }
+  const auto place = static_cast<std::size_t>(word) / 64;
+  if (word < 0 || place >= table_->size()) return -1;
+  const WordMarks& some = (*table_)[place];
+  const std::uint64_t mark = std::uint64_t{1} << word % 64;
+  if ((some.marks & mark) == 0) return -1;
+  return begin_ - stored_.words + some.before + std::popcount(some.marks & (mark - 1));
+}
+
 BlockLists::Places BlockLists::places(std::int32_t word) const {
-  const std::int32_t *const list = seek(begin_, end_, word), *const bits = seek(bit_begin_, bit_end_, word);
-  if (list != nullptr) prefetch_line(stored_.starts + 2 * (list - stored_.words));
-  return {list == nullptr ? -1 : list - stored_.words, bits == nullptr ? -1 : bits - stored_.bit_words};
+  const std::int64_t list = list_of(word);
+  const std::int32_t* const bits = seek(bit_begin_, bit_end_, word);
+  if (list >= 0) prefetch_line(stored_.starts + 2 * list);
+  return {list, bits == nullptr ? -1 : bits - stored_.bit_words};
 }
 
 bool BlockLists::read(const Places& places, ListedRows& found) const {

@@ -31,6 +31,17 @@ struct ListedRows {
   std::int64_t present = 0;  // rows that have a bit
 };
 
+// Where the words of one block stand: 64 words together have a mark each, and how many words of the block come before
+// them. A search in the rising words themselves would wait for memory at every step.
+struct WordMarks {
+  std::uint64_t marks = 0;
+  std::uint32_t before = 0;
+};
+using WordTable = std::vector<WordMarks>;
+
+// The table of some rising words; empty where they are too few for their size, or do not rise.
+WordTable word_table(const std::int32_t* begin, const std::int32_t* end);
+
 struct StoredLists {
   const std::int64_t* blocks;  // where the words of each block begin; block_count + 1
   const std::int32_t* words;   // of all blocks, rising within a block
@@ -44,6 +55,7 @@ struct StoredLists {
   const std::uint16_t* bits;
   std::int64_t block_count, word_count, stored, counted, bit_word_count, bit_numbers;
   std::int64_t row_count;
+  const std::vector<WordTable>* tables;  // one for each block
 };
 
 // The lists of one block.
@@ -67,6 +79,9 @@ class BlockLists {
 
  private:
   const StoredLists& stored_;
+  std::int64_t list_of(std::int32_t word) const;
+
+  const WordTable* table_ = nullptr;
   const std::int32_t *begin_ = nullptr, *end_ = nullptr, *bit_begin_ = nullptr, *bit_end_ = nullptr;
   std::int64_t groups_, first_bits_ = 0, first_bit_word_ = 0;
   bool sound_ = false;

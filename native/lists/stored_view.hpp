@@ -1,8 +1,10 @@
 // Inverted lists as Python hands them over.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lists/stored_lists.hpp"
 #include "support/bind.hpp"
@@ -26,6 +28,13 @@ class StoredWordLists {
     require(starts_.length() == words_.length() + 1 && starts_.length(1) == 2, "words and starts must agree");
     require(bit_words_.length() == bit_sizes_.length(), "one size for each word with bits");
     counted_ = std::get<In<Count>>(counts_).length();
+    std::vector<WordTable> tables;
+    for (std::int64_t block = 0; block + 1 < blocks_.length(); ++block) {
+      const std::int64_t first = blocks_.data()[block], last = blocks_.data()[block + 1];
+      const bool inside = first >= 0 && first <= last && last <= words_.length();
+      tables.push_back(inside ? word_table(words_.data() + first, words_.data() + last) : WordTable{});
+    }
+    tables_ = std::make_shared<const std::vector<WordTable>>(std::move(tables));
   }
 
   std::int64_t documents() const { return documents_; }
@@ -48,7 +57,8 @@ class StoredWordLists {
             counted_,
             bit_words_.length(),
             bits_.length(),
-            documents_};
+            documents_,
+            tables_.get()};
   }
 
  private:
@@ -61,6 +71,7 @@ class StoredWordLists {
   In<std::int64_t> bit_blocks_;
   In<std::int32_t> bit_words_, bit_sizes_;
   In<std::uint16_t> bits_;
+  std::shared_ptr<const std::vector<WordTable>> tables_;  // the copies of a view share them
 };
 
 }  // namespace wordferry
