@@ -94,35 +94,4 @@ bool BlockLists::read(const Places& places, ListedRows& found) const {
   return true;
 }
 
-void WholeList::read(const ListedRows& list, int width, std::int64_t groups) {
-  constexpr std::int64_t mark_bits = 64;
-  rows_.clear();
-  counts_.clear();
-  if (list.bits == nullptr && (list.once == list.size || list.once == 0)) {
-    each_listed(list, width, [&](std::uint16_t row, std::int32_t count) {
-      rows_.push_back(row);
-      counts_.push_back(count);
-    });
-    return;
-  }
-  by_row_.resize(static_cast<std::size_t>(list_block_rows), 0);
-  marks_.resize(static_cast<std::size_t>(list_block_rows / mark_bits), 0);
-  const auto note = [&](std::int64_t row, std::int32_t count) {
-    std::int32_t& sum = by_row_[static_cast<std::size_t>(row)];
-    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(count));
-    marks_[static_cast<std::size_t>(row / mark_bits)] |= std::uint64_t{1} << (row % mark_bits);
-  };
-  each_listed(list, width, note);
-  if (list.bits != nullptr) each_bit(list.bits, groups, [&](std::int64_t row) { note(row, 1); });
-  for (std::size_t i = 0; i < marks_.size(); ++i) {
-    for (std::uint64_t left = marks_[i]; left != 0; left &= left - 1) {
-      const std::size_t row = i * static_cast<std::size_t>(mark_bits) + static_cast<std::size_t>(std::countr_zero(left));
-      rows_.push_back(static_cast<std::uint16_t>(row));
-      counts_.push_back(by_row_[row]);
-      by_row_[row] = 0;
-    }
-    marks_[i] = 0;
-  }
-}
-
 }  // namespace wordferry

@@ -114,19 +114,4 @@ void each_listed(const ListedRows& list, int width, Use&& use) {
   if (width == 4) each_listed_as<std::int32_t>(list, use);
 }
 
-// The rows of a word, rising, and its counts, put together from its list and its bits.
-class WholeList {
- public:
-  void read(const ListedRows& list, int width, std::int64_t groups);
-  const std::vector<std::uint16_t>& rows() const { return rows_; }
-  const std::vector<std::int32_t>& counts() const { return counts_; }
-  std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
-
- private:
-  std::vector<std::uint16_t> rows_;
-  std::vector<std::int32_t> counts_;  // as many as rows
-  std::vector<std::int32_t> by_row_;  // zero between two calls, and so are the marks of rows
-  std::vector<std::uint64_t> marks_;
-};
-
 }  // namespace wordferry
