@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import wordferry
 from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from tests.index.test_lists import assert_same_where_apart
 from wordferry.compare.distances import DISTANCES
+from wordferry.errors import FormatError
 from wordferry.index import Index, centroids, nearest, publish, shortlist
 from wordferry.index.asked import Asked
 from wordferry.texts.bow import TfIdf, bags
@@ -277,3 +279,16 @@ def test_a_word_that_hardly_counts_is_not_overlooked(make: Callable[..., Index])
     with index.view() as (_, snapshot):
         near = index.engine.top_k(snapshot, Asked([bag], len(WORDS)), 1, DISTANCES["bow-l1"])
     assert (near.indices[0, 0], near.distances[0, 0]) == (40, row[40])
+
+
+@pytest.mark.parametrize("distance", OWN_WORDS)
+def test_damaged_bags_are_named(make: Callable[..., Index], distance: str) -> None:
+    """A word that no vector belongs to is found where documents are summed up, or else where they are compared."""
+    index = make()
+    index.add(["w01 w02", "w03", "w04 w05"])
+    with index.view() as (_, snapshot):
+        part = snapshot.parts[0]
+        wrong = replace(part.rows.bags, words=np.where(part.rows.bags.words == 1, 999, part.rows.bags.words))
+        damaged = replace(snapshot, parts=(replace(part, rows=replace(part.rows, bags=wrong)),))
+        with pytest.raises(FormatError, match=r"damaged: .* compact --rebuild"):
+            index.engine.top_k(damaged, Asked([{2: 1}], len(WORDS)), 1, DISTANCES[distance])
