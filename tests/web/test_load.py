@@ -288,6 +288,8 @@ def test_estimates_grow_with_what_is_asked() -> None:
     assert of_search("rel-rwmd", [10], 1_000, 500, 3).steps > few.steps
     assert of_search("wmd", [10], 1_000, 900, 0).steps > of_search("wmd", [10], 1_000, 500, 0).steps
     assert of_search(None, [10], 1_000, 500, 0).steps < few.steps
+    assert of_search("rel-rwmd", [110], 1_000_000, 40_000, 0).light(Limits())
+    assert not of_search("wmd", [110], 1_000_000, 40_000, 0).light(Limits())
     with pytest.raises(TooMuch, match=r"about 4\.5 times"):
         of_search("wmd", [10_000], 10, 60_000, 0).check(Limits())
     assert of_pair(["wmd", "act"], 10, 10).steps > of_pair(["wmd"], 10, 10).steps

@@ -87,6 +87,50 @@ def test_batcher_joins_what_waits() -> None:
     assert sorted(calls) == [("a", [0]), ("a", [1, 2, 3]), ("a", [4, 5]), ("b", [9])]
 
 
+def test_batcher_runs_a_second_call_when_it_is_nearly_full() -> None:
+    """Two calls of one lane at once, each worth it; a few more wait for the end of one of them."""
+    calls: list[list[int]] = []
+    gates = [threading.Event() for _ in range(3)]
+
+    def work(key: str, items: Sequence[int]) -> list[int]:
+        calls.append(list(items))
+        gates[len(calls) - 1].wait(10)
+        return list(items)
+
+    async def seen(count: int) -> None:
+        while len(calls) < count:
+            await asyncio.sleep(0.001)
+
+    async def scene() -> list[int]:
+        workers = Workers("test", 2, 100)
+        batcher: Batcher[int, int] = Batcher(work, workers, largest=4, waiting=100)
+        tasks = [asyncio.create_task(batcher.submit("a", 0))]
+        await seen(1)
+        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2)]
+        await asyncio.sleep(0.05)
+        assert len(calls) == 1
+        tasks += [asyncio.create_task(batcher.submit("a", 3))]
+        await seen(2)
+        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (4, 5)]
+        await asyncio.sleep(0.05)
+        assert len(calls) == 2
+        gates[0].set()
+        await tasks[0]
+        await asyncio.sleep(0.05)
+        assert len(calls) == 2  # too few beside another call
+        gates[1].set()
+        gates[2].set()
+        answers = await asyncio.gather(*tasks)
+        assert await batcher.submit("a", 9) == 9  # and it begins anew
+        workers.close()
+        return list(answers)
+
+    gates.append(threading.Event())
+    gates[3].set()
+    assert asyncio.run(scene()) == list(range(6))
+    assert calls == [[0], [1, 2, 3], [4, 5], [9]]
+
+
 def test_batcher_keeps_errors_apart() -> None:
     gate = threading.Event()
 

@@ -1,6 +1,7 @@
 """Joins concurrent searches into one call, so that load makes the service more efficient.
 
-Nothing waits for a timer: the first search starts at once, and what arrives while it runs forms the next batch.
+Nothing waits for a timer: the first search starts at once, and what arrives while it runs forms the next batch. That
+one starts when the first has ended, or beside it as soon as it is nearly full: then there is work for all threads.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ class _Lane(Generic[Item, Answer]):
     """What waits for one kind of call; only calls of one kind can be joined."""
 
     waiting: deque[tuple[Item, asyncio.Future[Answer]]] = field(default_factory=deque)
-    task: asyncio.Task[None] | None = None
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """Those that run calls, one after the other."""
 
 
 class Batcher(Generic[Item, Answer]):
     """Runs ``work(key, items) -> answers`` in threads, joining items of the same key.
 
-    A lane (key) has at most one call running; different lanes share the threads of ``workers``. An item whose batch
-    fails is tried alone, so that nobody gets a neighbour's error. A call is cancelled when nobody waits for any of its
-    items any more.
+    A lane (key) has one call running, and more only where each is nearly as large as it may be; different lanes share
+    the threads of ``workers``. An item whose batch fails is tried alone, so that nobody gets a neighbour's error. A
+    call is cancelled when nobody waits for any of its items any more.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class Batcher(Generic[Item, Answer]):
         self._work = work
         self._workers = workers
         self._largest = largest
+        self._enough = max(1, largest * 3 // 4)
+        """Items that are worth a call beside another one."""
         self._most_waiting = waiting
         self._observe = observe
         self._lanes: dict[Hashable, _Lane[Item, Answer]] = {}
@@ -59,12 +63,12 @@ class Batcher(Generic[Item, Answer]):
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         lane.waiting.append((item, future))
         self._waiting += 1
-        if lane.task is None:
-            lane.task = asyncio.create_task(self._drain(key, lane))
+        if not lane.tasks or (len(lane.waiting) >= self._enough and len(lane.tasks) < self._workers.count):
+            lane.tasks.add(asyncio.create_task(self._drain(key, lane)))
         return await future
 
     async def _drain(self, key: Hashable, lane: _Lane[Item, Answer]) -> None:
-        while lane.waiting:
+        while lane.waiting and (len(lane.tasks) == 1 or len(lane.waiting) >= self._enough):
             async with self._turns:
                 batch: list[tuple[Item, asyncio.Future[Answer]]] = []
                 while lane.waiting and len(batch) < self._largest:
@@ -74,7 +78,9 @@ class Batcher(Generic[Item, Answer]):
                         batch.append((item, future))
                 if batch:
                     await self._run(key, batch)
-        del self._lanes[key]
+        lane.tasks.discard(asyncio.current_task())
+        if not lane.tasks:  # else the other one takes what waits
+            del self._lanes[key]
 
     async def _run(self, key: Hashable, batch: list[tuple[Item, asyncio.Future[Answer]]]) -> None:
         items = [item for item, _ in batch]

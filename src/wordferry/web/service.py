@@ -12,8 +12,10 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any, TypeVar
 
+from wordferry.base.runtime import thread_count
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.web.batching import Batcher
 from wordferry.web.comparing import COUNTED, Weighed
@@ -62,6 +64,7 @@ class Service:
         self._heavy = Workers("heavy", limits.heavy, limits.heavy_waiting)
         self._writer = Workers("write", 1, limits.waiting)
         self._watch = Workers("watch", 1, 1)
+        self._share = _Share()
         self._mapping = Mapping(limits)
         self._facts: dict[str, Any] = {}
         self._seen = 0.0
@@ -73,7 +76,7 @@ class Service:
         """Make what belongs to the running event loop."""
         self._opening = asyncio.Lock()
         self.batcher = Batcher(
-            _search,
+            self._joined,
             self._searches,
             largest=_PANEL if self.settings.batching else 1,
             waiting=self.settings.limits.waiting,
@@ -194,6 +197,12 @@ class Service:
             raise lost[0]  # one bad text does not lose the answers of the others
         return [answer if isinstance(answer, dict) else _unanswered(answer) for answer in answers]
 
+    def _joined(self, key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[Answer]:
+        """Queries that are joined because they ask the same index in the same way."""
+        engine, lane = key
+        with self._share.threads() as threads:
+            return engine.search(lane, queries, threads)
+
     async def _sizes(self) -> tuple[int, int]:
         """How many documents and different words there are, as seen a moment ago."""
         if not self._facts:
@@ -208,10 +217,22 @@ def _unanswered(error: Exception) -> dict[str, Any]:
     return {"hits": [], "more": False, "error": str(error)}
 
 
-def _search(key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[Answer]:
-    """Queries that are joined because they ask the same index in the same way."""
-    engine, lane = key
-    return engine.search(lane, queries)
+class _Share:
+    """How many threads each of several calls gets: all of them, or its part while others run."""
+
+    def __init__(self) -> None:
+        self._mutex, self._running = Lock(), 0
+
+    @contextmanager
+    def threads(self) -> Iterator[int]:
+        with self._mutex:
+            self._running += 1
+            mine = max(1, thread_count() // self._running)
+        try:
+            yield mine
+        finally:
+            with self._mutex:
+                self._running -= 1
 
 
 async def _together(calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:
