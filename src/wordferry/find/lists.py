@@ -86,6 +86,13 @@ def stems_among(bags: Counted, group_of: Int32Array, groups: int) -> Int64Array:
     return np.bincount(distinct % max(groups, 1), minlength=groups).astype(np.int64)
 
 
+def around(bags: Counted, group_of: Int32Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
+    """The m nearest of some bags to each of them, and which of them have all wanted stems, which rise."""
+    stems = group_of[bags.words]
+    found = nearest_among(bags.indptr, stems, bags.counts, idf[stems], len(idf), m)
+    return Around(*found, have_all(bags.indptr, stems, wanted))
+
+
 def have_all(indptr: Int64Array, stems: Int32Array, wanted: Int32Array) -> BoolArray:
     """Which rows, given by their stems, have every one of some stems, which rise."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -162,10 +169,7 @@ class Lists:
 
     def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
         """The m nearest of some rows to each of them, and which of them have all wanted stems."""
-        indptr, words, counts = self.bags(rows)
-        stems = self.group_of[words]
-        found = nearest_among(indptr, stems, counts, idf[stems], len(idf), m)
-        return Around(*found, have_all(indptr, stems, wanted))
+        return around(self.bags(rows), self.group_of, m, idf, wanted)
 
     def bags(self, rows: Int64Array) -> Counted:
         """The bags of some rows, in the order given."""

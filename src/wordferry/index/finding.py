@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from wordferry.index.index import Index
 
 _KEPT = 2
+LARGE = 1 << 18
+"""An index of more documents than this is searched part by part at first, so that it is never mapped as a whole."""
 FEW_OTHERS = 1 << 12
 """Up to so many words without vectors are read and compared with their checksum whenever an index is searched."""
 
@@ -84,7 +86,8 @@ class WordEngine:
         self._parts = {key: part for key, part in parts.items() if part is not None}
         own = list(self._parts.values())
         forms = StoredForms(self._keys, self._numbers, self._group_of, own, self._texts)
-        documents = StoredDocuments(own, forms, self._file)
+        first = len(snapshot.numbers) > LARGE and snapshot.first_search()
+        documents = StoredDocuments(own, forms, self._file, first=first)
         return Collection(forms, documents, snapshot.alive, self._together), forms
 
     def _part(self, rows: Rows, connection: sqlite3.Connection, snapshot: Snapshot) -> StoredPart:

@@ -210,7 +210,8 @@ class Rows:
 
     def let_go(self) -> None:
         """Give pages of mapped files back; they are mapped again when they are needed."""
-        storage.let_go([*vars(self.bags).values(), *vars(self.lists).values(), self.totals])
+        lists = [*vars(self.lists).values(), *vars(self.other_lists).values()]
+        storage.let_go([*vars(self.bags).values(), *self.bags.others, *lists, self.totals])
 
 
 def totals_of(bags: Bags) -> Float32Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +12,11 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.errors import FormatError
 from wordferry.find.forms import Place
-from wordferry.find.lists import Around, Counted, stems_among
+from wordferry.find.lists import Around, Counted, around, stems_among
 from wordferry.find.stems import UInt64Array
 from wordferry.index.catalogue import damaged
 from wordferry.index.others import Counts, words_numbered
-from wordferry.index.segments import Bags, Rows, with_remedy
+from wordferry.index.segments import Rows, with_remedy
 from wordferry.index.stems import StemNumbers, Stems, WordKeys
 from wordferry.kernels import stored_words
 from wordferry.kernels.native_lists import QueryWords, Saturation
@@ -29,7 +29,7 @@ _KEPT = 1 << 16
 class StoredPart:
     """A part of an index: its lists and bags, and its stems with the numbers that they have while the index is open."""
 
-    bags: Bags
+    rows: Rows
     lists: WordPart
     stems: Stems
     numbers: Int32Array
@@ -39,7 +39,7 @@ class StoredPart:
         """ValueError when something leads outside, which only damage does."""
         bags = rows.bags
         own = ((bags.indptr, bags.words, bags.counts), (bags.others.indptr, bags.others.words, bags.others.counts))
-        return cls(bags, WordPart((rows.lists, rows.other_lists), own, rows.totals), stems, numbers)
+        return cls(rows, WordPart((rows.lists, rows.other_lists), own, rows.totals), stems, numbers)
 
 
 class OtherTexts:
@@ -149,10 +149,15 @@ class StoredForms:
 
 
 class StoredDocuments:
-    """The documents of one state of an index, in one or more parts."""
+    """The documents of one state of an index, in one or more parts.
 
-    def __init__(self, parts: Sequence[StoredPart], forms: StoredForms, file: Path) -> None:
+    ``first``: nothing of a large index is mapped yet. Its first search then goes through the parts one by one and lets
+    each of them go, so that a process that searches once never maps the whole; the next query maps it.
+    """
+
+    def __init__(self, parts: Sequence[StoredPart], forms: StoredForms, file: Path, *, first: bool = False) -> None:
         self.parts = tuple(parts)
+        self._first = {"best", "around"} if first else set()
         self._lists = [part.lists for part in parts]
         self._forms = forms
         self._file = file
@@ -172,22 +177,48 @@ class StoredDocuments:
 
     def tokens(self, alive: BoolArray | None) -> int:
         """The tokens of all documents, or of the living ones."""
-        spans = [slice(*self._starts[i : i + 2].tolist()) for i in range(len(self.parts))]
-        masks = [None if alive is None else alive[span] for span in spans]
-        return sum(part.lists.tokens(mask) for part, mask in zip(self.parts, masks, strict=True))
+        return sum(part.lists.tokens(None if alive is None else alive[span]) for part, span in self._spans())
+
+    def _spans(self) -> Iterator[tuple[StoredPart, slice]]:
+        """The parts, and which rows are theirs."""
+        for part, start in zip(self.parts, self._starts[:-1].tolist(), strict=True):
+            yield part, slice(start, start + len(part.lists))
+
+    def _is_first(self, what: str) -> bool:
+        found = what in self._first
+        self._first.discard(what)
+        return found
 
     def best(
         self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None
     ) -> tuple[Int64Array, Float64Array]:
         """The best k rows with a score above 0, by (score falling, row rising)."""
+        forms = self._forms.expand(query)
+        if not self._is_first("best"):
+            return self._best(self._lists, forms, saturation, k, allowed)
+        found = []
+        for part, span in self._spans():
+            mask = None if allowed is None else allowed[span]
+            own, values = self._best([part.lists], forms, saturation, k, mask)
+            found.append((own + span.start, values))
+            part.rows.let_go()
+        rows, scores = (np.concatenate(some) for some in zip(*found, strict=True))
+        order = np.lexsort((rows, -scores))[:k]
+        return rows[order], scores[order]
+
+    def _best(
+        self, lists: Sequence[WordPart], forms: QueryForms, saturation: Saturation, k: int, allowed: BoolArray | None
+    ) -> tuple[Int64Array, Float64Array]:
         try:
-            found = stored_words.best(self._lists, self._forms.expand(query), saturation, k, allowed)
+            found = stored_words.best(lists, forms, saturation, k, allowed)
         except ValueError as error:
             raise self.damaged(error) from None
         return found.rows, found.scores
 
     def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
         """The m nearest of some rows to each of them, and which of them have all wanted stems."""
+        if self._is_first("around"):
+            return around(self.bags(rows, let_go=True), self._forms.group_of, m, idf, wanted)
         stems = StemsOfWords(self._forms.group_of, self._forms.size, idf)
         try:
             return Around(*stored_words.near(self._lists, stems, rows, wanted, m))
@@ -198,15 +229,17 @@ class StoredDocuments:
         """The error for a segment too large to be compared with its checksums."""
         return with_remedy(FormatError(f"A segment of {self._file.parent} is damaged: {error}."))
 
-    def bags(self, rows: Int64Array) -> Counted:
+    def bags(self, rows: Int64Array, *, let_go: bool = False) -> Counted:
         """The bags of some rows of any parts, in the order given."""
         number = np.searchsorted(self._starts, rows, side="right") - 1
         found = []
         for place, part in enumerate(self.parts):
-            bags = part.bags
+            bags = part.rows.bags
             own = rows[number == place] - self._starts[place]
             known = Counts(bags.indptr, bags.words, bags.counts).select(own)
             found.append(_together(known, bags.others.select(own), self._forms.size))
+            if let_go:
+                part.rows.let_go()
         sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(some.indptr) for some in found)])
         joined = Counted(
             np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
