@@ -5,6 +5,7 @@
 
 #include "lists/lists.hpp"
 #include "lists/stored_words.hpp"
+#include "support/cpu.hpp"
 
 namespace wordferry {
 
@@ -56,7 +57,7 @@ class Rows {
     double squares = 0;
     for (std::size_t at = first; at < entries_.size(); ++at) {
       Entry& entry = entries_[at];
-      entry.weight = (1.0 + std::log(entry.weight)) * idf_[static_cast<std::size_t>(entry.stem)];
+      entry.weight = (1.0 + (entry.weight == 1.0 ? 0.0 : std::log(entry.weight))) * idf_[static_cast<std::size_t>(entry.stem)];
       squares += entry.weight * entry.weight;
     }
     const double length = std::sqrt(squares);
@@ -74,6 +75,39 @@ struct Posting {
   double weight;
 };
 
+// out += weight * values.
+WF_CLONES
+void add_scaled(const double* values, double weight, std::size_t size, double* out) {
+  for (std::size_t i = 0; i < size; ++i) out[i] += weight * values[i];
+}
+
+// The weights of stems that many rows have, one for each row: zeros add nothing, and no place has to be looked up.
+class Frequent {
+ public:
+  Frequent(const Rows& rows) : size_(rows.size()), places_(rows.sizes().size(), none) {
+    constexpr std::size_t often = 6;  // of so many rows one
+    for (std::size_t stem = 0; stem < places_.size(); ++stem) {
+      if (often * rows.sizes()[stem] < size_) continue;
+      places_[stem] = weights_.size();
+      weights_.resize(weights_.size() + size_, 0.0);
+    }
+    for (std::size_t row = 0; row < size_; ++row) {
+      for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
+        const std::size_t place = places_[static_cast<std::size_t>(entry->stem)];
+        if (place != none) weights_[place + row] = entry->weight;
+      }
+    }
+  }
+  // Null for a stem that few rows have.
+  const double* of(std::size_t stem) const { return places_[stem] == none ? nullptr : weights_.data() + places_[stem]; }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::size_t size_;
+  std::vector<std::size_t> places_;
+  std::vector<double> weights_;
+};
+
 // All cosines between the rows; the diagonal stays 0.
 std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
   const std::size_t n = rows.size();
@@ -86,12 +120,18 @@ std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
       postings[fill[static_cast<std::size_t>(entry->stem)]++] = {row, entry->weight};
     }
   }
+  const Frequent frequent(rows);
   std::vector<double> products(n * n, 0.0);
   Pace pace(watch);
   for (std::size_t row = 0; row < n; ++row) {
     double* out = products.data() + row * n;
     for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
       const auto stem = static_cast<std::size_t>(entry->stem);
+      if (const double* const weights = frequent.of(stem)) {
+        add_scaled(weights + row + 1, entry->weight, n - row - 1, out + row + 1);
+        pace.spend(static_cast<std::int64_t>((n - row) / 4) + 1);
+        continue;
+      }
       const std::size_t first = ++next[stem];  // rows rise, so the list's head is this row: only later ones are left
       for (std::size_t at = first; at < fill[stem]; ++at) out[postings[at].row] += entry->weight * postings[at].weight;
       pace.spend(static_cast<std::int64_t>(fill[stem] - first) + 1);
@@ -137,6 +177,8 @@ bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, con
   std::vector<std::int32_t> groups, counts;
   std::vector<double> weight;
   std::vector<std::int64_t> seen(wanted.size(), -1);
+  std::uint64_t marks = 0;  // of the wanted stems, so that most others need not be looked for
+  for (const std::int32_t stem : wanted) marks |= std::uint64_t{1} << (stem & 63);
   bool sound = true;
   for (std::int64_t i = 0; i < count && sound; ++i) {
     std::size_t has = 0;
@@ -153,6 +195,7 @@ bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, con
         groups.push_back(group);
         counts.push_back(often);
         weight.push_back(stems.idf[group]);
+        if ((marks >> (group & 63) & 1) == 0) return;
         const auto place = std::lower_bound(wanted.begin(), wanted.end(), group);
         if (place == wanted.end() || *place != group) return;
         std::int64_t& last_seen = seen[static_cast<std::size_t>(place - wanted.begin())];

@@ -60,10 +60,18 @@ void add_list(const ListedRows& list, int width, std::uint64_t weight_once, std:
               const std::uint16_t* once, const std::uint8_t* lengths, Sum* sums) {
   ListedRows left = list;
   if (list.bits == nullptr) {
-    for (std::int64_t i = 0; i < list.once; ++i) {
+    const auto add = [&](std::int64_t i) {
       const std::size_t row = list.rows[i];
       sums[row] = static_cast<Sum>(sums[row] + share_of<Sum>(weight_once, once[row]));
+    };
+    std::int64_t i = 0;
+    for (; i + 4 <= list.once; i += 4) {
+      add(i);
+      add(i + 1);
+      add(i + 2);
+      add(i + 3);
     }
+    for (; i < list.once; ++i) add(i);
     left.rows += list.once;
     left.size -= list.once;
     left.once = 0;
@@ -81,15 +89,24 @@ void share_sums(const GroupSums& from, const std::uint16_t* once, std::uint16_t*
   }
 }
 
+// The first chunk from `first` on with a row that reaches `need`; `rows` where there is none. Sums are there for whole
+// chunks.
 template <class Sum>
-WF_ALWAYS_INLINE bool any_of(const Sum* sums, Sum need) {
-  int found = 0;
-  for (std::int64_t i = 0; i < chunk; ++i) found |= sums[i] >= need ? 1 : 0;
-  return found != 0;
+WF_ALWAYS_INLINE std::int64_t chunk_from(const Sum* sums, std::int64_t first, std::int64_t rows, Sum need) {
+  for (; first < rows; first += chunk) {
+    int found = 0;
+    for (std::int64_t i = 0; i < chunk; ++i) found |= sums[first + i] >= need ? 1 : 0;
+    if (found != 0) return first;
+  }
+  return rows;
 }
 
-WF_CLONES bool any_enough(const std::uint16_t* sums, std::uint16_t need) { return any_of(sums, need); }
-WF_CLONES bool any_enough(const std::uint32_t* sums, std::uint32_t need) { return any_of(sums, need); }
+WF_CLONES std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows, std::uint16_t need) {
+  return chunk_from(sums, first, rows, need);
+}
+WF_CLONES std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows, std::uint32_t need) {
+  return chunk_from(sums, first, rows, need);
+}
 
 // Of many bounds those that matter: where about the k largest so far begin.
 class Largest {
@@ -219,8 +236,7 @@ class Search {
     if (need == 0) need = probable();
     block.touched = true;
     block.need = need;
-    for (std::int64_t first = 0; first < rows; first += chunk) {
-      if (!any_enough(sums_.data() + first, need)) continue;
+    for (std::int64_t first = 0; (first = next_chunk(sums_.data(), first, rows, need)) < rows; first += chunk) {
       for (std::int64_t row = first; row < std::min(first + chunk, rows); ++row) {
         const Sum bound = sums_[at(row)];
         if (bound < need || bound >= before || (allowed != nullptr && allowed[row] == 0)) continue;
@@ -228,7 +244,6 @@ class Search {
         if (new_ones) largest_.put(bound);
       }
     }
-    std::fill(sums_.begin(), sums_.end(), Sum{0});
     pace_.spend(list_block_rows / 4);
     return true;
   }
@@ -259,21 +274,24 @@ class Search {
     return true;
   }
 
-  // Words with bits: all of them together where sums have 16 bits, else row by row.
+  // Words with bits: all of them together where sums have 16 bits, else row by row. Forgets the sums of another block.
   void sum_bits_up(const std::uint16_t* once, std::int64_t groups) {
+    std::int64_t summed = 0;
     if constexpr (sizeof(Sum) == 2) {
       bits_.clear();
       for (std::size_t i = 0; i < lists_.size(); ++i) {
         if (lists_[i].bits != nullptr) bits_.push_back({lists_[i].bits, static_cast<std::uint16_t>(once_weights_[i])});
       }
-      if (bits_.empty()) return;
+      if (!bits_.empty()) summed = groups;
       alignas(64) GroupSums sums;
-      for (std::int64_t group = 0; group < groups; ++group) {
+      for (std::int64_t group = 0; group < summed; ++group) {
         sum_bits(bits_.data(), bits_.size(), group, sums);
         share_sums(sums, once + group * group_rows, sums_.data() + group * group_rows);
         pace_.spend(200 + 10 * static_cast<std::int64_t>(bits_.size()));
       }
-    } else {
+    }
+    std::fill(sums_.begin() + summed * group_rows, sums_.end(), Sum{0});
+    if constexpr (sizeof(Sum) != 2) {
       for (std::size_t i = 0; i < lists_.size(); ++i) {
         if (lists_[i].bits == nullptr) continue;
         each_bit(lists_[i].bits, groups, [&](std::int64_t row) { sums_[at(row)] += share_of<Sum>(once_weights_[i], once[row]); });

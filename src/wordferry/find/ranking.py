@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.find.forms import Place
@@ -165,7 +166,9 @@ class Collection:
         self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None
     ) -> tuple[Int64Array, Float64Array]:
         """The best k rows by their own words, and their scores; ties go to the earlier row."""
-        mask = self.alive if allowed is None else allowed if self.alive is None else allowed & self.alive
+        mask = allowed
+        if self.alive is not None and allowed is not self.alive:
+            mask = self.alive if allowed is None else allowed & self.alive
         asked = QueryWords(
             np.array([word.group for word in query], dtype=np.int32),
             np.array([word.form for word in query], dtype=np.int32),
@@ -230,7 +233,7 @@ def _ranking(
     scores[: len(near)][some] = changed[some]
     order = np.concatenate((np.lexsort((rows[: len(near)], -scores[: len(near)])), np.arange(len(near), len(rows))))[:k]
     inside = order[order < len(near)]
-    behind = ((0, len(order) - len(inside)), (0, 0))
+    behind = len(order) - len(inside)
     neighbours = np.where(near[inside] >= 0, rows[near[inside]] if near.size else near[inside], -1)
     return Ranking(
         rows[order],
@@ -238,7 +241,12 @@ def _ranking(
         *about,
         own=own[order],
         lifted=lifted[order],
-        neighbours=np.pad(neighbours, behind, constant_values=-1),
-        shares=np.pad(shares[inside], behind),
-        neighbour_scores=np.pad(theirs[inside], behind),
+        neighbours=_longer(neighbours, behind, -1),
+        shares=_longer(shares[inside], behind, 0),
+        neighbour_scores=_longer(theirs[inside], behind, 0),
     )
+
+
+def _longer(lines: npt.NDArray[Any], more: int, value: int) -> npt.NDArray[Any]:
+    """The same with so many more lines of one value."""
+    return np.pad(lines, ((0, more), (0, 0)), constant_values=value) if more else lines

@@ -236,6 +236,13 @@ class Columns:
         """The bytes of the longest id."""
         return self.get(OWN_ID).texts.longest
 
+    def own_id(self, row: int) -> str:
+        """The id of a document."""
+        column = self.get(OWN_ID)
+        _, _, (texts, start) = column.kinds()
+        found: str = texts[int(column.codes[row]) - start]
+        return found
+
     def rows_with_id(self, identifier: str) -> npt.NDArray[np.int64]:
         """The rows of documents with this id: one that is alive at most, and earlier ones that were replaced."""
         column = self.get(OWN_ID)

@@ -26,7 +26,7 @@ from wordferry.index.filters import Condition, compile_filter
 from wordferry.index.model import Hit, Hits
 from wordferry.index.others import EMPTY, read_others
 from wordferry.index.passages import Passage, best_passages
-from wordferry.index.searching import document, found_documents, found_ids
+from wordferry.index.searching import document, found_documents
 from wordferry.index.segments import Rows, with_remedy
 from wordferry.index.snapshot import Snapshot
 from wordferry.index.stems import StemNumbers, WordKeys
@@ -148,10 +148,14 @@ def run(
         rankings.append(collection.search(tokens, question.k, question.settings, allowed=allowed))
         tell(number, len(asked))
     rows = found_documents(index, connection, snapshot, _all(one.rows for one in rankings))
-    near = _all(one.neighbours.ravel() for one in rankings)
-    ids = found_ids(index, connection, snapshot, near[near >= 0])
     return [
-        _hits(collection, ranking, rows, ids, question.explain, partial(best_passages, index, snapshot, tokens))
+        _hits(
+            partial(_explained, collection, snapshot, ranking),
+            ranking,
+            rows,
+            question.explain,
+            partial(best_passages, index, snapshot, tokens),
+        )
         for ranking, tokens in zip(rankings, asked, strict=True)
     ]
 
@@ -160,20 +164,27 @@ def _all(arrays: Any) -> Int64Array:
     return np.unique(np.concatenate([np.zeros(0, np.int64), *arrays]))
 
 
+def _explained(collection: Collection, snapshot: Snapshot, ranking: Ranking, place: int) -> ScoreExplanation:
+    """What a score is made of; the ids of neighbours are taken from the segments, only when somebody asks."""
+    names = []
+    for row in neighbour_rows(ranking, place):
+        part = next(part for part in snapshot.parts if row < part.span.stop)
+        names.append(part.rows.columns.own_id(row - part.start))
+    return explain_score(collection, ranking, place, names)
+
+
 def _hits(
-    collection: Collection,
+    explained: Callable[[int], ScoreExplanation],
     ranking: Ranking,
     rows: dict[int, tuple[Any, ...]],
-    ids: dict[int, str],
     explain: bool,
     passages: Callable[..., list[Passage]],
 ) -> Hits:
     hits = []
     for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
         found = document(rows[row])
-        names = [ids[one] for one in neighbour_rows(ranking, place)]
-        why = partial(explain_score, collection, ranking, place, names)
-        reason: ScoreExplanation | None = why() if explain else None
+        why = partial(explained, place)
+        reason = why() if explain else None
         where = partial(passages, found.text)
         own = (found.id, found.text, found.metadata, found.label)
         hits.append(Hit(*own, score=score, explanation=reason, why=why, where=where))
