@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from wordferry import Embeddings, RelatedWords
 from wordferry.base.storage import is_mapped
 from wordferry.errors import FormatError, InputError
+from wordferry.words.related.build import Work
 
 
 @pytest.fixture
@@ -60,3 +64,19 @@ def test_wrong_kind(embeddings, tmp_path):
     embeddings.save(tmp_path / "vectors")
     with pytest.raises(FormatError, match="embeddings"):
         RelatedWords.load(tmp_path / "vectors")
+
+
+def test_a_fingerprint_may_be_found_later(tmp_path: Path) -> None:
+    """What an index extends is saved, checked and pickled with the fingerprint of all of its words."""
+    rng = np.random.default_rng(3)
+    whole = Embeddings([f"w{i}" for i in range(40)], rng.normal(size=(40, 5)))
+    start = RelatedWords.build(whole.restrict(np.arange(30)), 4)
+    work = Work.checked(1 << 20, 1, None)
+    made = start.extended(whole, work, lambda: whole.fingerprint)
+    asked = start.extend(whole)
+    assert pickle.loads(pickle.dumps(start.extended(whole, work, lambda: whole.fingerprint))).fingerprint == (
+        asked.fingerprint
+    )
+    made.save(tmp_path / "made")
+    assert RelatedWords.load(tmp_path / "made").fingerprint == asked.fingerprint == whole.fingerprint
+    np.testing.assert_array_equal(made.own, asked.own)

@@ -20,10 +20,13 @@ from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.segments import MissingFolder, check_manifest, unless_gone, write_folder
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
 FOLDER = "graph"
 _KEPT = 4
+_MEMORY = 256 << 20
+"""Bytes that extending a graph may hold."""
 Record = dict[str, Any]
 """What the catalogue says of a stored graph: name, epoch, words, manifest (its sha256)."""
 
@@ -59,7 +62,10 @@ class Graphs:
             return RelatedWords.build(self._embeddings.restrict(words), self._r, progress=progress)
         if len(start.vocabulary) == len(words):
             return start
-        return start.extend(self._embeddings.restrict(words), progress=progress)
+        # What there is was held to these vectors when it was loaded or built, and words are only ever added.
+        vectors = self._embeddings
+        work = Work.checked(_MEMORY, None, progress)
+        return start.extended(vectors.restrict(words), work, lambda: vectors.restrict(words).fingerprint)
 
     def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
         """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""

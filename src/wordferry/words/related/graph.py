@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -45,10 +46,12 @@ class RelatedWords:
     the other; ``c_max`` is the mean distance of the pairs that no list has (NaN when every pair is related).
     """
 
-    def __init__(self, vocabulary: Vocabulary, lists: OwnLists, record: RelatedRecord, fingerprint: str) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, lists: OwnLists, record: RelatedRecord, fingerprint: str | Callable[[], str]
+    ) -> None:
         self.vocabulary = vocabulary
         self.record = record
-        self.fingerprint = fingerprint
+        self._fingerprint = fingerprint
         self.lists = lists
         """The own lists, with the sums that c_max follows from for every r."""
         self._graph: sp.csr_array | None = None
@@ -121,6 +124,16 @@ class RelatedWords:
         """The distances that belong to :attr:`own`."""
         return self.lists.distances
 
+    @property
+    def fingerprint(self) -> str:
+        """That of the embeddings these were built from."""
+        if not isinstance(self._fingerprint, str):
+            self._fingerprint = self._fingerprint()
+        return self._fingerprint
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_fingerprint": self.fingerprint}
+
     @cached_property
     def c_max(self) -> float:
         """The one distance of all unrelated pairs; NaN when every pair is related."""
@@ -183,9 +196,12 @@ class RelatedWords:
         self._check_fingerprint(embeddings.restrict(np.arange(n)) if len(embeddings) > n else embeddings)
         if len(embeddings) == n:
             return self
-        work = Work.checked(memory, threads, progress)
+        return self.extended(embeddings, Work.checked(memory, threads, progress), embeddings.fingerprint)
+
+    def extended(self, embeddings: Embeddings, work: Work, fingerprint: str | Callable[[], str]) -> RelatedWords:
+        """The same for a caller who knows that the first words and vectors are those that these were built from."""
         lists, record = extend_lists(embeddings.matrix, self.lists, self.record, work)
-        return RelatedWords(embeddings.vocabulary, lists, record, embeddings.fingerprint)
+        return RelatedWords(embeddings.vocabulary, lists, record, fingerprint)
 
     def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:
         """Related rows (queries x words) of query words outside the vocabulary; nothing here changes.
