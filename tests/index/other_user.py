@@ -20,6 +20,7 @@ from wordferry.index import Index
 from wordferry.errors import WordferryError
 with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/x", embeddings=embeddings()) as index:
     index.add(documents(3))  # whatever is imported late is imported now: others may not read Python's own files
+    index.compact()
     index.similar("w01", filter={"year": 1990}), index.verify(), index.ids()
 os.setgid(65534), os.setuid(65534)
 index = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ APPLICATION = 0x57464958
 BUSY_SECONDS = 20.0
 WRITER_CACHE = 32 << 20
 """Bytes of the database that a writer keeps in memory, so that ids in any order find their place without reading."""
+_MAPPED = 1 << 30 if os.name == "posix" and sys.maxsize > 1 << 32 else 0
+"""Bytes of the database that readers map, as they map segments; not where a mapped file cannot become shorter."""
 
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
@@ -162,6 +165,7 @@ class Catalogue:
                 connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE >> 10}")
             else:
                 connection.execute("PRAGMA query_only=ON")
+                connection.execute(f"PRAGMA mmap_size={_MAPPED}")
         except BaseException:
             connection.close()
             raise

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from wordferry.index.listing import Listing
 
 _VARIABLES = 500
+_metadata = json.JSONDecoder().raw_decode
+"""What was written as JSON, and compared with its checksum, without looking for blanks around it."""
 _LEAST_CANDIDATES = 100
 
 
@@ -184,16 +186,15 @@ def _selected(
 
 def document(row: tuple[Any, ...]) -> Document:
     """A row of the catalogue as a document."""
-    return Document(row[1], stored_text(row[2], row[3]), json.loads(row[5]), row[4])
+    return Document(row[1], stored_text(row[2], row[3]), _metadata(row[5])[0], row[4])
 
 
 def _hit(index: Index, snapshot: Snapshot, plan: Plan, asked: Any, row: tuple[Any, ...], distance: float) -> Hit:
-    found = document(row)
-    why = partial(_explained, index, snapshot, plan, asked, found.text, distance)
-    where = partial(_passages, index, snapshot, asked, found.text)
+    text = stored_text(row[2], row[3])
+    why = partial(_explained, index, snapshot, plan, asked, text, distance)
+    where = partial(_passages, index, snapshot, asked, text)
     reason = why() if plan.explain else None
-    own = (found.id, found.text, found.metadata, found.label)
-    return Hit(*own, distance, explanation=reason, why=why, where=where)
+    return Hit(row[1], text, _metadata(row[5])[0], row[4], distance, explanation=reason, why=why, where=where)
 
 
 def _passages(index: Index, snapshot: Snapshot, asked: Any, text: str | Sequence[str], *which: Any) -> list[Passage]:
