@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from tests.kernels.stored_lists import counts_of
-from wordferry.index import Index, centroids, nearest, publish, segments, shortlist
+from wordferry.index import Index, bounded, centroids, nearest, publish, segments, shortlist
 from wordferry.kernels import reference
 from wordferry.kernels import related_lists as lists
 
@@ -66,7 +66,7 @@ def test_pruned_equals_brute_force(
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 40)
         patch.setattr(nearest, "_FEW", 0)
-        patch.setattr(nearest, "_STEP", 4)
+        patch.setattr(bounded, "STEP", 4)
         patch.setattr(lists, "_FEWEST", 1)
         patch.setattr(lists, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **PLAIN) as index:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import HISTORY, WORDS, embeddings, play
 from tests.index.test_lists import FREQUENT, assert_same_where_apart
-from wordferry.index import Index, publish, weighed_lists
+from wordferry.index import Index, bounded, publish, weighed_lists
 from wordferry.kernels import related_lists
 
 Make = Callable[..., Index]
@@ -76,7 +76,7 @@ def test_lists_equal_brute_force(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 40)
-        patch.setattr(weighed_lists, "_STEP", 4)
+        patch.setattr(bounded, "STEP", 4)
         patch.setattr(related_lists, "_FEWEST", 1)
         patch.setattr(related_lists, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **own) as index:

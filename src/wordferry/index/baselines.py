@@ -20,8 +20,9 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress
 from wordferry.compare.problem import Distance, Shared
 from wordferry.compare.search import Searcher
+from wordferry.index.bounded import summed
 from wordferry.index.nearest import nearest_to_nothing, stacked
-from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
+from wordferry.index.snapshot import Part, Snapshot, damaged_among
 from wordferry.index.weighed_lists import Asked, Scale, side_by_side
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
@@ -105,19 +106,9 @@ class SharedQuery:
 
         Documents that share nothing are at 0, and those without words at infinity.
         """
-        found, visited = [], 0
-        for part in snapshot.parts:
-            size = weights.sizes(self.kind, part)
-            try:
-                some, seen = lists.bounds(part.rows.lists, self.known, size, 0.0, threads)
-                if len(self.others.words):
-                    more, also = lists.bounds(part.rows.other_lists, self.others, size, 0.0, threads)
-                    some, seen = some + more, seen + also
-            except ValueError as error:
-                raise damaged_part(part, error) from None
-            found.append(some)
-            visited += seen
-        return np.concatenate(found), visited
+        return summed(
+            snapshot.parts, self.known, self.others, lambda part: weights.sizes(self.kind, part), 0.0, threads
+        )
 
 
 def _touched(kind: Shared, words: Int64Array, shares: Float64Array, scale: Float64Array) -> lists.Touched:

@@ -9,12 +9,12 @@ of comparing with every document, bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int64Array, Neighbors
-from wordferry.base.cancel import check_cancelled
+from wordferry.index.bounded import compared_in_order, summed
 from wordferry.index.query_words import Query
 from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
 from wordferry.kernels import passes
@@ -24,31 +24,8 @@ _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
 _LARGE = 1 << 18
 """An index of more documents than this is searched part by part at first, so that it is never mapped as a whole."""
-_STEP = 512
-"""Documents that are compared at once at first; then twice as many each time."""
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
-
-
-@dataclass
-class _Found:
-    """The documents that were compared in full so far."""
-
-    k: int
-    rows: list[Int64Array] = field(default_factory=list)
-    values: list[Float32Array] = field(default_factory=list)
-
-    def put(self, rows: Int64Array, values: Float32Array) -> None:
-        """Note some, and forget what can no longer be among the k nearest."""
-        rows, values = np.concatenate([*self.rows, rows]), np.concatenate([*self.values, values])
-        best = np.lexsort((rows, values))[: self.k]
-        self.rows, self.values = [rows[best]], [values[best]]
-
-    @property
-    def worst(self) -> float:
-        """The k-th distance, or infinity while there are fewer."""
-        values = self.values[0] if self.values else np.zeros(0, np.float32)
-        return float(values[-1]) if len(values) == self.k else np.inf
 
 
 def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, threads: int) -> Neighbors:
@@ -58,15 +35,15 @@ def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, th
         if len(snapshot.numbers) > _LARGE and snapshot.first_search():
             return _search_parts(snapshot, query, k, mask, threads)
         return _search_lists(snapshot, query, k, mask, threads)
-    found = _Found(min(k, allowed))
-    counts = {"pairs": allowed, "postings": 0, "evaluated": 0}
     if allowed <= max(_FEW, k):
         rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
-        found.put(rows, distances(snapshot.parts, query, rows, threads))
-        counts["evaluated"] = len(rows)
-    else:
-        _search(snapshot, query, mask, threads, found, counts)
-    return ranked(lists.Found(found.rows[0], found.values[0], 0, 0), k, counts)
+        found = lists.Found(rows, distances(snapshot.parts, query, rows, threads), 0, allowed)
+        return ranked(found, k, {"pairs": allowed, "postings": 0, "evaluated": allowed})
+    bounds, visited = summed(snapshot.parts, query.touched, None, lambda part: part.rows.totals, query.c_max, threads)
+    found = compared_in_order(
+        bounds, mask, k, _slack(snapshot, query), lambda rows: distances(snapshot.parts, query, rows, threads)
+    )
+    return ranked(found, k, {"pairs": allowed, "postings": visited, "evaluated": found.evaluated})
 
 
 def nearest_panel(
@@ -165,46 +142,6 @@ def _search_parts(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | No
         sum(near.evaluated for near in found),
     )
     return ranked(both, k, {"pairs": snapshot.count(mask), "postings": both.visited, "evaluated": both.evaluated})
-
-
-def _search(
-    snapshot: Snapshot, query: Query, mask: BoolArray | None, threads: int, found: _Found, counts: dict[str, int]
-) -> None:
-    bounds, counts["postings"] = _bounds(snapshot.parts, query, threads)
-    heap = passes.Heaps(1, found.k)
-    heap.offer(slice(0, 1), bounds[None, :], 0, mask, threads)
-    first = np.sort(heap.finish(threads).indices[0])
-    found.put(first, distances(snapshot.parts, query, first, threads))
-    counts["evaluated"] += len(first)
-    slack = _slack(snapshot, query)
-    near = bounds <= found.worst + slack
-    near[first] = False
-    if mask is not None:
-        near &= mask
-    waiting = np.flatnonzero(near)
-    waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
-    start, step = 0, _STEP
-    while start < len(waiting):
-        check_cancelled()
-        last = start + int(np.searchsorted(bounds[waiting[start : start + step]], found.worst + slack, side="right"))
-        if last == start:
-            return
-        some = np.sort(waiting[start:last])
-        found.put(some, distances(snapshot.parts, query, some, threads))
-        counts["evaluated"] += len(some)
-        start, step = last, 2 * step
-
-
-def _bounds(parts: Sequence[Part], query: Query, threads: int) -> tuple[Float32Array, int]:
-    visited, found = 0, []
-    for part in parts:
-        try:
-            some, seen = lists.bounds(part.rows.lists, query.touched, part.rows.totals, query.c_max, threads)
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-        found.append(some)
-        visited += seen
-    return np.concatenate(found), visited
 
 
 def distances(parts: Sequence[Part], query: Query, rows: Int64Array, threads: int) -> Float32Array:

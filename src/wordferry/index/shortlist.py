@@ -7,7 +7,7 @@ and for rel-wmd by related costs. Only documents whose bound does not exceed the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.compare.problem import Distance
+from wordferry.index.bounded import summed
 from wordferry.index.query_words import Words
-from wordferry.index.snapshot import Part, Snapshot, damaged_part
+from wordferry.index.snapshot import Part, Snapshot
 from wordferry.kernels import passes
-from wordferry.kernels import related_lists as lists
 from wordferry.words.related.graph import RelatedWords
 
 TRUE = ("rwmd", "act", "wmd")
@@ -56,6 +56,10 @@ class Bounds(NamedTuple):
     """The number of different words of the longest document."""
 
 
+def _totals(part: Part) -> Float32Array:
+    return part.rows.totals
+
+
 def bounds_of(
     snapshot: Snapshot, words: Words, query: tuple[Int64Array, Float32Array], name: str, overlap: str
 ) -> Bounds:
@@ -63,8 +67,10 @@ def bounds_of(
     kind = "keep" if overlap == "keep" else "omr"
     longest = max(part.rows.longest for part in snapshot.parts)
     if name not in TRUE:
-        return Bounds(*_summed(snapshot.parts, words.query(*query, kind).touched, words.c_max), words.c_max, longest)
-    values, visited = _summed(snapshot.parts, words.true_costs(*query, kind), 0.0)
+        touched = words.query(*query, kind).touched
+        values, visited = summed(snapshot.parts, touched, None, _totals, words.c_max, 1)
+        return Bounds(values, visited, words.c_max, longest)
+    values, visited = summed(snapshot.parts, words.true_costs(*query, kind), None, _totals, 0.0, 1)
     values += np.concatenate([words.reach_of(part) for part in snapshot.parts])
     return Bounds(values, visited, 2 * words.longest_vector, longest)
 
@@ -88,16 +94,3 @@ def nearest(
     found = among(rows)
     touched = {"postings": bounds.visited, "evaluated": len(rows), "pairs": allowed}
     return replace(found, counts={**found.counts, **touched})
-
-
-def _summed(parts: Sequence[Part], touched: lists.Touched, rest: float) -> tuple[Float32Array, int]:
-    """The sums over the lists of all parts, and how many entries were visited."""
-    found, visited = [], 0
-    for part in parts:
-        try:
-            some, seen = lists.bounds(part.rows.lists, touched, part.rows.totals, rest, 1)
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-        found.append(some)
-        visited += seen
-    return np.concatenate(found), visited

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
-from wordferry.base.cancel import check_cancelled
+from wordferry.index.bounded import compared_in_order, summed
 from wordferry.index.nearest import ranked
 from wordferry.index.query_words import Words
 from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
@@ -28,8 +28,6 @@ SCHEMES = ("counts", "idf", "norm")
 """Weights that are a factor for each word, whatever its count and the document are."""
 _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
-_STEP = 128
-"""Documents that are compared at once at first; then twice as many each time."""
 _LEAST_WEIGHT = 1e-12
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
@@ -272,35 +270,23 @@ def nearest(
     if query.overlap != "residual":
         return _nearest_by_kernel(snapshot, query, scale, sums, k, mask, threads)
     rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
-    counts = {"pairs": len(rows), "postings": 0, "evaluated": 0}
-    k_used, best, values = min(k, len(rows)), rows[:0], np.zeros(0, np.float32)
 
-    def put(some: Int64Array) -> float:
-        """Compare some rows, which rise; the k-th distance so far."""
-        nonlocal best, values
-        check_cancelled()
-        found = []
+    def compare(some: Int64Array) -> Float32Array:
+        """The distances of some rows, which rise."""
+        found = [np.zeros(0, np.float32)]
         for part in snapshot.parts:
             low, high = np.searchsorted(some, (part.span.start, part.span.stop))
             if low < high:
                 here = some[low:high] - part.start
                 found.append(query.distances(part, sums(part), here, others=others, threads=threads))
-        counts["evaluated"] += len(some)
-        best, values = np.concatenate([best, some]), np.concatenate([values, *found])
-        order = np.lexsort((best, values))[:k_used]
-        best, values = best[order], values[order]
-        return float(values[-1]) if len(values) == k_used else np.inf
+        return np.concatenate(found)
 
     if len(rows) <= max(_FEW, k):
-        put(rows)
-    elif k_used:
-        bounds, counts["postings"] = summed(
-            snapshot, query.touched(), query.c_max, sums, others=others, threads=threads
-        )
-        _compare_in_order(snapshot, query, bounds, mask, k_used, put)
-    indices, distances = np.full((1, k), -1, dtype=np.int64), np.full((1, k), np.inf, dtype=np.float32)
-    indices[0, : len(best)], distances[0, : len(best)] = best, values
-    return Neighbors(indices, distances, counts=counts)
+        visited, found = 0, lists.Found(rows, compare(rows), 0, len(rows))
+    else:
+        bounds, visited = bounds_of(snapshot, query.touched(), query.c_max, sums, others=others, threads=threads)
+        found = compared_in_order(bounds, mask, k, _slack(snapshot, query), compare)
+    return ranked(found, k, {"pairs": len(rows), "postings": visited, "evaluated": found.evaluated})
 
 
 def _nearest_by_kernel(
@@ -334,7 +320,7 @@ def _slack(snapshot: Snapshot, query: WeighedQuery) -> float:
     return query.c_max * _ROUNDING * (longest + 32)
 
 
-def summed(
+def bounds_of(
     snapshot: Snapshot,
     touched: tuple[lists.Touched, lists.Touched],
     rest: float,
@@ -347,46 +333,5 @@ def summed(
 
     ``touched`` are words with vectors, and without; every other word costs ``rest``.
     """
-    visited, found = 0, []
     known, unknown = touched
-    for part in snapshot.parts:
-        totals = sums(part).short
-        try:
-            some, seen = lists.bounds(part.rows.lists, known, totals, rest, threads)
-            if others and len(unknown.words):
-                more, also = lists.bounds(part.rows.other_lists, unknown, totals, 0.0, threads)
-                some, seen = some + more, seen + also
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-        found.append(some)
-        visited += seen
-    return np.concatenate(found), visited
-
-
-def _compare_in_order(
-    snapshot: Snapshot,
-    query: WeighedQuery,
-    bounds: Float32Array,
-    mask: BoolArray | None,
-    k: int,
-    put: Callable[[Int64Array], float],
-) -> None:
-    """Compare documents in rising order of their bounds, until the bound passes the k-th distance."""
-    heap = passes.Heaps(1, k)
-    heap.offer(slice(0, 1), bounds[None, :], 0, mask, 1)
-    first = np.sort(heap.finish(1).indices[0])
-    worst = put(first)
-    slack = _slack(snapshot, query)
-    near = bounds <= worst + slack
-    near[first] = False
-    if mask is not None:
-        near &= mask
-    waiting = np.flatnonzero(near)
-    waiting = waiting[np.argsort(bounds[waiting], kind="stable")]
-    start, step = 0, _STEP
-    while start < len(waiting):
-        last = start + int(np.searchsorted(bounds[waiting[start : start + step]], worst + slack, side="right"))
-        if last == start:
-            return
-        worst = put(np.sort(waiting[start:last]))
-        start, step = last, 2 * step
+    return summed(snapshot.parts, known, unknown if others else None, lambda part: sums(part).short, rest, threads)

@@ -15,7 +15,7 @@ from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.index.query_words import Words
 from wordferry.index.shortlist import TRUE, Bounds
 from wordferry.index.snapshot import Part, Snapshot, damaged_part
-from wordferry.index.weighed_lists import Asked, Scale, Sums, WeighedQuery, summed
+from wordferry.index.weighed_lists import Asked, Scale, Sums, WeighedQuery, bounds_of
 from wordferry.kernels import native
 from wordferry.kernels import related_lists as lists
 
@@ -39,12 +39,14 @@ def bounds(
     query = WeighedQuery(words, weighed.scale, asked, kind)
     longest = max(part.rows.longest + part.rows.longest_others for part in snapshot.parts)
     if name not in TRUE:
-        values, visited = summed(snapshot, query.touched(), words.c_max, weighed.sums, others=weighed.others, threads=1)
+        values, visited = bounds_of(
+            snapshot, query.touched(), words.c_max, weighed.sums, others=weighed.others, threads=1
+        )
         return Bounds(values, visited, words.c_max, longest)
     most = far if weighed.others else np.inf
-    touched = _scaled(words.true_costs(*query.known, kind, most), weighed.scale.known)
+    known = _scaled(words.true_costs(*query.known, kind, most), weighed.scale.known)
     own = _others(*query.others, kind, far, weighed.scale.others)
-    values, visited = summed(snapshot, (touched, own), 0.0, weighed.sums, others=weighed.others, threads=1)
+    values, visited = bounds_of(snapshot, (known, own), 0.0, weighed.sums, others=weighed.others, threads=1)
     values += np.concatenate([_reach_of(part, words, weighed, most, far) for part in snapshot.parts])
     return Bounds(values, visited, max(2 * words.longest_vector, far), longest)
 
