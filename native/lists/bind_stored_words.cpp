@@ -84,10 +84,14 @@ class StoredPart {
   std::int64_t tokens(const std::optional<In<std::uint8_t>>& alive) const {
     if (!alive) return tokens_;
     require(alive->length() == rows(), "alive has one value for each row");
-    std::int64_t total = 0;
-    run_native([&](Watch& watch) {
-      each_length(watch, [&](std::int64_t row, std::int64_t length) { total += alive->data()[row] != 0 ? length : 0; });
-    });
+    std::int64_t total = tokens_;
+    const CountedRows others = bags_[1]->get();
+    for (std::int64_t row = 0; row < rows(); ++row) {
+      std::int64_t length = 0;
+      if (alive->data()[row] != 0) continue;
+      require(length_of(totals_.data(), others, row, length), outside);
+      total -= length;
+    }
     return total;
   }
 
@@ -101,7 +105,8 @@ class StoredPart {
       const double value = 65536.0 / (1.0 + saturation.floor + saturation.slope * least_length(one));
       values[one] = static_cast<std::uint16_t>(std::clamp(std::ceil(value * (1 + 1e-9)), 1.0, 65535.0));
     }
-    for (const std::uint8_t one : classes_) made->values.push_back(values[one]);
+    made->values.resize(classes_.size());
+    for (std::size_t row = 0; row < classes_.size(); ++row) made->values[row] = values[classes_[row]];
     once_ = std::move(made);
     return once_;
   }

@@ -37,7 +37,10 @@ def stemmer(language: str) -> Stemmer:
         return list
     import snowballstemmer
 
-    stems: Stemmer = snowballstemmer.stemmer(language).stemWords
+    made = snowballstemmer.stemmer(language)
+    if hasattr(made, "maxCacheSize"):  # the compiled one: looking a word up in its cache takes longer than stemming it
+        made.maxCacheSize = 0
+    stems: Stemmer = made.stemWords
     return stems
 
 
