@@ -223,7 +223,10 @@ def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str
         measure_changes(results, index, texts, asked, size)
         milliseconds([lambda q=q: index.search(q) for q in asked["title"][:2]])  # what is mapped only once
         for kind, some in asked.items():
-            show(results, size, f"words, {kind}", milliseconds([lambda q=q: index.search(q) for q in some]))
+            found: list[Any] = []
+            took = milliseconds([lambda q=q, f=found: f.append(index.search(q)) for q in some])
+            seen = float(np.median([hits.counts["evaluated"] for hits in found]))
+            show(results, size, f"words, {kind}", took, note=f"{seen:.0f} scores computed")
     if seconds > 0:
         measure_service(results, place, asked, size, seconds)
 

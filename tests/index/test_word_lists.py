@@ -55,6 +55,7 @@ def test_stored_lists_equal_lists_of_tokens(
             asked = [tuple(query), *([one] for one in query)]
             for _ in range(2):
                 again = index.search(asked, k, lift=lift)[0]
+                assert again.counts["pairs"] == len(asked) * len(left) >= again.counts["evaluated"] >= len(again)
                 assert [(hit.id, hit.score) for hit in again] == [(hit.id, hit.score) for hit in hits]
         forms = Forms("english")
         whole = Collection(forms, Lists.count([list(doc.text) for doc in left], forms))

@@ -42,6 +42,17 @@ class Counted(NamedTuple):
         return Counted(indptr, self.words[places], self.counts[places])
 
 
+class Scored(NamedTuple):
+    """The best rows by their own words, and how much was looked at, where that is counted."""
+
+    rows: Int64Array
+    scores: Float64Array
+    visited: int = 0
+    """Entries of lists."""
+    evaluated: int = 0
+    """Documents whose score was computed."""
+
+
 class Around(NamedTuple):
     """What is known of some rows, for the lift."""
 
@@ -64,9 +75,7 @@ class Documents(Protocol):
     def tokens(self, alive: BoolArray | None) -> int:
         """The tokens of all documents, or of the living ones."""
 
-    def best(
-        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None
-    ) -> tuple[Int64Array, Float64Array]:
+    def best(self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None) -> Scored:
         """The best k documents with a score above 0, by (score falling, row rising)."""
 
     def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
@@ -161,11 +170,9 @@ class Lists:
         """The tokens of all documents, or of the living ones."""
         return int(self.lengths.sum() if alive is None else self.lengths[alive].sum())
 
-    def best(
-        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None
-    ) -> tuple[Int64Array, Float64Array]:
+    def best(self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None) -> Scored:
         """The best k documents with a score above 0, by (score falling, row rising)."""
-        return self.view.best(query, saturation, k, allowed)
+        return Scored(*self.view.best(query, saturation, k, allowed))
 
     def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
         """The m nearest of some rows to each of them, and which of them have all wanted stems."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.find.forms import Place
-from wordferry.find.lists import Around, Counted, Documents
+from wordferry.find.lists import Around, Counted, Documents, Scored
 from wordferry.find.settings import Settings
 from wordferry.kernels.native_lists import QueryWords, Saturation
 
@@ -54,6 +54,10 @@ class Ranking:
     """Of each neighbour its weight; those of one row sum to 1."""
     neighbour_scores: Float64Array
     """Of each neighbour its score by its own words."""
+    visited: int = 0
+    """Entries of lists that were looked at, where that is counted."""
+    evaluated: int = 0
+    """Documents whose score was computed."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -159,12 +163,11 @@ class Collection:
         ``allowed`` leaves rows out (deleted ones always are).
         """
         query, missing = self.query(tokens)
-        rows, own = self.best(query, settings.wanted(k), settings, allowed)
-        return ranked(rows, own, partial(self.near, query), k, (query, missing, settings))
+        found = self.best(query, settings.wanted(k), settings, allowed)
+        ranking = ranked(found.rows, found.scores, partial(self.near, query), k, (query, missing, settings))
+        return replace(ranking, visited=found.visited, evaluated=found.evaluated)
 
-    def best(
-        self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None
-    ) -> tuple[Int64Array, Float64Array]:
+    def best(self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None) -> Scored:
         """The best k rows by their own words, and their scores; ties go to the earlier row."""
         mask = allowed
         if self.alive is not None and allowed is not self.alive:

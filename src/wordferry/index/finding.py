@@ -148,6 +148,11 @@ def run(
         rankings.append(collection.search(tokens, question.k, question.settings, allowed=allowed))
         tell(number, len(asked))
     rows = found_documents(index, connection, snapshot, _all(one.rows for one in rankings))
+    counts = {
+        "pairs": len(rankings) * snapshot.count(allowed),
+        "postings": sum(one.visited for one in rankings),
+        "evaluated": sum(one.evaluated for one in rankings),
+    }
     return [
         _hits(
             partial(_explained, collection, snapshot, ranking),
@@ -155,6 +160,7 @@ def run(
             rows,
             question.explain,
             partial(best_passages, index, snapshot, tokens),
+            counts,
         )
         for ranking, tokens in zip(rankings, asked, strict=True)
     ]
@@ -179,6 +185,7 @@ def _hits(
     rows: dict[int, tuple[Any, ...]],
     explain: bool,
     passages: Callable[..., list[Passage]],
+    counts: Mapping[str, int],
 ) -> Hits:
     hits = []
     for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
@@ -188,4 +195,4 @@ def _hits(
         where = partial(passages, found.text)
         own = (found.id, found.text, found.metadata, found.label)
         hits.append(Hit(*own, score=score, explanation=reason, why=why, where=where))
-    return Hits(hits, method="words")
+    return Hits(hits, method="words", counts=counts)

@@ -12,7 +12,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from wordferry.errors import FormatError
 from wordferry.find.forms import Place
-from wordferry.find.lists import Around, Counted, around, stems_among
+from wordferry.find.lists import Around, Counted, Scored, around, stems_among
 from wordferry.find.stems import UInt64Array
 from wordferry.index.catalogue import damaged
 from wordferry.index.others import Counts, words_numbered
@@ -189,9 +189,7 @@ class StoredDocuments:
         self._first.discard(what)
         return found
 
-    def best(
-        self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None
-    ) -> tuple[Int64Array, Float64Array]:
+    def best(self, query: QueryWords, saturation: Saturation, k: int, allowed: BoolArray | None) -> Scored:
         """The best k rows with a score above 0, by (score falling, row rising)."""
         forms = self._forms.expand(query)
         if not self._is_first("best"):
@@ -199,21 +197,21 @@ class StoredDocuments:
         found = []
         for part, span in self._spans():
             mask = None if allowed is None else allowed[span]
-            own, values = self._best([part.lists], forms, saturation, k, mask)
-            found.append((own + span.start, values))
+            own = self._best([part.lists], forms, saturation, k, mask)
+            found.append(own._replace(rows=own.rows + span.start))
             part.rows.let_go()
-        rows, scores = (np.concatenate(some) for some in zip(*found, strict=True))
+        rows, scores = np.concatenate([one.rows for one in found]), np.concatenate([one.scores for one in found])
         order = np.lexsort((rows, -scores))[:k]
-        return rows[order], scores[order]
+        counts = (sum(one.visited for one in found), sum(one.evaluated for one in found))
+        return Scored(rows[order], scores[order], *counts)
 
     def _best(
         self, lists: Sequence[WordPart], forms: QueryForms, saturation: Saturation, k: int, allowed: BoolArray | None
-    ) -> tuple[Int64Array, Float64Array]:
+    ) -> Scored:
         try:
-            found = stored_words.best(lists, forms, saturation, k, allowed)
+            return Scored(*stored_words.best(lists, forms, saturation, k, allowed))
         except ValueError as error:
             raise self.damaged(error) from None
-        return found.rows, found.scores
 
     def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Around:
         """The m nearest of some rows to each of them, and which of them have all wanted stems."""

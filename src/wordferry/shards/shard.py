@@ -163,7 +163,7 @@ class Shard:
             collection = self.index.words.collection(connection, snapshot, asked)
             for tokens in asked:
                 query, missing = collection.query(tokens)
-                rows, own = collection.best(query, settings.wanted(k), settings, allowed)
+                rows, own, *_ = collection.best(query, settings.wanted(k), settings, allowed)
                 found.append(Best(rows + self.record.first, own, query, missing, settings))
         return found
 
