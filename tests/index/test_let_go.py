@@ -9,7 +9,7 @@ import logging
 import os
 import shutil
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ import pytest
 import wordferry
 from tests.index.collection import PLAIN, documents
 from wordferry.base.cancel import Cancel, cancellable
-from wordferry.errors import Cancelled, ReplacedError
+from wordferry.errors import Cancelled, InputError, ReplacedError
 from wordferry.index import Index, nearest, publish
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="/proc tells what is open")
@@ -116,3 +116,15 @@ def test_a_log_that_is_kept_keeps_no_index(
     del index, writer
     assert opened(tmp_path) == (0, 0)
     assert gone() is None
+
+
+def test_a_query_that_is_refused_costs_no_connection(make: Callable[..., Index]) -> None:
+    index = make()
+    index.add(documents(3))
+    index.similar("w01")
+    with index.view() as (connection, _):
+        before = connection
+    with pytest.raises(InputError, match="word"):
+        index.similar("nothing-that-has-a-vector")
+    with index.view() as (connection, _):
+        assert connection is before

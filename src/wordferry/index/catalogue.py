@@ -20,8 +20,9 @@ from threading import Lock
 from typing import Any
 
 from wordferry.base.runtime import logger
-from wordferry.errors import FormatError, NotFound, StorageError, WordferryError
+from wordferry.errors import FormatError, InputError, NotFound, StorageError, WordferryError
 from wordferry.index.place import Place, Stamp
+from wordferry.index.reader import Reader
 from wordferry.index.sql_errors import translate
 
 FILE = "catalogue.sqlite"
@@ -63,25 +64,6 @@ def checksum(*values: Any) -> int:
         data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
         parts += (_KINDS[type(value)], data, b"\xff")
     return zlib.crc32(b"".join(parts))
-
-
-class Reader(sqlite3.Connection):
-    """A connection for reading that remembers what it read of the state it sees."""
-
-    version = -1
-    """What SQLite calls the version of the data; it changes with every commit of another connection."""
-    state: Any = None
-    """The entry of that name, read once for each version."""
-    dictionaries: dict[int, bytes]
-    """Those of texts that were read in this version."""
-
-    def changed(self) -> bool:
-        """Whether the transaction that has begun sees another state than the one before it."""
-        (version,) = self.execute("PRAGMA data_version").fetchone()
-        if version == self.version:
-            return False
-        self.version, self.state, self.dictionaries = version, None, {}
-        return True
 
 
 @dataclass(frozen=True)
@@ -202,6 +184,9 @@ class Catalogue:
             if link is not None:
                 self._check_unchanged(link)
             raise self._explain(error) from error
+        except InputError as error:  # about what was asked, unless it says that what was read is damaged
+            sound = not isinstance(error, FormatError)
+            raise
         except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
             raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
         finally:

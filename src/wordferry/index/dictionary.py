@@ -12,7 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Protocol
 
-from wordferry.index.catalogue import Reader, checksum, damaged
+from wordferry.index.catalogue import checksum, damaged
+from wordferry.index.reader import Reader
 
 LARGEST = 1 << 15
 """Bytes that zlib looks back."""
