@@ -259,6 +259,10 @@ def measure_others(results: Results, index: Index, asked: dict[str, list[str]], 
         prepared, *others = milliseconds(calls)
         note = f"the first {prepared:.0f} ms, {memory()[0] - own:.0f} MB more of its own"
         show(results, size, f"{distance}, 40 words", others, note=note)
+    for kind in ("title", "40 words"):
+        calls = [lambda q=q: index.similar(q, weights="idf", unknown="match", threads=1) for q in asked[kind][:51]]
+        prepared, *rest = milliseconds(calls)
+        show(results, size, f"rel-rwmd with the default weights, {kind}", rest, note=f"the first {prepared:.0f} ms")
     for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
         took = milliseconds([lambda c=condition: index.similar(asked["title"][1], filter=c, threads=1)])
         show(results, size, f"a new filter, {name} of the documents", took)

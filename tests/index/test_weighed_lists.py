@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import HISTORY, WORDS, embeddings, play
 from tests.index.test_lists import FREQUENT, assert_same_where_apart
-from wordferry.index import Index, bounded, publish, weighed_lists
+from wordferry.index import Index, bounded, nearest, publish, weighed_lists
 from wordferry.kernels import related_lists
 
 Make = Callable[..., Index]
@@ -97,6 +97,9 @@ def test_lists_equal_brute_force(
                 assert hits.counts["pairs"] == sum(map(allowed, index))
                 if len({word for doc in index for word in str(doc.text).split() if word in WORDS}) > 4:
                     assert "evaluated" in hits.counts  # fewer words than are related to each have no c_max
+                patch.setattr(nearest, "_LARGE", 0)
+                with Index.open(place, embeddings=embeddings()) as fresh:  # searched part by part at first
+                    assert got == [(hit.id, hit.distance) for hit in fresh.similar(query, k, filter=condition)]
                 patch.setattr(weighed_lists, "_FEW", 1 << 40)
                 assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
 

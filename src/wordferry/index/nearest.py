@@ -8,7 +8,7 @@ of comparing with every document, bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +32,14 @@ def nearest(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, th
     """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
     allowed = snapshot.count(mask)
     if allowed > max(_FEW, k) and query.overlap != "residual":
-        if len(snapshot.numbers) > _LARGE and snapshot.first_search():
-            return _search_parts(snapshot, query, k, mask, threads)
+        if maps_in_parts(snapshot):
+            slack = _slack(snapshot, query)
+            return part_by_part(
+                snapshot,
+                k,
+                mask,
+                lambda part, some, most: query.listed.nearest([part.rows.stored], some, slack, most, threads),
+            )
         return _search_lists(snapshot, query, k, mask, threads)
     if allowed <= max(_FEW, k):
         rows = np.arange(len(snapshot.numbers)) if mask is None else np.flatnonzero(mask)
@@ -118,19 +124,21 @@ def _search_lists(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | No
     return _filled_up(near.rows, near.distances, k, counts)
 
 
-def _search_parts(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | None, threads: int) -> Neighbors:
+def part_by_part(
+    snapshot: Snapshot, k: int, mask: BoolArray | None, search: Callable[[Part, BoolArray | None, int], lists.Found]
+) -> Neighbors:
     """The same answer, with no more of the files mapped at once than a part has.
 
     A process that searches once would otherwise map most of the index and never use it again; who goes on searching
-    maps it with the next query.
+    maps it with the next query. ``search`` looks at the allowed rows of one part, for no more than there are.
     """
-    found, slack = [], _slack(snapshot, query)
+    found = []
     for part in snapshot.parts:
         allowed = None if mask is None else mask[part.span]
         some = len(part.rows) if allowed is None else int(np.count_nonzero(allowed))
         if some:
             try:
-                near = query.listed.nearest([part.rows.stored], allowed, slack, min(k, some), threads)
+                near = search(part, allowed, min(k, some))
             except ValueError as error:
                 raise damaged_part(part, error) from None
             found.append(replace(near, rows=near.rows + part.start))
@@ -142,6 +150,11 @@ def _search_parts(snapshot: Snapshot, query: Query, k: int, mask: BoolArray | No
         sum(near.evaluated for near in found),
     )
     return ranked(both, k, {"pairs": snapshot.count(mask), "postings": both.visited, "evaluated": both.evaluated})
+
+
+def maps_in_parts(snapshot: Snapshot) -> bool:
+    """Whether a search goes part by part: the first one in a large index."""
+    return len(snapshot.numbers) > _LARGE and snapshot.first_search()
 
 
 def distances(parts: Sequence[Part], query: Query, rows: Int64Array, threads: int) -> Float32Array:

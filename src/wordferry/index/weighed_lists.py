@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 from wordferry.index.bounded import compared_in_order, summed
-from wordferry.index.nearest import ranked
+from wordferry.index.nearest import maps_in_parts, part_by_part, ranked
 from wordferry.index.query_words import Words
 from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
 from wordferry.kernels import native, passes
@@ -107,6 +107,8 @@ class Sums:
         self.exact = scale.sums(part, others=others)
         self.short = self.exact.astype(np.float32)
         self._part, self._others = part, others
+        if len(part.rows) > lists.BLOCK:  # a search needs little of what was walked just now
+            part.rows.let_go()
 
     @cached_property
     def stored(self) -> lists.WeighedStored:
@@ -299,8 +301,15 @@ def _nearest_by_kernel(
     threads: int,
 ) -> Neighbors:
     """The kernel does it all; nothing is held for every document but its sum."""
+    if snapshot.count(mask) > max(_FEW, k) and maps_in_parts(snapshot):
+        slack, weights = _slack(snapshot, query), scale.native
+
+        def search(part: Part, some: BoolArray | None, most: int) -> lists.Found:
+            return lists.nearest_weighed(query.listed, [sums(part).stored], weights, some, slack, most, threads)
+
+        return part_by_part(snapshot, k, mask, search)
     parts = [sums(part).stored for part in snapshot.parts]
-    allowed = len(snapshot.numbers) if mask is None else int(np.count_nonzero(mask))
+    allowed = snapshot.count(mask)
     try:
         if allowed <= max(_FEW, k):
             rows = np.arange(allowed) if mask is None else np.flatnonzero(mask)
