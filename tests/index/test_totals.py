@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import wordferry
-from wordferry.errors import InputError
+from wordferry.base import storage
+from wordferry.errors import FormatError, InputError
 from wordferry.index.totals import Totals, stem_counts
 from wordferry.words.related.graph import RelatedWords
 
@@ -104,3 +105,16 @@ def test_a_field_of_another_half_may_be_filtered_by(halves):
     assert len(halves[0].similar("bread", 50, filter={"rare": {"exists": False}})) == 50
     with pytest.raises(InputError, match="no document has a field 'never'"):
         halves[0].similar("bread", filter={"never": 1})
+
+
+def test_counts_of_stems_of_an_earlier_version_are_refused(tmp_path):
+    """They were numbered by each index for itself; now they have keys."""
+    none = np.zeros(0, dtype=np.int64)
+    totals = Totals(0, 0, 0, none, none, none, np.zeros(0, dtype=np.uint64))
+    totals.save(tmp_path / "right")
+    assert Totals.load(tmp_path / "right").documents == 0
+    arrays = {"frequencies": none, "other_frequencies": none, "stems": none}
+    config = {"documents": 0, "tokens": 0, "known_tokens": 0, "fields": []}
+    storage.write_folder(tmp_path / "old", "shard totals", config, arrays)
+    with pytest.raises(FormatError, match="Build the shards again"):
+        Totals.load(tmp_path / "old")

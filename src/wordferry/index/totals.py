@@ -11,6 +11,7 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
+from wordferry.errors import FormatError
 from wordferry.find.ranking import Collection, Statistics
 from wordferry.find.stems import UInt64Array
 from wordferry.index.stored_words import StoredForms
@@ -80,6 +81,8 @@ class Totals:
     def load(cls, path: str | os.PathLike[str]) -> Totals:
         """Read them from such a folder."""
         folder = storage.read_folder(path, KIND, mapped=False)
+        if "stem_keys" not in folder.arrays:
+            raise FormatError(f"{path} was written by an earlier version. Build the shards again together.")
         values: dict[str, Any] = {**folder.arrays, **folder.config}
         return cls(**values | {"fields": frozenset(values["fields"])})
 
