@@ -22,6 +22,7 @@ from wordferry.index.segments import MissingFolder, check_manifest, unless_gone,
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
+from wordferry.words.vocabulary import Vocabulary
 
 FOLDER = "graph"
 _KEPT = 4
@@ -65,7 +66,9 @@ class Graphs:
         # What there is was held to these vectors when it was loaded or built, and words are only ever added.
         vectors = self._embeddings
         work = Work.checked(_MEMORY, None, progress)
-        return start.extended(vectors.restrict(words), work, lambda: vectors.restrict(words).fingerprint)
+        new = words[len(start.vocabulary) :].tolist()
+        vocabulary = Vocabulary.trusted([*start.vocabulary[:], *(vectors.vocabulary[word] for word in new)])
+        return start.extended(vectors.rows(words, vocabulary), work, lambda: vectors.restrict(words).fingerprint)
 
     def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
         """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""

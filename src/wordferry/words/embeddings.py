@@ -122,8 +122,12 @@ class Embeddings:
         words_here = self.vocabulary[:]
         chosen = [words_here[i] for i in ids.tolist()]
         kept = Vocabulary.trusted(chosen) if len(np.unique(ids)) == len(ids) else Vocabulary(chosen)
+        return self.rows(ids, kept)
+
+    def rows(self, ids: Int64Array, vocabulary: Vocabulary) -> Embeddings:
+        """Some rows, for a caller who knows that the vocabulary holds just their words."""
         lengths = None if self.lengths is None else self.lengths[ids]
-        return Embeddings._trusted(kept, np.ascontiguousarray(self.matrix[ids]), self.normalized, lengths)
+        return Embeddings._trusted(vocabulary, np.ascontiguousarray(self.matrix[ids]), self.normalized, lengths)
 
     def normalize(self) -> Embeddings:
         """The same words with vectors of length 1."""
