@@ -236,17 +236,14 @@ def measure_queries(results: Results, index: Index, asked: dict[str, list[str]],
     """One query at a time, and many, by rel-rwmd."""
     own, _ = memory()
     index.similar(asked["title"][0], threads=1)
-    took: dict[str, list[float]] = {kind: [] for kind in asked}
-    seen: dict[str, list[int]] = {kind: [] for kind in asked}
-    found: list[Any] = []
-    for some in zip(*asked.values(), strict=True):  # mixed, as they come to a service
-        for kind, query in zip(asked, some, strict=True):
-            took[kind] += milliseconds([lambda q=query: found.append(index.similar(q, threads=1))])
-            seen[kind].append(found.pop().counts.get("evaluated", 0))
-    for kind, times in took.items():
-        show(results, size, f"rel-rwmd, {kind}", times, note=f"{np.median(seen[kind]):.0f} compared in full")
-    every = np.concatenate(list(took.values()))
-    show(results, size, "rel-rwmd, the slowest of all of these", [float(every.max())], note=f"{len(every)} queries")
+    every: list[float] = []
+    for kind, some in asked.items():
+        found: list[Any] = []
+        took = milliseconds([lambda q=q, f=found: f.append(index.similar(q, threads=1)) for q in some])
+        seen = float(np.median([hits.counts.get("evaluated", 0) for hits in found]))
+        show(results, size, f"rel-rwmd, {kind}", took, note=f"{seen:.0f} compared in full")
+        every += took
+    show(results, size, "rel-rwmd, the slowest of all of these", [max(every)], note=f"{len(every)} queries")
     after, mapped = memory()
     show(results, size, "memory of the open index", [after - own], "MB", f"and {mapped:.0f} MB mapped from files")
     batch = (asked["40 words"] * (BATCH // len(asked["40 words"]) + 1))[:BATCH]

@@ -105,7 +105,7 @@ bool compare_rising(std::vector<NearRow>& waiting, Compared<Value>& compared, fl
   return true;
 }
 
-constexpr std::size_t least_first = 64;  // rows that are compared to learn how near the k-th is
+constexpr std::size_t least_first = 32;  // rows that are compared to learn how near the k-th is
 
 // Looks at one block of a search: what it has nearest is compared, and what can still win goes to `waiting`. `bounds` is
 // as below. False when arrays lead outside.
