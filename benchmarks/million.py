@@ -260,6 +260,10 @@ def measure_others(results: Results, index: Index, asked: dict[str, list[str]], 
         prepared, *others = milliseconds(calls)
         note = f"the first {prepared:.0f} ms, {memory()[0] - own:.0f} MB more of its own"
         show(results, size, f"{distance}, 40 words", others, note=note)
+    prepared, *rest = milliseconds(
+        [lambda q=q: index.similar(q, distance="wmd", threads=1) for q in asked["title"][:11]]
+    )
+    show(results, size, "wmd, title", rest, note=f"the first {prepared:.0f} ms")
     for kind in ("title", "40 words"):
         calls = [lambda q=q: index.similar(q, weights="idf", unknown="match", threads=1) for q in asked[kind][:51]]
         prepared, *rest = milliseconds(calls)

@@ -6,6 +6,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -213,7 +214,8 @@ class Engine:
             near = None
             if len(ids):
                 bounds = shortlist.bounds_of(snapshot, words, (ids, masses), record.name, overlap)
-                near = shortlist.nearest(snapshot, bounds, k, mask, near_among)
+                better = partial(shortlist.walked, snapshot, words, ids) if record.name in shortlist.TRUE else None
+                near = shortlist.nearest(bounds, k, mask, near_among, better)
             if near is None:
                 near = self._top_k_parts(snapshot, one, k, record, mask, threads, None)
             found.append(near)

@@ -162,6 +162,25 @@ class Words:
         return float(np.linalg.norm(self._vectors, axis=1).max(initial=0))
 
     @cached_property
+    def _squares(self) -> Float32Array:
+        """The squared lengths of those vectors."""
+        found: Float32Array = np.einsum("ij,ij->i", self._vectors, self._vectors)
+        return found
+
+    def least_costs(self, ids: Int64Array) -> Float32Array:
+        """How far each word of the index is at least from the nearest of some words: 0 for these themselves."""
+        if not len(ids):
+            return np.full(len(self._embeddings), np.inf, dtype=np.float32)
+        others = self._embeddings.matrix[ids]
+        squares, error = np.einsum("ij,ij->i", others, others), 2 * native.product_error(others.shape[1])
+        products = self._vectors @ others.T
+        sums = self._squares[:, None] + squares
+        least = np.zeros(len(self._embeddings), dtype=np.float32)
+        least[self._words] = np.sqrt(np.maximum((sums * np.float32(1 - error) - 2 * products).min(axis=1), 0))
+        least[ids] = 0
+        return least
+
+    @cached_property
     def reach(self) -> Float32Array:
         """The distance of each word to its own r-th neighbour: unrelated words are no nearer."""
         reach = np.zeros(len(self._embeddings), dtype=np.float32)

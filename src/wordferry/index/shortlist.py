@@ -17,8 +17,8 @@ from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.compare.problem import Distance
 from wordferry.index.bounded import summed
 from wordferry.index.query_words import Words
-from wordferry.index.snapshot import Part, Snapshot
-from wordferry.kernels import passes
+from wordferry.index.snapshot import Part, Snapshot, damaged_part
+from wordferry.kernels import native, passes
 from wordferry.words.related.graph import RelatedWords
 
 TRUE = ("rwmd", "act", "wmd")
@@ -27,6 +27,8 @@ _LEAST = 2000
 """With fewer documents than this, the lists are not worth the trouble."""
 _SHARE = 4
 """A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
+_DEAR = 40
+"""Where better bounds can be had, they are made for shortlists of more than one in so many."""
 _FIRST = 64
 """At least so many documents with the lowest bounds are compared to learn how near the k-th is."""
 _SLACK = 5e-5
@@ -75,10 +77,31 @@ def bounds_of(
     return Bounds(values, visited, 2 * words.longest_vector, longest)
 
 
+def walked(snapshot: Snapshot, words: Words, ids: Int64Array, bounds: Bounds) -> Bounds:
+    """Bounds from what every word costs at least, not only the related ones: all documents are walked for them."""
+    costs, found = words.least_costs(ids).astype(np.float64), []
+    for part in snapshot.parts:
+        sums = np.zeros(len(part.bags))
+        try:
+            native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), costs, sums)
+        except ValueError as error:
+            raise damaged_part(part, error) from None
+        totals = part.rows.totals
+        found.append(np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).astype(np.float32))
+    return bounds._replace(values=np.maximum(bounds.values, np.concatenate(found)))
+
+
 def nearest(
-    snapshot: Snapshot, bounds: Bounds, k: int, mask: BoolArray | None, among: Callable[[Int64Array], Neighbors]
+    bounds: Bounds,
+    k: int,
+    mask: BoolArray | None,
+    among: Callable[[Int64Array], Neighbors],
+    tightened: Callable[[Bounds], Bounds] | None = None,
 ) -> Neighbors | None:
-    """The k nearest rows; None when the bounds rule out too few. ``among`` gives those of some rows, which rise."""
+    """The k nearest rows; None when the bounds rule out too few. ``among`` gives those of some rows, which rise.
+
+    ``tightened`` makes better bounds at a higher price, which is paid where the first ones do not do.
+    """
     values = bounds.values
     allowed = len(values) if mask is None else int(np.count_nonzero(mask))
     heap = passes.Heaps(1, min(max(4 * k, _FIRST), allowed))
@@ -89,8 +112,8 @@ def nearest(
     if mask is not None:
         near &= mask
     rows = np.flatnonzero(near)
-    if len(rows) * _SHARE > len(values):
-        return None
+    if len(rows) * (_SHARE if tightened is None else _DEAR) > len(values):
+        return None if tightened is None else nearest(tightened(bounds), k, mask, among)
     found = among(rows)
     touched = {"postings": bounds.visited, "evaluated": len(rows), "pairs": allowed}
     return replace(found, counts={**found.counts, **touched})

@@ -181,13 +181,15 @@ class WeighedEngine:
         words = self._engine.listed_words(snapshot, graph)
         overlap = find_overlap(record, self._engine.overlap(record))
         far = typical_distance(self._embeddings) if state.weighing.keeps else 0.0
-        bounds = weighed_short.bounds(snapshot, words, state.weighed, state.asked(tokens), record.name, overlap, far)
+        words_asked = state.asked(tokens)
+        bounds = weighed_short.bounds(snapshot, words, state.weighed, words_asked, record.name, overlap, far)
 
         def among(rows: Int64Array) -> Neighbors:
             some = self._some(snapshot, state, record, tokens, rows)
             return some.top_k([tokens], k, threads=threads).renumbered(rows)
 
-        return shortlist.nearest(snapshot, bounds, k, mask, among)
+        better = partial(weighed_short.walked, snapshot, words, state.weighed, words_asked, far)
+        return shortlist.nearest(bounds, k, mask, among, better if record.name in shortlist.TRUE else None)
 
     def _some(self, snapshot: Snapshot, state: State, record: Distance, tokens: LookedUp, rows: Int64Array) -> Searcher:
         """A searcher over some rows, for a query of these words."""

@@ -51,6 +51,37 @@ def bounds(
     return Bounds(values, visited, max(2 * words.longest_vector, far), longest)
 
 
+def walked(snapshot: Snapshot, words: Words, weighed: Weighed, asked: Asked, far: float, found: Bounds) -> Bounds:
+    """Better bounds by true distances, as in ``shortlist``: all documents are walked for them."""
+    least = words.least_costs(asked.ids)
+    known = weighed.scale.known * (np.minimum(least, far) if weighed.others else least)
+    others = weighed.scale.others * far
+    others[asked.others] = 0
+    values = []
+    for part in snapshot.parts:
+        sums = _row_sums(part, known, others if weighed.others else None)
+        values.append(_shares(sums, weighed.sums(part).exact))
+    return found._replace(values=np.maximum(found.values, np.concatenate(values)))
+
+
+def _row_sums(part: Part, known: Float64Array, others: Float64Array | None) -> Float64Array:
+    """What the words of each document of a part add up to."""
+    sums = np.zeros(len(part.bags))
+    try:
+        native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), known, sums)
+        if others is not None:
+            native.add_row_sums(part.bags.others, others, sums)
+    except ValueError as error:
+        raise damaged_part(part, error) from None
+    return sums
+
+
+def _shares(sums: Float64Array, totals: Float64Array) -> Float32Array:
+    """Sums as shares of what documents weigh, 0 for those without words."""
+    found: Float64Array = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+    return found.astype(np.float32)
+
+
 def _scaled(touched: lists.Touched, scale: Float64Array) -> lists.Touched:
     """Costs of a unit of weight as those of a count."""
     weights = scale[touched.words]
@@ -69,15 +100,8 @@ def _reach_of(part: Part, words: Words, weighed: Weighed, most: float, far: floa
     """What it costs at least to move each document of a part to words that it is not related to."""
     found = weighed.reaches.get((most, part.key))
     if found is None:
-        bags, scale, sums = part.bags, weighed.scale, np.zeros(len(part.bags))
-        try:
-            reach = scale.known * np.minimum(words.reach, most)
-            native.add_row_sums((bags.indptr, bags.words, bags.counts), reach, sums)
-            if weighed.others:
-                native.add_row_sums(bags.others, scale.others * far, sums)
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-        totals = weighed.sums(part).exact
-        found = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).astype(np.float32)
+        known = weighed.scale.known * np.minimum(words.reach, most)
+        sums = _row_sums(part, known, weighed.scale.others * far if weighed.others else None)
+        found = _shares(sums, weighed.sums(part).exact)
         weighed.reaches[most, part.key] = found
     return found
