@@ -322,13 +322,13 @@ def plot() -> None:
         for key, value in json.loads(line)["values"].items():
             size, _, name = key.partition(" ")
             found.setdefault(name, {})[int(size)] = value
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    figure, axes = pyplot.subplots(figsize=(8, 4.5))
     for name in SHOWN:
         points = sorted(found.get(f"{name}: ms", {}).items())
         axes.loglog([size for size, _ in points], [value for _, value in points], "o-", label=name)
     axes.set(xlabel="documents", ylabel="processor time of a query, ms (median)")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.tight_layout()
     figure.savefig(harness.ROOT / "docs" / "_static" / "growth.svg", metadata={"Date": None})
 
