@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import wordferry
-from tests.index.collection import PLAIN, documents
+from tests.index.collection import PLAIN, documents, embeddings
 from wordferry.base.cancel import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError, ReplacedError
 from wordferry.index import Index, nearest, publish
@@ -128,3 +128,21 @@ def test_a_query_that_is_refused_costs_no_connection(make: Callable[..., Index])
         index.similar("nothing-that-has-a-vector")
     with index.view() as (connection, _):
         assert connection is before
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_closed_index_goes_at_once(tmp_path: Path, distance: str) -> None:
+    """No object of it keeps itself: services would hold its files until somebody looks for such circles."""
+    with Index.create(tmp_path / "index", embeddings=embeddings(), related=3, **PLAIN) as index:
+        index.add(documents(30))
+    gc.collect()
+    gc.disable()
+    try:
+        index = Index.open(tmp_path / "index")
+        kept = weakref.ref(index.embeddings)
+        index.similar(str(documents(1)[0]["text"]), distance=distance)
+        index.close()
+        del index
+        assert kept() is None
+    finally:
+        gc.enable()

@@ -130,10 +130,14 @@ class Frame:
         settled = self.related is not None and np.isfinite(self.related.c_max)
         return c_max if settled else max(c_max, typical_distance(self.embeddings))
 
-    @cached_property
+    @property
     def plain(self) -> Frame:
         """The same words without their graph, for a distance of a blend that uses none."""
-        return self if self.graph is None else replace(self, graph=None, related=None)
+        return self if self.graph is None else self._without_graph  # not cached: a frame must not keep itself
+
+    @cached_property
+    def _without_graph(self) -> Frame:
+        return replace(self, graph=None, related=None)
 
     def name(self, word: int) -> str:
         """What a word is called, by its compact id."""
