@@ -133,9 +133,14 @@ def test_replaced_again_and_again_under_load(tmp_path: Path) -> None:
                     break
                 wait.wait(0.05)
             opened.append(len(os.listdir(f"/proc/{process.pid}/fd")))
+        for _ in range(400):  # what an error of a replaced index holds goes when Python next looks for circles
+            if opened[-1] <= max(opened[:4]) + 8:
+                break
+            wait.wait(0.05)
+            opened.append(len(os.listdir(f"/proc/{process.pid}/fd")))
         stop.set()
         for thread in threads:
             thread.join()
     assert bad == []
     assert marks == {f"m{number}" for number in range(8)}
-    assert max(opened[4:]) <= max(opened[:4]) + 24, opened  # an index may be closing while its successor is open
+    assert opened[-1] <= max(opened[:4]) + 8, opened  # an index may be closing while its successor is open
