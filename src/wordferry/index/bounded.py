@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from wordferry.base.arrays import BoolArray, Float32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.index.snapshot import Part, damaged_part
-from wordferry.kernels import passes
+from wordferry.kernels import native, passes
 from wordferry.kernels import related_lists as lists
 
 STEP = 256
@@ -41,6 +43,24 @@ def summed(
         found.append(some)
         visited += seen
     return np.concatenate(found), visited
+
+
+def row_means(
+    part: Part, totals: npt.NDArray[Any], known: Float64Array, others: Float64Array | None = None
+) -> Float32Array:
+    """What the words of each document of a part cost on the average, by the sum of its weights; 0 for one without.
+
+    ``known`` and ``others`` are what words weigh times what they cost, with vectors and, where those count, without.
+    """
+    sums = np.zeros(len(part.bags))
+    try:
+        native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), known, sums)
+        if others is not None:
+            native.add_row_sums(part.bags.others, others, sums)
+    except ValueError as error:
+        raise damaged_part(part, error) from None
+    found: Float64Array = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+    return found.astype(np.float32)
 
 
 def compared_in_order(

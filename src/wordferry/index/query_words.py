@@ -12,13 +12,16 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
 from wordferry.base.runtime import thread_count
-from wordferry.index.snapshot import Part, damaged_part
+from wordferry.index.bounded import row_means
+from wordferry.index.snapshot import Part
 from wordferry.kernels import native, passes
 from wordferry.kernels import related_lists as lists
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
 _KEPT_REACHES = 64
+_TOGETHER = 64
+"""Words of a query that are compared with all words of an index at once."""
 _KEPT_OUTSIDE = 4096
 """Words outside the index whose related words are remembered."""
 Edges = tuple[Int32Array, Int32Array, Float32Array]
@@ -171,12 +174,14 @@ class Words:
         """How far each word of the index is at least from the nearest of some words: 0 for these themselves."""
         if not len(ids):
             return np.full(len(self._embeddings), np.inf, dtype=np.float32)
-        others = self._embeddings.matrix[ids]
-        squares, error = np.einsum("ij,ij->i", others, others), 2 * native.product_error(others.shape[1])
-        products = self._vectors @ others.T
-        sums = self._squares[:, None] + squares
+        nearest = np.full(len(self._words), np.inf, dtype=np.float32)
+        for start in range(0, len(ids), _TOGETHER):
+            others = self._embeddings.matrix[ids[start : start + _TOGETHER]]
+            error = np.float32(1 - 2 * native.product_error(others.shape[1]))
+            squares = self._squares[:, None] + np.einsum("ij,ij->i", others, others)
+            np.minimum(nearest, (squares * error - 2 * (self._vectors @ others.T)).min(axis=1), out=nearest)
         least = np.zeros(len(self._embeddings), dtype=np.float32)
-        least[self._words] = np.sqrt(np.maximum((sums * np.float32(1 - error) - 2 * products).min(axis=1), 0))
+        least[self._words] = np.sqrt(np.maximum(nearest, 0))
         least[ids] = 0
         return least
 
@@ -191,7 +196,7 @@ class Words:
         """The mean reach of the words of each document of a part: what it costs to move it to unrelated words."""
         found = self._reaches.get(part.key)
         if found is None:
-            found = self._reaches[part.key] = _mean_reach(part, self.reach)
+            found = self._reaches[part.key] = row_means(part, part.rows.totals, self.reach.astype(np.float64))
             while len(self._reaches) > _KEPT_REACHES:
                 self._reaches.pop(next(iter(self._reaches)))
         return found
@@ -214,15 +219,6 @@ class Words:
         else:
             common[own] = masses[inside]
         return lists.Touched(words.astype(np.int32), near, reach - near, common)
-
-
-def _mean_reach(part: Part, reach: Float32Array) -> Float32Array:
-    bags, sums = part.bags, np.zeros(len(part.bags))
-    try:
-        native.add_row_sums((bags.indptr, bags.words, bags.counts), reach.astype(np.float64), sums)
-    except ValueError as error:
-        raise damaged_part(part, error) from None
-    return np.divide(sums, part.rows.totals, out=np.zeros_like(sums), where=part.rows.totals > 0).astype(np.float32)
 
 
 def _links(rows: Int32Array, columns: Int32Array, costs: Float32Array, size: int) -> Csr:

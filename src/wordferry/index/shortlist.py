@@ -15,10 +15,10 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.compare.problem import Distance
-from wordferry.index.bounded import summed
+from wordferry.index.bounded import row_means, summed
 from wordferry.index.query_words import Words
-from wordferry.index.snapshot import Part, Snapshot, damaged_part
-from wordferry.kernels import native, passes
+from wordferry.index.snapshot import Part, Snapshot
+from wordferry.kernels import passes
 from wordferry.words.related.graph import RelatedWords
 
 TRUE = ("rwmd", "act", "wmd")
@@ -81,15 +81,8 @@ def bounds_of(
 
 def walked(snapshot: Snapshot, words: Words, ids: Int64Array, bounds: Bounds) -> Bounds:
     """Bounds from what every word costs at least, not only the related ones: all documents are walked for them."""
-    costs, found = words.least_costs(ids).astype(np.float64), []
-    for part in snapshot.parts:
-        sums = np.zeros(len(part.bags))
-        try:
-            native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), costs, sums)
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-        totals = part.rows.totals
-        found.append(np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0).astype(np.float32))
+    costs = words.least_costs(ids).astype(np.float64)
+    found = [row_means(part, part.rows.totals, costs) for part in snapshot.parts]
     return bounds._replace(values=np.maximum(bounds.values, np.concatenate(found)))
 
 

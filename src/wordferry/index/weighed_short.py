@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
+from wordferry.index.bounded import row_means
 from wordferry.index.query_words import Words
 from wordferry.index.shortlist import TRUE, Bounds
-from wordferry.index.snapshot import Part, Snapshot, damaged_part
+from wordferry.index.snapshot import Part, Snapshot
 from wordferry.index.weighed_lists import Asked, Scale, Sums, WeighedQuery, bounds_of
-from wordferry.kernels import native
 from wordferry.kernels import related_lists as lists
 
 
@@ -57,29 +57,10 @@ def walked(snapshot: Snapshot, words: Words, weighed: Weighed, asked: Asked, far
     known = weighed.scale.known * (np.minimum(least, far) if weighed.others else least)
     others = weighed.scale.others * far
     others[asked.others] = 0
-    values = []
-    for part in snapshot.parts:
-        sums = _row_sums(part, known, others if weighed.others else None)
-        values.append(_shares(sums, weighed.sums(part).exact))
+    values = [
+        row_means(part, weighed.sums(part).exact, known, others if weighed.others else None) for part in snapshot.parts
+    ]
     return found._replace(values=np.maximum(found.values, np.concatenate(values)))
-
-
-def _row_sums(part: Part, known: Float64Array, others: Float64Array | None) -> Float64Array:
-    """What the words of each document of a part add up to."""
-    sums = np.zeros(len(part.bags))
-    try:
-        native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), known, sums)
-        if others is not None:
-            native.add_row_sums(part.bags.others, others, sums)
-    except ValueError as error:
-        raise damaged_part(part, error) from None
-    return sums
-
-
-def _shares(sums: Float64Array, totals: Float64Array) -> Float32Array:
-    """Sums as shares of what documents weigh, 0 for those without words."""
-    found: Float64Array = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
-    return found.astype(np.float32)
 
 
 def _scaled(touched: lists.Touched, scale: Float64Array) -> lists.Touched:
@@ -101,7 +82,7 @@ def _reach_of(part: Part, words: Words, weighed: Weighed, most: float, far: floa
     found = weighed.reaches.get((most, part.key))
     if found is None:
         known = weighed.scale.known * np.minimum(words.reach, most)
-        sums = _row_sums(part, known, weighed.scale.others * far if weighed.others else None)
-        found = _shares(sums, weighed.sums(part).exact)
+        others = weighed.scale.others * far if weighed.others else None
+        found = row_means(part, weighed.sums(part).exact, known, others)
         weighed.reaches[most, part.key] = found
     return found
