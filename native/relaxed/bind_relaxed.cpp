@@ -12,6 +12,7 @@
 #include "support/report.hpp"
 #include "relaxed/scan.hpp"
 #include "relaxed/topk.hpp"
+#include "relaxed/word_distances.hpp"
 #include "support/view.hpp"
 
 namespace wordferry {
@@ -55,15 +56,21 @@ void larger_transposed(const Matrix& out, const Matrix& other, int threads) {
 
 VectorRows vectors_of(const In<float, 2>& values) { return {values.data(), values.length(), values.length(1)}; }
 
-void distances(const Matrix& products, const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b,
-               const In<float>& b_squares, int threads) {
+void lengths(const In<float, 2>& vectors, const Out<float>& out) {
+  require(out.length() == vectors.length(), "one square for each vector");
+  run_native([&](Watch& watch) { squared_lengths(vectors_of(vectors), out.data(), watch); });
+}
+
+void distances(const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b, const In<float>& b_squares,
+               const Matrix& out, int threads) {
   require(a.length(1) == b.length(1), "vectors must have the same dimensions");
   require(a.length() == a_squares.length() && b.length() == b_squares.length(), "one square for each vector");
-  require(products.length() == a.length() && products.length(1) == b.length(), "products has another shape");
-  const std::int64_t stride = row_stride(products);
+  require(b.length() % 16 == 0, "b must have vectors in sixteens");
+  require(out.length() == a.length() && out.length(1) == b.length(), "out has another shape than the vectors");
+  const std::int64_t stride = row_stride(out);
   run_native([&](Watch& watch) {
-    products_to_distances(products.data(), stride, vectors_of(a), a_squares.data(), vectors_of(b), b_squares.data(),
-                          thread_limit(threads), watch);
+    word_distances(vectors_of(a), a_squares.data(), vectors_of(b), b_squares.data(), out.data(), stride,
+                   thread_limit(threads), watch);
   });
 }
 
@@ -184,9 +191,9 @@ void bind_relaxed(nb::module_& m) {
   m.def("make_symmetric", &symmetric, nb::arg("values").noconvert(), nb::arg("from_lower"), nb::arg("threads"));
   m.def("transposed_max", &larger_transposed, nb::arg("out").noconvert(), nb::arg("other").noconvert(),
         nb::arg("threads"));
-  m.def("products_to_distances", &distances, nb::arg("products").noconvert(), nb::arg("a").noconvert(),
-        nb::arg("a_squares").noconvert(), nb::arg("b").noconvert(), nb::arg("b_squares").noconvert(),
-        nb::arg("threads"));
+  m.def("squared_lengths", &lengths, nb::arg("vectors").noconvert(), nb::arg("out").noconvert());
+  m.def("word_distances", &distances, nb::arg("a").noconvert(), nb::arg("a_squares").noconvert(),
+        nb::arg("b").noconvert(), nb::arg("b_squares").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("document_minima", &minima, nb::arg("documents"), nb::arg("costs").noconvert(), nb::arg("nearest").noconvert(),
         nb::arg("column0"), nb::arg("threads"));
   m.def("accumulate", &accumulated, nb::arg("pass_over"), nb::arg("panel"), nb::arg("nearest").noconvert(),

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "support/at.hpp"
 #include "support/cpu.hpp"
 #include "relaxed/slot.hpp"
 
@@ -13,37 +14,6 @@ namespace wordferry {
 namespace {
 
 constexpr std::int64_t lanes = lane_count;
-constexpr std::int64_t block_rows = 64;
-// Below this share of the squared lengths, a squared distance from a product has lost too many digits.
-constexpr float lost_share = 0.01f;
-
-// row[j] = the squared distance; returns whether one of them is so small that it must be computed again.
-WF_CLONES
-bool squared_row(float* row, std::int64_t columns, float square, const float* squares) {
-  int lost = 0;
-  for (std::int64_t j = 0; j < columns; ++j) {
-    const float both = square + squares[j];
-    const float value = both - 2.0f * row[j];
-    lost |= value < lost_share * both;
-    row[j] = value;
-  }
-  return lost != 0;
-}
-
-WF_CLONES
-void root_row(float* row, std::int64_t columns) {
-  for (std::int64_t j = 0; j < columns; ++j) row[j] = std::sqrt(row[j] > 0.0f ? row[j] : 0.0f);
-}
-
-WF_CLONES
-float squared_difference(const float* a, const float* b, std::int64_t dimensions) {
-  double sum = 0.0;
-  for (std::int64_t k = 0; k < dimensions; ++k) {
-    const double difference = static_cast<double>(a[k]) - static_cast<double>(b[k]);
-    sum += difference * difference;
-  }
-  return static_cast<float>(sum);
-}
 
 // Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
 template <int Wide>
@@ -88,18 +58,27 @@ struct Spans {
   }
 };
 
+// Two documents at a time, so that neither sum waits for the other. Each is summed up word by word, and goes on from
+// where it stands: the value is the same however the words are cut into blocks.
 WF_CLONES
-void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin, std::int64_t end, Lanes* sums) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    Lanes even{}, odd{};
-    std::int64_t k = spans.from[static_cast<std::size_t>(row)];
-    const std::int64_t stop = spans.to[static_cast<std::size_t>(row)];
-    for (; k + 1 < stop; k += 2) {
-      add_excess(even, job.pass.data[k], table[job.pass.indices[k] - job.first_word]);
-      add_excess(odd, job.pass.data[k + 1], table[job.pass.indices[k + 1] - job.first_word]);
+void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin, std::int64_t end,
+                Lanes* sums) {
+  const auto add = [&](Lanes& sum, std::int64_t k) {
+    add_excess(sum, job.pass.data[k], table[job.pass.indices[k] - job.first_word]);
+  };
+  for (std::int64_t row = begin; row < end; row += 2) {
+    const std::int64_t other = std::min(row + 1, end - 1);
+    std::int64_t k = spans.from[at(row)], l = spans.from[at(other)];
+    const std::int64_t stop = spans.to[at(row)], last = row < other ? spans.to[at(other)] : l;
+    Lanes one = sums[row - begin], two = sums[other - begin];
+    for (; k < stop && l < last; ++k, ++l) {
+      add(one, k);
+      add(two, l);
     }
-    if (k < stop) add_excess(even, job.pass.data[k], table[job.pass.indices[k] - job.first_word]);
-    sums[row - begin] = even + odd;
+    for (; k < stop; ++k) add(one, k);
+    for (; l < last; ++l) add(two, l);
+    sums[other - begin] = two;
+    sums[row - begin] = one;
   }
 }
 
@@ -121,27 +100,6 @@ void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t pane
 }
 
 }  // namespace
-
-void products_to_distances(float* products, std::int64_t stride, const VectorRows& a, const float* a_squares,
-                           const VectorRows& b, const float* b_squares, int threads, Watch& watch) {
-  const auto body = [&](std::int64_t block, int) {
-    Pace pace(watch);
-    for (std::int64_t i = block * block_rows; i < std::min((block + 1) * block_rows, a.rows); ++i) {
-      watch.check();
-      float* row = products + i * stride;
-      if (squared_row(row, b.rows, a_squares[i], b_squares)) {
-        for (std::int64_t j = 0; j < b.rows; ++j) {
-          if (row[j] < lost_share * (a_squares[i] + b_squares[j])) {
-            pace.spend(a.dimensions);
-            row[j] = squared_difference(a.values + i * a.dimensions, b.values + j * b.dimensions, a.dimensions);
-          }
-        }
-      }
-      root_row(row, b.rows);
-    }
-  };
-  for_blocks((a.rows + block_rows - 1) / block_rows, threads, body, watch);
-}
 
 void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
                      std::int64_t columns, std::int64_t column0, int threads, Watch& watch) {
@@ -174,20 +132,19 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
     const std::int64_t first = panel * lanes, count = std::min(lanes, job.panel.rows - first);
     std::vector<Slot> table(static_cast<std::size_t>(job.columns));
     LaneArray sums(static_cast<std::size_t>(chunk));
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+    const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
     build_table(job, targets, panel, count, table);
     for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
       watch.check();
       const std::int64_t end = std::min(begin + chunk, job.pass.rows);
-      pass_block(job, moving, table.data(), begin, end, sums.data());
+      Lanes* const some = sums.data();
       for (std::int64_t row = begin; row < end; ++row) {
-        if (job.add && moving.from[static_cast<std::size_t>(row)] == moving.to[static_cast<std::size_t>(row)]) continue;
-        float source[lane_count];
-        std::memcpy(source, sums.data() + (row - begin), sizeof source);
-        float* target = job.out + row * job.stride + first;
-        for (std::int64_t place = 0; place < count; ++place) {
-          target[place] = job.add ? target[place] + source[place] : source[place];
-        }
+        fill_lanes(some[row - begin], 0.0f);
+        if (job.add) std::memcpy(some + (row - begin), out_at(row), bytes);
       }
+      pass_block(job, moving, table.data(), begin, end, some);
+      for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
     }
     done += count * job.pass.rows;
   };

@@ -1,4 +1,4 @@
-// Distances from matrix products, the minima over documents that RWMD takes of them, and their sums.
+// The minima over documents that RWMD takes of distances between words, and their sums.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,6 @@ namespace wordferry {
 
 // A larger cost than any: for a word that must not move to itself. Finite, so that 0 * far_away is 0.
 constexpr float far_away = 1e30f;
-
-struct VectorRows {
-  const float* values;  // rows x dimensions
-  std::int64_t rows;
-  std::int64_t dimensions;
-};
-
-// Turns dot products into Euclidean distances in place: products[i][j] of row i of `a` and row j of `b`, with a
-// row stride. Distances that are small beside the lengths are computed again from the differences, because the
-// product has lost them to rounding.
-void products_to_distances(float* products, std::int64_t stride, const VectorRows& a, const float* a_squares,
-                           const VectorRows& b, const float* b_squares, int threads, Watch& watch);
 
 // nearest[panel][column0 + c][lane] = min over the words w of a document of costs[w][c], for `width` columns, a
 // multiple of 16. `nearest` has `columns` columns per panel; lanes without a document or words get far_away.
@@ -41,7 +29,7 @@ struct AccumulateJob {
   std::int64_t stride;
 };
 
-// out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w].
+// out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w], one word after the other.
 void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
 
 }  // namespace wordferry

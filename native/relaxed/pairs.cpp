@@ -22,11 +22,28 @@ struct Word {
   float best;    // the cost of the nearest word it may move to
 };
 
-float moved(const std::vector<Word>& words, std::size_t count) {
+float moved(const std::vector<Word>& words) {
   float sum = 0.0f;
-  for (std::size_t i = 0; i < count; ++i) sum += words[i].excess * words[i].best;
+  for (const Word& word : words) sum += word.excess * word.best;
   return sum;
 }
+
+// The same by the very step of `accumulate`, so that both algorithms of RWMD come to the same bits. Sixteen lanes for
+// one number: of a loop over single numbers, compilers decide case by case whether a product is rounded before it is
+// added.
+WF_CLONES
+float moved_as_accumulated(const Word* words, std::size_t count) {
+  Slot slot{};
+  Lanes sum{};
+  for (std::size_t i = 0; i < count; ++i) {
+    fill_lanes(slot.near, words[i].best);
+    add_excess(sum, words[i].excess, slot);
+  }
+  return lane(sum, 0);
+}
+
+// Not inlined, so that no compiler makes one step of a product and the sum that it goes into.
+WF_NOINLINE float product(float a, float b) { return a * b; }
 
 float chosen(Side side, float left, float right) {
   return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
@@ -75,7 +92,7 @@ class RelatedWalk {
     for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], c_max_});
     if (!take_common(job_, begin, end, place_.data(), x_, y_)) return 0.0f;
     for (std::int64_t k = begin; k < end; ++k) meet(job_.y.indices[k], y_[static_cast<std::size_t>(k - begin)]);
-    return chosen(job_.side, moved(x_, x_.size()), moved(y_, y_.size()));
+    return chosen(job_.side, moved(x_), moved(y_));
   }
 
   // Lets a word of y and the words of x related to it know of each other.
@@ -140,7 +157,7 @@ class DenseRow {
     y_.clear();
     for (std::int64_t k = job_.x.indptr[0]; k < job_.x.indptr[1]; ++k) x_.push_back({job_.x.data[k], costs_.far});
     for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], costs_.far});
-    if (!take_common(job_, begin, end, place_, x_, y_)) return 0.0f;
+    if (!take_common(job_, begin, end, place_, x_, y_) && job_.overlap == Overlap::residual) return 0.0f;
     const bool residual = job_.overlap == Overlap::residual;
     for (std::size_t i = 0; i < known; ++i) {
       lane_at(penalty_, i) = residual && x_[i].excess <= 0.0f ? far_away : 0.0f;
@@ -148,6 +165,7 @@ class DenseRow {
     for (std::int64_t v = 0; v < vectors_; ++v) fill_lanes(best_.data()[v], far_away);
     const float to_x = serving(x_, known, residual);  // what the nearest word without a vector costs
     float to_y = far_away;
+    std::size_t y_known = 0;  // words without a vector come last
     for (std::int64_t k = begin; k < end; ++k) {
       Word& b = y_[static_cast<std::size_t>(k - begin)];
       const std::int32_t word = job_.y.indices[k];
@@ -157,15 +175,23 @@ class DenseRow {
         stay(word, b);
         continue;
       }
+      ++y_known;
       pace_.spend(vectors_);
       const float* row = costs_.costs + word * vectors_ * lanes;
       b.best = std::min(to_x, fold_row(row, penalty_.data(), best_.data(), vectors_, serves));
     }
     for (std::size_t i = 0; i < known; ++i) x_[i].best = std::min(to_y, lane_at(best_, i));
-    return chosen(job_.side, moved(x_, x_.size()), moved(y_, y_.size()));
+    return chosen(job_.side, moving(x_, known), moving(y_, y_known));
   }
 
  private:
+  // What moving all words costs. Masses of words without a vector are multiples of 2^-24, so that their sum is exact.
+  float moving(const std::vector<Word>& words, std::size_t known) const {
+    float rest = 0.0f;
+    for (std::size_t i = known; i < words.size(); ++i) rest += words[i].best > 0.0f ? words[i].excess : 0.0f;
+    return moved_as_accumulated(words.data(), known) + product(rest, costs_.far);
+  }
+
   // `far` where some word without a vector can be moved to, else far_away.
   float serving(const std::vector<Word>& words, std::size_t known, bool residual) const {
     for (std::size_t i = known; i < words.size(); ++i) {

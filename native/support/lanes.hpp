@@ -54,6 +54,9 @@ WF_ALWAYS_INLINE void keep_positive(Lanes& a) {
 // a = min(a, b), lane by lane.
 WF_ALWAYS_INLINE void keep_lower(Lanes& a, const Lanes& b) { a = b < a ? b : a; }
 
+// sum += factor * row.
+WF_ALWAYS_INLINE void add_scaled(Lanes& sum, float factor, const Lanes& row) { sum += factor * row; }
+
 // All lanes the same.
 WF_ALWAYS_INLINE void fill_lanes(Lanes& a, float value) { a = Lanes{} + value; }
 
@@ -141,6 +144,9 @@ inline void keep_positive(Lanes& a) {
 }
 inline void keep_lower(Lanes& a, const Lanes& b) {
   for (int i = 0; i < lane_count; ++i) a.value[i] = b.value[i] < a.value[i] ? b.value[i] : a.value[i];
+}
+inline void add_scaled(Lanes& sum, float factor, const Lanes& row) {
+  for (int i = 0; i < lane_count; ++i) sum.value[i] += factor * row.value[i];
 }
 inline void fill_lanes(Lanes& a, float value) {
   for (int i = 0; i < lane_count; ++i) a.value[i] = value;

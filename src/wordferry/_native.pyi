@@ -167,14 +167,28 @@ def transposed_max(
     other: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
-def products_to_distances(
-    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+def squared_lengths(
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def word_distances(
     a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     a_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     b_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
+@overload
+def word_distances(
+    query: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """Euclidean distances of query vectors to all vectors."""
+
 def document_minima(
     documents: Csr,
     costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -975,14 +989,6 @@ def transport_pair(
     """
     wmd of two documents from their words' counts; NaN where a distance of words is not finite.
     """
-
-def word_distances(
-    query: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int,
-) -> None:
-    """Euclidean distances of query vectors to all vectors."""
 
 class TransportDocuments:
     """Two sets of documents, to be compared by transport."""

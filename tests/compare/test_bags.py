@@ -129,12 +129,14 @@ def test_a_searcher_derives_nothing_from_its_collection_twice(
 def test_documents_over_some_words(corpus: Corpus, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked up word by word or read from end to end, the documents over some words are the same."""
     monkeypatch.setattr(module, "_FEW_WORDS", few)
-    ranked = prepared(corpus).ranked
-    words = np.array([int(ranked.words[4]), len(ranked.local) + 3, int(ranked.words[0]), int(ranked.words[2])])
-    dense = sp.csr_array((ranked.bags.data, ranked.bags.indices, ranked.bags.indptr), shape=ranked.bags.shape).toarray()
+    ordered = prepared(corpus).ordered
+    words = np.array([int(ordered.words[4]), len(ordered.local) + 3, int(ordered.words[0]), int(ordered.words[2])])
+    dense = sp.csr_array(
+        (ordered.bags.data, ordered.bags.indices, ordered.bags.indptr), shape=ordered.bags.shape
+    ).toarray()
     wanted = np.zeros((len(dense), 4), dtype=np.float32)
     wanted[:, [0, 2, 3]] = dense[:, [4, 0, 2]]
-    found = ranked.over(words)
+    found = ordered.over(words)
     matrix = sp.csr_array((found.data, found.indices, found.indptr), shape=found.shape)
     assert matrix.has_canonical_format
     assert np.array_equal(matrix.toarray(), wanted)

@@ -121,6 +121,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         ],
         "document_minima": lambda: [csr(), _f4(WORDS, 16), _f4(1, 32, 16), 16, 2],
         "panel_sums": lambda: [csr(), csr(), graph, 1.0, _native.PanelKind.omr, out, False, True, True, 2, None],
+        "word_distances": lambda: [_f4(5, 3), _f4(5), _f4(16, 3), _f4(16), _f4(5, 16), 2],
         "related_pairs": lambda: [csr(), csr(), graph, 1.0, omr, both, False, out, 2, None],
         "rank_candidates": lambda: [
             points, _native.Candidates(4, 2), _i("i4", 0, 3), _ones("i4", 2, 2), _ones("f8", 2, 2), 2,

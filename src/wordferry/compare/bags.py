@@ -20,7 +20,7 @@ from wordferry.base.arrays import (
     check_row_sums,
 )
 from wordferry.compare.frame import Frame
-from wordferry.compare.masses import gathered_columns, joined, places_of, renumbered, scaled_masses, with_data
+from wordferry.compare.masses import gathered_columns, joined, places_of, renumbered, scaled_masses, summable, with_data
 from wordferry.kernels import passes
 from wordferry.kernels.native_transport import WholeView, whole_view
 from wordferry.texts.weights import Weighting
@@ -93,6 +93,8 @@ class Bags:
     """How many documents the caller passed, kept or not; -1 where that is how many rows there are."""
     unknown: BoolArray | None = None
     """Which compact ids are words without a vector; None when no such word is in play."""
+    columns: Int64Array | None = None
+    """The column of each compact id, which sums go by; None where compact ids rise as columns do."""
     cut: tuple[Bags, int, int] | None = None
     """What this is a slice of, and from where to where."""
 
@@ -117,7 +119,7 @@ class Bags:
         shares = joined([some for _, _, some, _ in made], np.float32)
         counts = joined([some for _, _, _, some in made], np.int64) if whole else None
         masses = Csr(indptr, indices, shares, (matrix.shape[0], len(frame.words)))
-        return cls(masses, counts, rows, unknown=frame.unknown)
+        return cls(masses, counts, rows, unknown=frame.unknown, columns=None if frame.base is None else frame.words)
 
     def among(self, documents: int) -> Bags:
         """The same rows, being what was kept of so many documents."""
@@ -146,7 +148,7 @@ class Bags:
         masses = self.masses.rows(start, stop)
         low, high = self.masses.indptr[start], self.masses.indptr[stop]
         counts = None if self.counts is None else self.counts[low:high]
-        return Bags(masses, counts, self.rows[start:stop], self.passed, self.unknown, (self, start, stop))
+        return Bags(masses, counts, self.rows[start:stop], self.passed, self.unknown, self.columns, (self, start, stop))
 
     def take(self, chosen: Int64Array) -> Bags:
         """Some rows, in the order given, as a copy."""
@@ -157,7 +159,7 @@ class Bags:
         shape = (len(chosen), self.masses.shape[1])
         masses = Csr(indptr, self.masses.indices[entries], self.masses.data[entries], shape)
         counts = None if self.counts is None else self.counts[entries]
-        return Bags(masses, counts, self.rows[chosen], self.passed, self.unknown)
+        return Bags(masses, counts, self.rows[chosen], self.passed, self.unknown, self.columns)
 
     @cached_property
     def in_order(self) -> bool:
@@ -203,43 +205,47 @@ class Bags:
         return places
 
     @cached_property
-    def ranked(self) -> Numbered:
-        """The documents over the words that stand in them: words with a vector first, each kind by frequency."""
-        words = np.argsort(-self.frequencies, kind="stable")[: len(self.words)]
-        known = len(words)
-        if self.unknown is not None:
-            words = words[np.argsort(self.unknown[words], kind="stable")]
-            known -= int(self.unknown[words].sum())
+    def ordered(self) -> Numbered:
+        """The documents over the words that stand in them, in the order of their columns: those with a vector first.
+
+        Sums that go by these numbers are the same whatever other documents there are. Masses of words without a vector
+        are rounded so that any sum of them is exact.
+        """
+        words = self.words if self.columns is None else self.words[np.argsort(self.columns[self.words])]
         local = places_of(words, self.masses.shape[1])
-        return Numbered(words, local, renumbered(self.masses, local, len(words)), known)
+        bags, known = renumbered(self.masses, local, len(words)), len(words)
+        if self.unknown is not None:
+            known -= int(self.unknown[words].sum())
+            bags = with_data(bags, np.where(bags.indices < known, bags.data, summable(bags.data)))
+        return Numbered(words, local, bags, known)
 
     @cached_property
     def movable(self) -> Numbered:
-        """:attr:`ranked` without the words that have no vector."""
-        ranked = self.ranked
-        if ranked.known == len(ranked.words):
-            return ranked
-        words = ranked.words[: ranked.known]
+        """:attr:`ordered` without the words that have no vector."""
+        ordered = self.ordered
+        if ordered.known == len(ordered.words):
+            return ordered
+        words = ordered.words[: ordered.known]
         local = places_of(words, self.masses.shape[1])
-        return Numbered(words, local, renumbered(self.masses, local, len(words)), ranked.known)
+        return Numbered(words, local, renumbered(self.masses, local, len(words)), ordered.known)
 
     @cached_property
     def nearby(self) -> Numbered:
-        """:attr:`ranked` for minima of distances: all words without a vector of a document are one, the last.
+        """:attr:`ordered` for minima of distances: all words without a vector of a document are one, the last.
 
         They are equally far from every word, so for the nearest word it matters only whether there is one.
         """
-        ranked = self.ranked
-        if ranked.known == len(ranked.words):
-            return ranked
-        indices = np.minimum(ranked.bags.indices, ranked.known)
-        rows = np.repeat(np.arange(len(self)), np.diff(ranked.bags.indptr))
+        ordered = self.ordered
+        if ordered.known == len(ordered.words):
+            return ordered
+        indices = np.minimum(ordered.bags.indices, ordered.known)
+        rows = np.repeat(np.arange(len(self)), np.diff(ordered.bags.indptr))
         first = np.ones(len(indices), dtype=bool)
         first[1:] = (indices[1:] != indices[:-1]) | (rows[1:] != rows[:-1])
         lengths = np.bincount(rows[first], minlength=len(self))
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        bags = Csr(indptr, indices[first], ranked.bags.data[first], (len(self), ranked.known + 1))
-        return Numbered(self.movable.words, self.movable.local, bags, ranked.known)
+        bags = Csr(indptr, indices[first], ordered.bags.data[first], (len(self), ordered.known + 1))
+        return Numbered(self.movable.words, self.movable.local, bags, ordered.known)
 
     @cached_property
     def unknown_masses(self) -> Csr | None:
@@ -279,8 +285,9 @@ class Bags:
 
     @cached_property
     def unknown_view(self) -> passes.View | None:
-        """:attr:`unknown_masses` as kernels take it."""
-        return None if self.unknown_masses is None else passes.view(self.unknown_masses)
+        """:attr:`unknown_masses` as kernels take it, rounded so that any sum of them is exact."""
+        some = self.unknown_masses
+        return None if some is None else passes.view(with_data(some, summable(some.data)))
 
     @cached_property
     def unit(self) -> Csr:
@@ -338,14 +345,14 @@ class Bags:
 
         return self._once("known", make)
 
-    def ranked_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
-        """The vectors of those of :attr:`ranked`'s words that have one, and their squared lengths."""
+    def ordered_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
+        """The vectors of those of :attr:`ordered`'s words that have one, and their squared lengths."""
 
         def make() -> tuple[Float32Array, Float32Array]:
-            vectors = frame.vectors_of(self.ranked.words[: self.ranked.known])
+            vectors = frame.vectors_of(self.ordered.words[: self.ordered.known])
             return vectors, passes.squares(vectors)
 
-        return self._once("ranked", make)
+        return self._once("ordered", make)
 
     def centroids(self, frame: Frame) -> tuple[Float64Array, Float64Array]:
         """The mean vector of each document and its squared length, in float64: centroids lie close together."""

@@ -1,4 +1,7 @@
-"""RWMD from matrix products: block-wise over the vocabulary (linear), or document by document (standard)."""
+"""RWMD from distances of many words: block-wise over the vocabulary (linear), or document by document (standard).
+
+Both come to the same bits, which depend on the two documents alone: words are summed up in the order of their columns.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Csr, Float32Array, Int32Array
-from wordferry.base.runtime import Multiply, products
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
+from wordferry.compare.masses import summable
 from wordferry.compare.problem import Problem
 from wordferry.kernels import passes
 
-PRODUCT_COLUMNS = 128
+COLUMNS = 128
 """Words whose distances to all others are held at a time: their rows of minima fill the registers."""
 NEAREST_BYTES = 64 << 20
 """Memory for the nearest distances of a block of words to all documents."""
@@ -32,29 +35,29 @@ class Moving:
     def __init__(self, moving: Bags, target: Bags, frame: Frame, omr: bool, threads: int) -> None:
         self.moving, self.target, self.nearby = moving.movable, target.movable, target.nearby
         self.omr, self.threads, self.frame = omr, threads, frame
-        self.vectors, self.squares = target.ranked_vectors(frame)
-        self.moving_vectors, self.moving_squares = moving.ranked_vectors(frame)
+        self.vectors, self.squares = target.ordered_vectors(frame)
+        self.moving_vectors, self.moving_squares = moving.ordered_vectors(frame)
         self.rows = self.nearby.bags.shape[1]  # one more than there are vectors where some words have none
         self.panels = -(-len(target) // 16)
-        columns = NEAREST_BYTES // (64 * max(self.panels, 1)) // PRODUCT_COLUMNS * PRODUCT_COLUMNS
-        self.columns = int(np.clip(columns, PRODUCT_COLUMNS, max(16, -(-len(self.moving.words) // 16) * 16)))
+        columns = NEAREST_BYTES // (64 * max(self.panels, 1)) // COLUMNS * COLUMNS
+        self.columns = int(np.clip(columns, COLUMNS, max(16, -(-len(self.moving.words) // 16) * 16)))
 
     @property
     def blocks(self) -> int:
         return -(-len(self.moving.words) // self.columns)
 
-    def run(self, out: Float32Array, tick: Any, multiply: Multiply) -> None:
+    def run(self, out: Float32Array, tick: Any) -> None:
         """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
         if not self.blocks:
             out[...] = 0
         moving, target = self.moving.view, self.nearby.view
         masses_view = passes.view(self.target.over(self.moving.words))
         nearest = passes.aligned(self.panels, self.columns, 16)
-        buffer = passes.aligned(self.rows * min(PRODUCT_COLUMNS, self.columns))
+        buffer = passes.aligned(self.rows * min(COLUMNS, self.columns))
         for block in range(self.blocks):
             first = block * self.columns
-            for start in range(first, min(first + self.columns, len(self.moving.words)), PRODUCT_COLUMNS):
-                costs = self._costs(start, buffer, multiply)
+            for start in range(first, min(first + self.columns, len(self.moving.words)), COLUMNS):
+                costs = self._costs(start, buffer)
                 passes.document_minima(target, costs, nearest, start - first, self.threads)
             passes.accumulate(
                 moving,
@@ -68,15 +71,14 @@ class Moving:
             )
             tick((block + 1) / self.blocks)
 
-    def _costs(self, start: int, buffer: Float32Array, multiply: Multiply) -> Float32Array:
+    def _costs(self, start: int, buffer: Float32Array) -> Float32Array:
         """Distances of all target words (rows) to a few moving words (columns)."""
-        stop = min(start + PRODUCT_COLUMNS, len(self.moving.words))
+        stop = min(start + COLUMNS, len(self.moving.words))
         words = self.moving.words[start:stop]
         width = -(-len(words) // 16) * 16
-        few = np.zeros((width, self.vectors.shape[1]), dtype=np.float32)
-        few[: len(words)] = self.moving_vectors[start:stop]
         costs = buffer[: self.rows * width].reshape(self.rows, width)
-        products_to(costs[: len(self.vectors)], self.vectors, self.squares, few, self.threads, multiply)
+        few = self.moving_vectors[start:stop]
+        distances_to(costs[: len(self.vectors)], self.vectors, self.squares, few, self.threads)
         if self.rows > len(self.vectors):
             costs[-1] = self.frame.far
         same = self.target.number_of(words)
@@ -84,23 +86,18 @@ class Moving:
         return costs
 
 
-def products_to(
-    costs: Float32Array,
-    vectors: Float32Array,
-    squares: Float32Array,
-    few: Float32Array,
-    threads: int,
-    multiply: Multiply,
+def distances_to(
+    costs: Float32Array, vectors: Float32Array, squares: Float32Array, few: Float32Array, threads: int
 ) -> None:
-    """Distances of many vectors (rows) to a few (columns), from one product."""
-    multiply(vectors, few.T, costs)
-    passes.products_to_distances(costs, vectors, squares, few, passes.squares(few), threads)
+    """Distances of many vectors (rows) to a few (columns, filled up to a multiple of sixteen)."""
+    columns = np.zeros((costs.shape[1], few.shape[1]), dtype=np.float32)
+    columns[: len(few)] = few
+    passes.word_distances(vectors, squares, columns, passes.squares(columns), costs, threads)
 
 
 def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:
     """The one-sided values ``out[x, y]`` of x's words moving to y's."""
-    with products(threads) as multiply:
-        Moving(x, y, frame, omr, threads).run(out, tick, multiply)
+    Moving(x, y, frame, omr, threads).run(out, tick)
     if x.unknown_view is None:
         return
     # A word without a vector pays c_max for what exceeds the other document's mass of it.
@@ -112,7 +109,8 @@ def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads
         moving = some.unknown_view
         if moving is not None:
             added = np.empty((len(some), len(y)), dtype=np.float32)
-            passes.panel_sums(target, moving.widened(size), graph, frame.far, kind, added, threads=threads)
+            passes.panel_sums(target, moving.widened(size), graph, 1.0, kind, added, threads=threads)
+            added *= np.float32(frame.far)
             out[start : start + len(some)] += added
 
 
@@ -122,34 +120,33 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
     Words without a vector take no part in the products.
     """
     x, threads, frame = problem.x.masses, problem.threads, problem.frame
-    other = problem.y.ranked
-    y_vectors, y_squares = problem.y.ranked_vectors(frame)
-    with products(threads) as multiply:
-        for i in range(x.shape[0]):
-            words, mass, known = _known_first(*x.row(i), frame)
-            width = max(16, -(-known // 16) * 16)
-            few = np.zeros((width, y_vectors.shape[1]), dtype=np.float32)
-            few[:known] = frame.vectors_of(words[:known])
-            costs = passes.aligned(max(len(y_vectors), 1), width)
-            products_to(costs[: len(y_vectors)], y_vectors, y_squares, few, threads, multiply)
-            costs[:, known:] = passes.FAR_AWAY
-            own = other.number_of(words)
-            same = np.flatnonzero(own[:known] >= 0)
-            costs[own[same], same] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
-            local = np.arange(len(words), dtype=np.int32)
-            row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
-            both, far = (known, len(y_vectors)), float(passes.FAR_AWAY) if frame.unknown is None else frame.far
-            place = out[i : i + 1]
-            passes.dense_pairs(
-                passes.view(row), other.view, costs, own, both, far, problem.overlap, problem.side, place, threads
-            )
-            tick((i + 1) / x.shape[0])
+    other = problem.y.ordered
+    y_vectors, y_squares = problem.y.ordered_vectors(frame)
+    for i in range(x.shape[0]):
+        words, mass, known = _known_first(*x.row(i), frame)
+        width = max(16, -(-known // 16) * 16)
+        costs = passes.aligned(max(len(y_vectors), 1), width)
+        distances_to(costs[: len(y_vectors)], y_vectors, y_squares, frame.vectors_of(words[:known]), threads)
+        costs[:, known:] = passes.FAR_AWAY
+        own = other.number_of(words)
+        same = np.flatnonzero(own[:known] >= 0)
+        costs[own[same], same] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
+        local = np.arange(len(words), dtype=np.int32)
+        row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
+        both, far = (known, len(y_vectors)), float(passes.FAR_AWAY) if frame.unknown is None else frame.far
+        place = out[i : i + 1]
+        passes.dense_pairs(
+            passes.view(row), other.view, costs, own, both, far, problem.overlap, problem.side, place, threads
+        )
+        tick((i + 1) / x.shape[0])
 
 
 def _known_first(words: Int32Array, masses: Float32Array, frame: Frame) -> tuple[Int32Array, Float32Array, int]:
-    """The words of a document, those with a vector first, and how many they are."""
+    """The words of a document by their columns, so that those with a vector come first, and how many those are."""
+    if frame.base is not None:
+        order = np.argsort(frame.words[words])
+        words, masses = words[order], masses[order]
     if frame.unknown is None:
         return words, masses, len(words)
-    unknown = frame.unknown[words]
-    order = np.argsort(unknown, kind="stable")
-    return words[order], masses[order], len(words) - int(np.count_nonzero(unknown))
+    known = len(words) - int(np.count_nonzero(frame.unknown[words]))
+    return words, np.concatenate([masses[:known], summable(masses[known:])]), known

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wordferry.base.arrays import Csr, FloatArray, Int32Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array, FloatArray, Int32Array, Int64Array
 
 SCALE = 2**52
 """The whole mass that weights which are not whole numbers are scaled to."""
+_FINEST = 2**24
+"""Multiples of one part in so many, up to 1, add up in float32 without rounding."""
 
 
 def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
@@ -57,6 +59,13 @@ def places_of(words: Int64Array, size: int) -> Int32Array:
 def with_data(bag: Csr, data: Any) -> Csr:
     """The same words with other values."""
     return Csr(bag.indptr, bag.indices, np.ascontiguousarray(data), bag.shape)
+
+
+def summable(shares: Float32Array) -> Float32Array:
+    """Shares of a document, rounded so that their sum is the same in any order; none of them becomes 0."""
+    whole = np.maximum(np.rint(shares * np.float32(_FINEST)), 1)
+    result: Float32Array = (whole / np.float32(_FINEST)).astype(np.float32, copy=False)
+    return result
 
 
 def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:

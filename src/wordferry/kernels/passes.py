@@ -76,20 +76,19 @@ def transposed_max(out: Float32Array, other: Float32Array, threads: int) -> None
 
 def squares(vectors: Float32Array) -> Float32Array:
     """Squared lengths of vectors."""
-    result: Float32Array = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).astype(np.float32)
-    return result
+    out = np.empty(len(vectors), dtype=np.float32)
+    _native.squared_lengths(vectors, out)
+    return out
 
 
-def products_to_distances(
-    products: Float32Array,
-    a: Float32Array,
-    a_squares: Float32Array,
-    b: Float32Array,
-    b_squares: Float32Array,
-    threads: int,
+def word_distances(
+    a: Float32Array, a_squares: Float32Array, b: Float32Array, b_squares: Float32Array, out: Float32Array, threads: int
 ) -> None:
-    """Dot products ``a @ b.T`` to Euclidean distances, in place; small ones are computed again from differences."""
-    _native.products_to_distances(products, a, a_squares, b, b_squares, threads)
+    """``out[i, j]`` = the distance of vectors ``a[i]`` and ``b[j]``, the latter in sixteens.
+
+    It has the same bits whatever other vectors there are.
+    """
+    _native.word_distances(a, a_squares, b, b_squares, out, threads)
 
 
 def document_minima(documents: View, costs: Float32Array, nearest: Float32Array, column: int, threads: int) -> None:

@@ -1,0 +1,78 @@
+"""By rwmd, two documents have one distance, to the last bit: whatever computes it, and whatever else is compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wordferry
+from wordferry.compare import dense
+from wordferry.kernels import passes
+
+VECTORS = np.random.default_rng(3).normal(size=(70, 9)).astype(np.float32)
+WORDS = [f"w{i:02d}" for i in range(len(VECTORS))]
+EMBEDDINGS = wordferry.Embeddings(WORDS, VECTORS)
+NEVER_SEEN = [f"x{i}" for i in range(6)]
+DOCUMENT = st.lists(st.sampled_from(WORDS + NEVER_SEEN), min_size=1, max_size=30)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    first=st.lists(DOCUMENT, min_size=1, max_size=20),
+    second=st.lists(DOCUMENT, min_size=1, max_size=20),
+    overlap=st.sampled_from(["omr", "keep", "residual"]),
+    side=st.sampled_from(["both", "left", "right"]),
+    weighed=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_every_way_comes_to_the_same_bits(
+    first: list[list[str]], second: list[list[str]], overlap: str, side: str, weighed: bool, seed: int
+) -> None:
+    """Both algorithms, in blocks of any size, prepared or not, one by one, in any order, and turned around."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.5, 3, len(WORDS)) if weighed else "counts"
+    options = {"embeddings": EMBEDDINGS, "overlap": overlap, "side": side, "weights": weights}
+    whole = wordferry.pairwise(first, second, "rwmd", algorithm="standard", **options)
+    if overlap != "residual":
+        np.testing.assert_array_equal(wordferry.pairwise(first, second, "rwmd", algorithm="linear", **options), whole)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(dense, "COLUMNS", 16)
+            patch.setattr(dense, "NEAREST_BYTES", 1)
+            blocks = wordferry.pairwise(first, second, "rwmd", algorithm="linear", threads=2, **options)
+            np.testing.assert_array_equal(blocks, whole)
+    turned = {"both": "both", "left": "right", "right": "left"}[side]
+    back = wordferry.pairwise(second, first, "rwmd", **{**options, "side": turned})
+    np.testing.assert_array_equal(back.T, whole)
+    order = rng.permutation(len(second))
+    some = order[: rng.integers(1, len(second) + 1)]
+    searcher = wordferry.Searcher([second[i] for i in some], "rwmd", **options)
+    for row, document in enumerate(first):
+        near = searcher.top_k([document], len(some))
+        found = np.empty(len(some), dtype=np.float32)
+        found[near.indices[0]] = near.distances[0]
+        np.testing.assert_array_equal(found, whole[row, some])
+    one = wordferry.distance(first[0], second[0], "rwmd", **options)
+    assert np.float32(one) == whole[0, 0]
+
+
+def test_distances_of_words_do_not_depend_on_each_other() -> None:
+    """Any part of a table has the bits of the whole; equal vectors are at 0, and near ones keep their digits."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(101, 33)).astype(np.float32)
+    b = rng.normal(size=(48, 33)).astype(np.float32)
+    b[7], b[20] = a[50], a[51] + np.float32(1e-4)
+    whole = table(a, b, threads=2)
+    true = np.linalg.norm(a[:, None].astype(np.float64) - b[None], axis=2)
+    np.testing.assert_allclose(whole, true, rtol=2e-6)
+    assert whole[50, 7] == 0
+    for rows, columns in ((slice(3, 4), slice(16, 32)), (slice(40, 59), slice(0, 32)), (slice(96, 101), slice(32, 48))):
+        np.testing.assert_array_equal(table(a[rows], b[columns]), whole[rows, columns])
+    np.testing.assert_array_equal(table(b[:16], np.ascontiguousarray(a[:96])), whole[:96, :16].T)
+
+
+def table(a: np.ndarray, b: np.ndarray, threads: int = 1) -> np.ndarray:
+    out = np.empty((len(a), len(b)), dtype=np.float32)
+    passes.word_distances(a, passes.squares(a), b, passes.squares(b), out, threads)
+    return out
