@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.runtime import blas_threads
 from wordferry.kernels.related_lists import Found, Stored
 
 AXES = 47
@@ -47,8 +48,9 @@ class Codes:
         sample = centroids_of(part, vectors, _spread(np.flatnonzero(totals > 0), _SAMPLE))
         mean = sample.mean(axis=0) if len(sample) else np.zeros(vectors.shape[1])
         away = sample - mean
-        axes = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :AXES].T.copy()
-        points = away @ axes.T
+        with blas_threads(1):  # others would go on spinning for a while after this, into the next search
+            axes = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :AXES].T.copy()
+            points = away @ axes.T
         rest = np.sqrt(np.maximum((away**2).sum(axis=1) - (points**2).sum(axis=1), 0))
         most = np.abs(np.column_stack([points, rest])).max(axis=0, initial=0) * _HEADROOM
         steps = np.maximum(most, 1e-6) / 127
