@@ -1,5 +1,6 @@
 #include "lists/related_lists.hpp"
 
+#include "lists/repeats_view.hpp"
 #include "lists/stored_view.hpp"
 #include "support/bind.hpp"
 
@@ -8,12 +9,13 @@ namespace wordferry {
 namespace {
 
 std::int64_t bounds(const StoredWordLists& view, const In<std::int32_t>& touched, const In<float>& near,
-                    const In<float>& gain, const In<float>& common, const In<float>& totals, float rest,
-                    const Out<float>& out, int threads) {
+                    const In<float>& gain, const In<float>& common, const In<float>& totals,
+                    const RepeatedWords& repeats, float rest, const Out<float>& out, int threads) {
   require(near.length() == touched.length() && gain.length() == touched.length() && common.length() == touched.length(),
           "near, gain and common have one value for each touched word");
   require(out.length() == totals.length(), "out has one value for each row");
   require(view.documents() == totals.length(), "totals has one value for each document of the lists");
+  const Repeats counted = repeats.get(totals.length());
   const int limit = thread_limit(threads);
   const TouchedWords query{touched.data(), near.data(), gain.data(), common.data(), touched.length()};
   const StoredLists stored = view.get();
@@ -22,7 +24,7 @@ std::int64_t bounds(const StoredWordLists& view, const In<std::int32_t>& touched
     bool rises = true;
     for (std::int64_t t = 1; t < query.count; ++t) rises &= query.words[t - 1] < query.words[t];
     require(rises, "touched words must rise");
-    visited = list_bounds(stored, query, totals.data(), totals.length(), rest, out.data(), limit, watch);
+    visited = list_bounds(stored, query, totals.data(), totals.length(), counted, rest, out.data(), limit, watch);
   });
   require(visited >= 0, "the lists lead outside of themselves");
   return visited;
@@ -32,8 +34,8 @@ std::int64_t bounds(const StoredWordLists& view, const In<std::int32_t>& touched
 
 void bind_related_lists(nb::module_& m) {
   m.def("list_bounds", &bounds, nb::arg("lists"), nb::arg("touched").noconvert(), nb::arg("near").noconvert(),
-        nb::arg("gain").noconvert(), nb::arg("common").noconvert(), nb::arg("totals").noconvert(), nb::arg("rest"),
-        nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("gain").noconvert(), nb::arg("common").noconvert(), nb::arg("totals").noconvert(), nb::arg("repeats"),
+        nb::arg("rest"), nb::arg("out").noconvert(), nb::arg("threads"));
 }
 
 }  // namespace wordferry

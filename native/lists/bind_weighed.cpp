@@ -8,6 +8,7 @@
 
 #include "lists/list_query.hpp"
 #include "lists/part.hpp"
+#include "lists/repeats_view.hpp"
 #include "lists/weighed.hpp"
 #include "support/bind.hpp"
 
@@ -16,51 +17,53 @@ namespace wordferry {
 namespace {
 
 constexpr double largest_weight = 1e12;
+constexpr float largest_words = 1e30f;
 
 // What every word weighs: more than nothing.
 class Weights {
  public:
   Weights(In<double> known, In<double> others) : known_(std::move(known)), others_(std::move(others)) {
-    double least = largest_weight;
     bool fits = true;
     for (const In<double>* some : {&known_, &others_}) {
       for (std::int64_t i = 0; i < some->length(); ++i) {
         const double weight = some->data()[i];
         fits &= weight > 1.0 / largest_weight && weight < largest_weight;
-        least = std::min(least, weight);
       }
     }
     require(fits, "weights must be more than 0");
     require(known_.length() + others_.length() < std::numeric_limits<std::int32_t>::max(), "there are too many words");
-    lightest_ = static_cast<float>(least);
   }
 
   WordWeights get() const {
-    return {known_.data(), known_.length(), others_.data(), others_.length(), lightest_};
+    return {known_.data(), known_.length(), others_.data(), others_.length()};
   }
 
  private:
   In<double> known_, others_;
-  float lightest_ = 0.0f;
 };
 
 // Documents with their words of both kinds; holds on to its arrays.
 class Weighed {
  public:
-  Weighed(const ListPart& known, const ListPart& others, In<double> totals)
-      : known_(known), others_(others), totals_(std::move(totals)) {
+  Weighed(const ListPart& known, const ListPart& others, In<double> totals, float words, const RepeatedWords& repeats)
+      : known_(known), others_(others), totals_(std::move(totals)), words_(words), repeats_(repeats) {
     require(others.documents() == known.documents() || others.documents() == 0, "both kinds of words are of the same documents");
     require(totals_.length() == known.documents(), "one total for each document");
+    require(words >= 0.0f && words <= largest_words, "words must be a number of words");
+    repeats_.get(known.documents());
   }
 
   std::int64_t documents() const { return known_.documents(); }
   WeighedPart get(std::int64_t start, const std::uint8_t* allowed) const {
-    return {known_.get(start, allowed), others_.get(start, nullptr), totals_.data()};
+    return {known_.get(start, allowed), others_.get(start, nullptr), totals_.data(), words_,
+            repeats_.get(known_.documents())};
   }
 
  private:
   ListPart known_, others_;
   In<double> totals_;
+  float words_;
+  RepeatedWords repeats_;
 };
 
 std::vector<WeighedPart> weighed(const std::vector<const Weighed*>& parts, const ListQuery& query, const Weights& weights,
@@ -103,8 +106,8 @@ void bind_weighed_lists(nb::module_& m) {
   nb::class_<Weights>(m, "WordWeights", "What each word weighs, with a vector and without.")
       .def(nb::init<In<double>, In<double>>(), nb::arg("known").noconvert(), nb::arg("others").noconvert());
   nb::class_<Weighed>(m, "WeighedPart", "Documents with their words of both kinds, and the sums of what those weigh.")
-      .def(nb::init<const ListPart&, const ListPart&, In<double>>(), nb::arg("known"), nb::arg("others"),
-           nb::arg("totals").noconvert());
+      .def(nb::init<const ListPart&, const ListPart&, In<double>, float, const RepeatedWords&>(), nb::arg("known"),
+           nb::arg("others"), nb::arg("totals").noconvert(), nb::arg("words"), nb::arg("repeats"));
   m.def("nearest_weighed", &nearest, nb::arg("query"), nb::arg("parts"), nb::arg("weights"),
         nb::arg("allowed").noconvert().none(), nb::arg("slack"), nb::arg("threads"), nb::arg("rows").noconvert(),
         nb::arg("distances").noconvert(),

@@ -180,7 +180,12 @@ BlockSums& BlockSums::of_this_thread() {
   return sums;
 }
 
-void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float lightest, float heaviest) {
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max) {
+  begin(part, block, c_max, part.bags.largest_total, 1.0f, Repeats{});
+}
+
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float words, float heaviest,
+                      const Repeats& repeats) {
   c_max_ = c_max;
   const std::int64_t first = block * list_block_rows;
   rows_ = std::min(list_block_rows, part.bags.rows - first);
@@ -191,9 +196,18 @@ void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max,
     std::fill(std::copy(totals_, totals_ + rows_, padded_.begin()), padded_.end(), 0.0f);
     totals_ = padded_.data();
   }
+  repeats_ = repeats;
+  if (repeats.growth == Growth::saturation) {
+    repeats_.room = repeats.room + first;
+    if (rows_ < list_block_rows) {
+      padded_room_.assign(static_cast<std::size_t>(list_block_rows), 0.0);
+      std::copy(repeats_.room, repeats_.room + rows_, padded_room_.begin());
+      repeats_.room = padded_room_.data();
+    }
+  }
   // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up, and as much for what may
-  // stay. Its words are no more than if all of them were of the lightest kind.
-  const float room = std::clamp(largest_sum / (part.bags.largest_total / lightest + 1.0f) - 2.0f, 1.0f, most_units);
+  // stay.
+  const float room = std::clamp(largest_sum / (words + 1.0f) - 2.0f, 1.0f, most_units);
   const float coarse = std::min(coarse_units, room);
   coarse_ = std::max(static_cast<std::int32_t>(room / (coarse + 1.0f)), 1);
   units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / (c_max * heaviest) : 1.0f;
@@ -209,8 +223,11 @@ bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedW
     if (i + 2 < lists.size()) fetch_ahead(lists[i + 2].rows);
     const ListedWord& word = words.words()[lists[i].word];
     const ListedRows& list = lists[i].rows;
-    const auto gain = static_cast<std::int32_t>(std::ceil(word.gain * units_));
-    if (word.common == 0.0f || list.bits != nullptr) {
+    const float rounded = std::ceil(word.gain * units_);
+    const auto gain = static_cast<std::int32_t>(rounded);
+    if (repeats_.growth != Growth::counts) {
+      add_grown(list, width, word, rounded);
+    } else if (word.common == 0.0f || list.bits != nullptr) {
       add_plain(list, width, gain, saved_.data());
     } else {
       add_common(list, width, word, gain, units_, totals_, saved_.data());
@@ -224,6 +241,26 @@ bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedW
   add_gains(words, watch);
   add_staying(words, watch);
   return true;
+}
+
+// As add_plain and add_common, where what a repeated word counts is not its count.
+void BlockSums::add_grown(const ListedRows& list, int width, const ListedWord& word, float gain) {
+  const bool bits = list.bits != nullptr, stays = word.common > 0.0f && !bits;
+  const std::int64_t before = bits ? 1 : 0;
+  ListedRows repeated = list;
+  if (!bits && !stays) {
+    add_once(list.rows, list.once, static_cast<std::int32_t>(gain), saved_.data());
+    repeated.rows += list.once;
+    repeated.size -= list.once;
+    repeated.once = 0;
+  }
+  const float near = stays ? word.near * units_ : 0.0f;
+  each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) {
+    const auto times = static_cast<float>(repeats_.times(before + count, row) - static_cast<double>(before));
+    const float staying = std::min(word.common * totals_[row], times) * near;
+    const float sum = std::clamp(times * gain + staying, 0.0f, largest_sum);
+    saved_[row] = wrapped(saved_[row], static_cast<std::int32_t>(sum) + 1, 1);
+  });
 }
 
 void BlockSums::add_gains(const ListedWords& words, Watch& watch) {

@@ -6,6 +6,7 @@
 
 #include "lists/bit_sums.hpp"
 #include "lists/nearest.hpp"
+#include "lists/repeats.hpp"
 #include "support/watch.hpp"
 
 namespace wordferry {
@@ -59,9 +60,13 @@ class BlockSums {
  public:
   static BlockSums& of_this_thread();
 
-  // Begins with a block of rows, in which a word that is not touched costs c_max and the others cost no more. Words may
-  // weigh from `lightest` to `heaviest`.
-  void begin(const SearchedPart& part, std::int64_t block, float c_max, float lightest = 1.0f, float heaviest = 1.0f);
+  // Begins with a block of rows, in which a word that is not touched costs c_max and the others cost no more.
+  void begin(const SearchedPart& part, std::int64_t block, float c_max);
+
+  // The same where words may weigh up to `heaviest`, and repeated ones may count less; no row has more than `words`
+  // words, one that is repeated counted as often.
+  void begin(const SearchedPart& part, std::int64_t block, float c_max, float words, float heaviest,
+             const Repeats& repeats);
 
   // Sums up lists of that block. False when the lists lead outside.
   bool add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
@@ -78,11 +83,14 @@ class BlockSums {
   BlockSums();
   bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
   float bound(std::int64_t row) const;
+  void add_grown(const ListedRows& list, int width, const ListedWord& word, float gain);
   void add_gains(const ListedWords& words, Watch& watch);
   void add_staying(const ListedWords& words, Watch& watch);
 
   std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
   std::vector<float> padded_;
+  std::vector<double> padded_room_;
+  Repeats repeats_;  // of the rows of the block
   BlockWords found_;
   std::vector<WeighedBits> weighed_;
   float c_max_ = 0.0f;

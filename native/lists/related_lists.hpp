@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "lists/repeats.hpp"
 #include "lists/stored_lists.hpp"
 #include "support/pool.hpp"
 
@@ -17,10 +18,10 @@ struct TouchedWords {
   std::int64_t count;
 };
 
-// out[row] = rest - (what the touched words save) / (the sum of the row's counts): the cost of moving the document onto
+// out[row] = rest - (what the touched words save) / (what the row's words count): the cost of moving the document onto
 // the query when an untouched word costs `rest`. Rows without words get infinity. Returns how many entries of lists were
 // visited, or -1 when the lists lead outside of themselves, which only damaged ones do.
 std::int64_t list_bounds(const StoredLists& lists, const TouchedWords& touched, const float* totals, std::int64_t rows,
-                         float rest, float* out, int threads, Watch& watch);
+                         const Repeats& repeats, float rest, float* out, int threads, Watch& watch);
 
 }  // namespace wordferry

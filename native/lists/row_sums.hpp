@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lists/repeats.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
@@ -18,11 +19,11 @@ struct BagRows {
   std::int64_t rows, stored;
 };
 
-// sums[row] += weights[word] * count for each word of the row, one after the other, or its square. False when a row
-// leads outside of the arrays or names a word that has no weight.
+// sums[row] += weights[word] * (what the word counts) for each word of the row, one after the other, or its square.
+// False when a row leads outside of the arrays or names a word that has no weight.
 template <class Word, class Count>
 bool add_row_sums(const BagRows<Word, Count>& bags, const double* weights, std::int64_t word_count, bool squared,
-                  double* sums, int threads, Watch& watch) {
+                  const Repeats& repeats, double* sums, int threads, Watch& watch) {
   constexpr std::int64_t block_rows = 1 << 12;
   std::atomic<bool> sound{true};
   const auto body = [&](std::int64_t block, int) {
@@ -42,7 +43,7 @@ bool add_row_sums(const BagRows<Word, Count>& bags, const double* weights, std::
           sound = false;
           return;
         }
-        const double value = static_cast<double>(bags.counts[at]) * weights[word];
+        const double value = repeats.times(static_cast<std::int64_t>(bags.counts[at]), row) * weights[word];
         sum += squared ? value * value : value;
       }
       sums[row] = sum;

@@ -24,8 +24,8 @@ class WeighedRow {
     const double total = part.totals[row];
     words_.clear();
     masses_.clear();
-    if (!read(part.known.bags, row, weights_.known, weights_.known_count, 0, total) ||
-        !read(part.others.bags, row, weights_.others, weights_.other_count, weights_.known_count, total)) {
+    if (!read(part, part.known.bags, row, weights_.known, weights_.known_count, 0) ||
+        !read(part, part.others.bags, row, weights_.others, weights_.other_count, weights_.known_count)) {
       return false;
     }
     distance = std::numeric_limits<float>::infinity();
@@ -36,13 +36,15 @@ class WeighedRow {
   }
 
  private:
-  bool read(const StoredBags& bags, std::int64_t row, const double* weights, std::int64_t count, std::int64_t first,
-            double total) {
+  bool read(const WeighedPart& part, const StoredBags& bags, std::int64_t row, const double* weights,
+            std::int64_t count, std::int64_t first) {
+    const double total = part.totals[row];
     return bags.rows == 0 || bags.read(row, count, [&](const auto* words, const auto* counts, std::int64_t size) {
       for (std::int64_t k = 0; k < size; ++k) {
         const auto word = static_cast<std::int64_t>(words[k]);
         words_.push_back(static_cast<std::int32_t>(first + word));
-        masses_.push_back(static_cast<float>(static_cast<double>(counts[k]) * weights[word] / total));
+        const double times = part.repeats.times(static_cast<std::int64_t>(counts[k]), row);
+        masses_.push_back(static_cast<float>(times * weights[word] / total));
       }
     });
   }
@@ -86,7 +88,7 @@ bool nearest_weighed(const std::vector<WeighedPart>& parts, const WordWeights& w
     const WeighedPart& part = parts[block.part];
     return ListBounds([&](BlockSums& sums) {
       Visited seen;
-      sums.begin(part.known, block.number, c_max, weights.lightest, std::max(heaviest, weights.lightest));
+      sums.begin(part.known, block.number, c_max, part.words, heaviest > 0.0f ? heaviest : 1.0f, part.repeats);
       bool sound = sums.add(part.known.lists, block.number, words, seen, watch);
       if (sound && part.others.bags.rows > 0) sound = sums.add(part.others.lists, block.number, others, seen, watch);
       visited.add(seen);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lists/nearest.hpp"
+#include "lists/repeats.hpp"
 
 namespace wordferry {
 
@@ -14,13 +15,14 @@ struct WordWeights {
   std::int64_t known_count;
   const double* others;
   std::int64_t other_count;
-  float lightest;  // of all words
 };
 
-// The totals of both bags are the sums of count times weight over all words of a document.
+// The totals of both bags are the sums of what words count times what they weigh, over all words of a document.
 struct WeighedPart {
   SearchedPart known, others;
   const double* totals;  // the same sums as they were made
+  float words;           // no document has more, repeated ones counted as often
+  Repeats repeats;
 };
 
 // The k nearest of the allowed rows of all parts, as nearest_by_lists.

@@ -478,6 +478,25 @@ def place_lists(
     out_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
     out_bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
+
+class Growth(enum.Enum):
+    """How what a repeated word counts grows with its count."""
+
+    counts = 0
+
+    logarithm = 1
+
+    saturation = 2
+
+class Repeats:
+    """How much a word counts that a document has more than once."""
+
+    def __init__(
+        self,
+        growth: Growth,
+        room: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
 @overload
 def add_row_sums(
     indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -485,6 +504,7 @@ def add_row_sums(
     counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     squared: bool,
+    repeats: Repeats,
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
@@ -495,6 +515,7 @@ def add_row_sums(
     counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     squared: bool,
+    repeats: Repeats,
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
@@ -505,6 +526,7 @@ def add_row_sums(
     counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     squared: bool,
+    repeats: Repeats,
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
@@ -515,6 +537,7 @@ def add_row_sums(
     counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     squared: bool,
+    repeats: Repeats,
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
@@ -525,6 +548,7 @@ def add_row_sums(
     counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     squared: bool,
+    repeats: Repeats,
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None: ...
@@ -535,11 +559,12 @@ def add_row_sums(
     counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     squared: bool,
+    repeats: Repeats,
     sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
 ) -> None:
     """
-    Add count times weight of the words of each row to its sum, or the squares of that.
+    Add what the words of each row count, times their weights, to its sum, or the squares of that.
     """
 
 def list_bounds(
@@ -549,6 +574,7 @@ def list_bounds(
     gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    repeats: Repeats,
     rest: float,
     out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
@@ -679,6 +705,8 @@ class WeighedPart:
         known: ListPart,
         others: ListPart,
         totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        words: float,
+        repeats: Repeats,
     ) -> None: ...
 
 def nearest_weighed(

@@ -21,6 +21,7 @@ from wordferry.errors import FormatError
 from wordferry.index import Index, centroids, nearest, publish, shortlist
 from wordferry.index.asked import Asked
 from wordferry.texts.bow import TfIdf, bags
+from wordferry.texts.weights import WEIGHTS
 
 Pairs = list[tuple[str, float]]
 OWN_WORDS = [name for name, record in DISTANCES.items() if record.shared is not None]
@@ -41,7 +42,7 @@ UNKNOWN = [f"x{i:02d}" for i in range(12)]
 
 def texts(rng: np.random.Generator, names: Sequence[str] = WORDS[:45]) -> Callable[[], str]:
     """Makes texts: some are given twice, some share words with no query, some have no word with a vector."""
-    made = ["w07 w08", "w07 w07 w08 w08", "w50 w51", "unknown"]
+    made = ["w07 w08", "w07 w07 w08 w08", "w50 w51", "unknown", "w03 w03 w03 w03 w12 x01 x01 x02"]
 
     def text() -> str:
         if rng.random() < 0.4:
@@ -144,7 +145,7 @@ def test_every_distance_equals_brute_force(
     seed=st.integers(0, 10_000),
     k=st.sampled_from([1, 3, 10]),
     filtered=st.booleans(),
-    weights=st.sampled_from(["counts", "idf", "norm"]),
+    weights=st.sampled_from(WEIGHTS),
     unknown=st.sampled_from(["match", "drop"]),
 )
 def test_shared_words_may_weigh_and_have_no_vector(
@@ -201,7 +202,7 @@ def test_shared_words_may_weigh_and_have_no_vector(
     seed=st.integers(0, 10_000),
     k=st.sampled_from([1, 3, 1000]),
     filtered=st.booleans(),
-    weights=st.sampled_from(["counts", "idf", "norm"]),
+    weights=st.sampled_from(WEIGHTS),
     unknown=st.sampled_from(["match", "drop"]),
 )
 def test_costly_distances_with_weights_equal_brute_force(
@@ -242,7 +243,7 @@ def test_costly_distances_with_weights_equal_brute_force(
                     assert "evaluated" in hits.counts  # fewer words than are related to each have no c_max
 
 
-@pytest.mark.parametrize("options", [PLAIN, {"weights": "idf", "unknown": "match"}])
+@pytest.mark.parametrize("options", [PLAIN, *({"weights": name, "unknown": "match"} for name in WEIGHTS[1:])])
 @pytest.mark.parametrize("distance", OWN_WORDS)
 def test_most_documents_are_not_looked_at(make: Callable[..., Index], distance: str, options: dict[str, str]) -> None:
     rng = np.random.default_rng(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import wordferry
 from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from tests.kernels.stored_lists import counts_of
 from wordferry.index import Index, bounded, centroids, nearest, publish, segments, shortlist
-from wordferry.kernels import reference
+from wordferry.kernels import native, reference
 from wordferry.kernels import related_lists as lists
 
 Make = Callable[..., Index]
@@ -220,9 +221,10 @@ def arrays_of(bags: list[dict[int, int]], kind: Any) -> tuple[Any, Any, Any]:
     st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=5),
     st.sampled_from(["omr", "keep"]),
     FREQUENT,
+    st.sampled_from(["counts", "logarithm", "saturation"]),
 )
 def test_bounds_are_one_side_of_the_distance(
-    bags: list[dict[int, int]], query: dict[int, int], overlap: str, frequent: int
+    bags: list[dict[int, int]], query: dict[int, int], overlap: str, frequent: int, growth: str
 ) -> None:
     """The sum over the lists is what moving the document onto the query costs, by the reference."""
     rng = np.random.default_rng(5)
@@ -242,14 +244,22 @@ def test_bounds_are_one_side_of_the_distance(
     if overlap == "keep":
         near = [0.0 if w in query else n for w, n in zip(touched, near, strict=True)]
     common = [query.get(w, 0) / total if overlap == "omr" else 0.0 for w in touched]
-    sums = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
+    room = rng.random(len(bags)) * 20
+
+    def counted(row: int, count: int) -> float:
+        saturated = count * (1 + room[row]) / (count + room[row])
+        return {"counts": count, "logarithm": 1 + math.log(count), "saturation": saturated}[growth]
+
+    weighed = [{w: counted(row, c) for w, c in bag.items()} for row, bag in enumerate(bags)]
+    sums = np.array([sum(bag.values()) for bag in weighed], dtype=np.float32)
     costs = np.array(near, dtype=np.float32)
     asked = lists.Touched(
         np.array(touched, dtype=np.int32), costs, np.float32(c_max) - costs, np.array(common, dtype=np.float32)
     )
-    found, visited = lists.bounds(made, asked, sums, c_max, 2)
+    repeats = native.Repeats(growth, room if growth == "saturation" else None)
+    found, visited = lists.bounds(made, asked, sums, c_max, 2, repeats)
     x = {w: c / total for w, c in query.items()}
-    for bag, bound in zip(bags, found.tolist(), strict=True):
+    for bag, bound in zip(weighed, found.tolist(), strict=True):
         if not bag:
             assert bound == np.inf
             continue

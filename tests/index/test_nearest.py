@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordferry.base.arrays import BoolArray
-from wordferry.kernels import centroids, reference
+from wordferry.kernels import centroids, native, reference
 from wordferry.kernels import related_lists as lists
 
 WORDS, C_MAX = 60, 0.75
@@ -154,19 +155,35 @@ def test_nearest_by_the_reference(
     k=st.sampled_from([1, 5, 200]),
     spread=st.sampled_from([0, 1, 5]),
     frequent=st.sampled_from([0, 3, 1000]),
+    growth=st.sampled_from(["counts", "logarithm", "saturation"]),
 )
 def test_weighed_words_by_the_reference(
-    seed: int, query: dict[int, int], other_query: dict[int, int], overlap: str, k: int, spread: int, frequent: int
+    seed: int,
+    query: dict[int, int],
+    other_query: dict[int, int],
+    overlap: str,
+    k: int,
+    spread: int,
+    frequent: int,
+    growth: str,
 ) -> None:
-    """Words that weigh more or less, and words without a vector, which are numbered behind the others."""
+    """Words that weigh more or less, repeated ones too, and words without a vector, numbered behind the others."""
     rng = np.random.default_rng(seed)
     graph, bags = some_graph(rng), some_bags(rng, 80, 9)
     others = [{w: 1 + w % 2 for w in rng.integers(0, 8, size=rng.integers(0, 3)).tolist()} for _ in bags]
     known_weights, other_weights = np.exp(spread * rng.normal(size=WORDS)), np.exp(spread * rng.normal(size=8))
-    sums = [
-        sum(c * known_weights[w] for w, c in bag.items()) + sum(c * other_weights[w] for w, c in more.items())
-        for bag, more in zip(bags, others, strict=True)
+    room = rng.random(80) * 10
+
+    def counted(row: int, count: int) -> float:
+        saturated = count * (1 + room[row]) / (count + room[row])
+        return {"counts": count, "logarithm": 1 + math.log(count), "saturation": saturated}[growth]
+
+    weights = np.concatenate([known_weights, other_weights])
+    documents = [
+        {w: counted(row, c) * weights[w] for w, c in {**bag, **{WORDS + w: c for w, c in more.items()}}.items()}
+        for row, (bag, more) in enumerate(zip(bags, others, strict=True))
     ]
+    sums = [sum(document.values()) for document in documents]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "_FEWEST", 1)
         patch.setattr(lists, "_FREQUENT", frequent)
@@ -174,9 +191,10 @@ def test_weighed_words_by_the_reference(
         for some in (slice(0, 30), slice(30, 80)):
             totals = np.array(sums[some], dtype=np.float64)
             both = (stored(kind[some], np.uint8, totals.astype(np.float32)) for kind in (bags, others))
-            parts.append(lists.WeighedStored(*both, totals))
+            longest = max(sum(bag.values()) for bag in bags) + 2 * 2.0
+            repeats = native.Repeats(growth, room[some] if growth == "saturation" else None)
+            parts.append(lists.WeighedStored(*both, totals, longest, repeats))
     whole = {**query, **{WORDS + w: c for w, c in other_query.items()}}
-    weights = np.concatenate([known_weights, other_weights])
     x = normalised({w: c * weights[w] for w, c in whole.items()})
     asked = query_of(x, {**graph, **{WORDS + w: {} for w in range(8)}}, overlap, WORDS + 8)
     every = lists.WordWeights(known_weights, other_weights)
@@ -188,8 +206,8 @@ def test_weighed_words_by_the_reference(
         assert near.rows.tolist() == wanted.tolist()
         assert near.distances.tolist() == found[wanted].tolist()
     cost = reference.related_cost({**graph, **{WORDS + w: {} for w in range(8)}}, C_MAX)
-    for bag, more, distance in zip(bags, others, found.tolist(), strict=True):
-        y = normalised({w: c * weights[w] for w, c in {**bag, **{WORDS + w: c for w, c in more.items()}}.items()})
+    for document, distance in zip(documents, found.tolist(), strict=True):
+        y = normalised(document)
         assert distance == pytest.approx(reference.rwmd(x, y, cost, overlap) if y else np.inf, abs=2e-6)
 
 

@@ -16,8 +16,10 @@ from tests.index.collection import HISTORY, WORDS, embeddings, play
 from tests.index.test_lists import FREQUENT, assert_same_where_apart
 from wordferry.index import Index, bounded, nearest, publish, weighed_lists
 from wordferry.kernels import related_lists
+from wordferry.texts.weights import WEIGHTS
 
 Make = Callable[..., Index]
+PLAINLY = ("counts", "drop")
 NAMES = [*WORDS, *(f"x{i:02d}" for i in range(20))]
 """The last twenty have no vector; neither do some that only queries have."""
 
@@ -26,6 +28,14 @@ def text(rng: np.random.Generator, size: int, outside: int = 0) -> str:
     """Random words; fifteen with a vector stand in no document."""
     names = [*NAMES[: 45 if not outside else 60], *NAMES[60:], *(f"new{i}" for i in range(outside))]
     return " ".join(names[i] for i in rng.integers(0, len(names), size=size))
+
+
+def some_text(rng: np.random.Generator) -> str:
+    """Some texts are given twice, and in some a word stands often."""
+    chance = rng.random()
+    if chance < 0.1:
+        return "w01 w02"
+    return text(rng, rng.integers(1, 12)) + (" w03 w03 w03 x01 x01" if chance < 0.3 else "")
 
 
 def everything(index: Index, query: str, k: int, options: dict[str, Any], allowed: Any) -> list[tuple[str, float]]:
@@ -53,9 +63,7 @@ def everything(index: Index, query: str, k: int, options: dict[str, Any], allowe
     seed=st.integers(0, 10_000),
     k=st.sampled_from([1, 3, 10, 1000]),
     overlap=st.sampled_from(["omr", "keep", "residual"]),
-    options=st.sampled_from(
-        [("idf", "match"), ("idf", "drop"), ("counts", "match"), ("norm", "match"), ("norm", "drop")]
-    ),
+    options=st.tuples(st.sampled_from(WEIGHTS), st.sampled_from(["match", "drop"])).filter(lambda o: o != PLAINLY),
     filtered=st.booleans(),
     frequent=FREQUENT,
 )
@@ -80,7 +88,7 @@ def test_lists_equal_brute_force(
         patch.setattr(related_lists, "_FEWEST", 1)
         patch.setattr(related_lists, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **own) as index:
-            play(index, history, rng, lambda: "w01 w02" if rng.random() < 0.1 else text(rng, rng.integers(1, 12)))
+            play(index, history, rng, lambda: some_text(rng))
             if not len(index):
                 assert index.similar("w01", k) == []
                 return
@@ -107,10 +115,12 @@ def test_lists_equal_brute_force(
                 assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
 
 
-def test_most_documents_are_not_looked_at(tmp_path: Path) -> None:
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_most_documents_are_not_looked_at(tmp_path: Path, weights: str) -> None:
+    """Also where one word stands in nearly all documents, which by some weights then weighs next to nothing."""
     rng = np.random.default_rng(4)
-    with Index.create(tmp_path / "index", embeddings=embeddings(), related=3) as index:
-        index.add([{"text": text(rng, 8)} for _ in range(3000)])
+    with Index.create(tmp_path / "index", embeddings=embeddings(), related=3, weights=weights) as index:
+        index.add([{"text": f"w44 {text(rng, 8)}"} for _ in range(3000)])
         hits = index.similar(text(rng, 8), 5)
         assert hits.exact
         assert hits.counts["pairs"] == 3000
@@ -118,7 +128,7 @@ def test_most_documents_are_not_looked_at(tmp_path: Path) -> None:
         assert hits.counts["postings"] > 0
 
 
-@pytest.mark.parametrize("weights", ["counts", "idf", "log-idf", "bm25", "norm"])
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("unknown", ["match", "drop"])
 def test_every_scheme_is_fitted_as_in_memory(make: Make, weights: str, unknown: str) -> None:
     """Also where only some documents are compared: candidates that are ordered again, and explanations."""

@@ -75,9 +75,13 @@ def _list_part() -> Any:
     return _native.ListPart(*_list_arrays())
 
 
+def _repeats() -> Any:
+    return _native.Repeats(_native.Growth.saturation, _ones("f8", 2))
+
+
 def _weighed() -> list[Any]:
     """A query, a part and weights; words without a vector are the same lists once more."""
-    part = _native.WeighedPart(_list_part(), _list_part(), _ones("f8", 2))
+    part = _native.WeighedPart(_list_part(), _list_part(), _ones("f8", 2), 8.0, _repeats())
     return [
         _native.ListQuery(*_list_query()[:-1], 2 * WORDS),
         [part],
@@ -185,7 +189,8 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _i("i8", 0, -1), _ones("u2", 3), _ones("u1", 1), _ones("u2", 32),
         ],
         "add_row_sums": lambda: [
-            _i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 2, 3), _ones("f8", 2), True, _ones("f8", 2), 2,
+            _i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 2, 3), _ones("f8", 2), True, _repeats(),
+            _ones("f8", 2), 2,
         ],
         "CentroidFrame": _centroid_frame,
         "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
@@ -208,7 +213,8 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _f4(3),
         ],
         "WordWeights": lambda: [_ones("f8", 3), _ones("f8", 0)],
-        "WeighedPart": lambda: [_list_part(), _list_part(), _ones("f8", 2)],
+        "Repeats": lambda: [_native.Growth.saturation, _ones("f8", 2)],
+        "WeighedPart": lambda: [_list_part(), _list_part(), _ones("f8", 2), 8.0, _repeats()],
         "nearest_weighed": lambda: [*_weighed(), _ones("u1", 2), 0.1, 2, _ones("i8", 3), _f4(3)],
         "weighed_distances": lambda: [*_weighed(), _i("i8", 1, 0), _f4(2)],
         "nearest_many": lambda: [
@@ -218,6 +224,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _native.ListQuery(*_list_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
         ],
         "list_bounds": lambda: [
-            _native.StoredWordLists(*_lists()), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), 1.0, _f4(2), 2,
+            _native.StoredWordLists(*_lists()), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), _repeats(),
+            1.0, _f4(2), 2,
         ],
     }  # fmt: skip

@@ -35,6 +35,37 @@ def test_sums_are_those_of_numpy(
     np.testing.assert_array_equal(sums, wanted)
 
 
+@given(BAGS, st.integers(0, 1000), st.sampled_from(TYPES), st.sampled_from(["logarithm", "saturation"]))
+def test_repeated_words_may_count_less(
+    bags: list[dict[int, int]], seed: int, kinds: tuple[Any, Any], growth: str
+) -> None:
+    """As the formulas say, and a word that stands there once counts 1 to the last bit."""
+    rng = np.random.default_rng(seed)
+    weights, room = rng.random(10) * 3, rng.random(len(bags)) * 5
+    factor = 1 if kinds[1] == np.uint8 else 1 + seed % 3 * 100
+    bags = [{word: factor * count for word, count in bag.items()} for bag in bags]
+    indptr, words, counts = arrays(bags, kinds)
+    rows = np.repeat(np.arange(len(bags)), np.diff(indptr))
+    numbers = counts.astype(float)
+    counted = 1 + np.log(numbers) if growth == "logarithm" else numbers * (1 + room[rows]) / (numbers + room[rows])
+    sums, repeats = np.zeros(len(bags)), native.Repeats(growth, room if growth == "saturation" else None)
+    native.add_row_sums((indptr, words, counts), weights, sums, repeats=repeats)
+    np.testing.assert_allclose(sums, np.bincount(rows, counted * weights[words], minlength=len(bags)), rtol=1e-14)
+    once = arrays([dict.fromkeys(bag, 1) for bag in bags], kinds)
+    as_counts, as_repeats = np.zeros(len(bags)), np.zeros(len(bags))
+    native.add_row_sums(once, weights, as_counts)
+    native.add_row_sums(once, weights, as_repeats, repeats=repeats)
+    np.testing.assert_array_equal(as_counts, as_repeats)
+
+
+@pytest.mark.parametrize("room", [[-1.0], [np.nan], [np.inf]])
+def test_rooms_that_are_none_are_refused(room: list[float]) -> None:
+    with pytest.raises(ValueError, match="room"):
+        native.Repeats("saturation", np.array(room))
+    with pytest.raises(ValueError, match="one value for each document"):
+        native.add_row_sums(arrays([{1: 1}]), np.ones(9), np.zeros(1), repeats=native.Repeats("saturation"))
+
+
 def test_more_rows_than_one_thread_takes_at_once() -> None:
     rows = 10_000
     bags = np.arange(rows + 1), (np.arange(rows) % 7).astype(np.uint16), np.ones(rows, np.uint8)

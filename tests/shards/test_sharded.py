@@ -9,6 +9,7 @@ import pytest
 from wordferry.errors import FormatError, InputError, NotFound, VocabularyMismatch
 from wordferry.shards import Choices, ShardedIndex, build
 from wordferry.shards.manifest import Manifest
+from wordferry.texts.weights import WEIGHTS
 
 QUERIES = ["the cost of heating and the price of bread", "planets and their moons", "zzyzx football heated qwertz"]
 
@@ -40,6 +41,15 @@ def test_filters(whole, sharded):
 def test_similar_is_that_of_the_undivided_index(whole, sharded, options):
     for a, b in zip(whole.similar(QUERIES, 30, **options), sharded.similar(QUERIES, 30, **options), strict=True):
         assert shown(a) == shown(b)
+
+
+@pytest.mark.parametrize("distance", ["rel-rwmd", "cosine", "bow-l1"])
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_all_weights_are_those_of_the_undivided_index(whole, sharded, weights, distance):
+    options = {"weights": weights, "distance": distance}
+    for unknown in ("match", "drop"):
+        a, b = (one.similar(QUERIES, 30, unknown=unknown, **options) for one in (whole, sharded))
+        assert [shown(hits) for hits in a] == [shown(hits) for hits in b]
 
 
 def test_search_by_a_distance_and_in_two_stages(whole, sharded):

@@ -22,8 +22,9 @@ from wordferry.compare.problem import Distance, Shared
 from wordferry.compare.search import Searcher
 from wordferry.index.bounded import summed
 from wordferry.index.nearest import nearest_to_nothing, stacked
+from wordferry.index.scale import Asked, Scale
 from wordferry.index.snapshot import Part, Snapshot, damaged_among
-from wordferry.index.weighed_lists import Asked, Scale, side_by_side
+from wordferry.index.weighed_lists import side_by_side
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
 from wordferry.texts.bow import TfIdf
@@ -86,16 +87,16 @@ class SharedQuery:
 
     @classmethod
     def of(cls, kind: Shared, asked: Asked, scale: Scale) -> SharedQuery:
-        known, others = asked.counts * scale.known[asked.ids], asked.other_counts * scale.others[asked.others]
-        weights = np.concatenate([known, others, asked.new_counts * scale.unseen])
+        own = scale.asked(asked)
+        weights = np.concatenate(own)
         whole = float(np.sqrt((weights**2).sum()) if kind is Shared.PRODUCT else weights.sum())
         rest = 1.0 if kind is Shared.PRODUCT else 2.0
         used = np.concatenate([scale.known[asked.ids], scale.others[asked.others]])
         low, high = _SCALES
         return cls(
             kind,
-            _touched(kind, asked.ids, known / whole, scale.known),
-            _touched(kind, asked.others, others / whole, scale.others),
+            _touched(kind, asked.ids, own.known / whole, scale.known),
+            _touched(kind, asked.others, own.others / whole, scale.others),
             rest,
             rest * _ROUNDING * (len(weights) + 32),
             bool((weights > _LIGHTEST * whole).all() and (used > low).all() and (used < high).all()),
@@ -107,7 +108,13 @@ class SharedQuery:
         Documents that share nothing are at 0, and those without words at infinity.
         """
         return summed(
-            snapshot.parts, self.known, self.others, lambda part: weights.sizes(self.kind, part), 0.0, threads
+            snapshot.parts,
+            self.known,
+            self.others,
+            lambda part: weights.sizes(self.kind, part),
+            0.0,
+            threads,
+            lambda part: weights.scale.repeats(part, others=weights.others),
         )
 
 

@@ -25,6 +25,7 @@ def summed(
     totals: Callable[[Part], Float32Array],
     rest: float,
     threads: int,
+    repeats: Callable[[Part], native.Repeats] = lambda part: native.COUNTS,
 ) -> tuple[Float32Array, int]:
     """For each document ``rest`` less what the touched words save, and how many entries of lists were visited.
 
@@ -32,11 +33,11 @@ def summed(
     """
     found, visited = [], 0
     for part in parts:
-        sizes = totals(part)
+        sizes, counted = totals(part), repeats(part)
         try:
-            some, seen = lists.bounds(part.rows.lists, known, sizes, rest, threads)
+            some, seen = lists.bounds(part.rows.lists, known, sizes, rest, threads, counted)
             if others is not None and len(others.words):
-                more, also = lists.bounds(part.rows.other_lists, others, sizes, 0.0, threads)
+                more, also = lists.bounds(part.rows.other_lists, others, sizes, 0.0, threads, counted)
                 some, seen = some + more, seen + also
         except ValueError as error:
             raise damaged_part(part, error) from None
@@ -46,7 +47,11 @@ def summed(
 
 
 def row_means(
-    part: Part, totals: npt.NDArray[Any], known: Float64Array, others: Float64Array | None = None
+    part: Part,
+    totals: npt.NDArray[Any],
+    known: Float64Array,
+    others: Float64Array | None = None,
+    repeats: native.Repeats = native.COUNTS,
 ) -> Float32Array:
     """What the words of each document of a part cost on the average, by the sum of its weights; 0 for one without.
 
@@ -54,9 +59,9 @@ def row_means(
     """
     sums = np.zeros(len(part.bags))
     try:
-        native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), known, sums)
+        native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), known, sums, repeats=repeats)
         if others is not None:
-            native.add_row_sums(part.bags.others, others, sums)
+            native.add_row_sums(part.bags.others, others, sums, repeats=repeats)
     except ValueError as error:
         raise damaged_part(part, error) from None
     found: Float64Array = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)

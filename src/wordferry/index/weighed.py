@@ -24,9 +24,10 @@ from wordferry.index.engine import Engine, one_word
 from wordferry.index.frequencies import living, tokens_of
 from wordferry.index.nearest import stacked
 from wordferry.index.others import EMPTY, read_others
+from wordferry.index.scale import Scale
 from wordferry.index.snapshot import Snapshot
 from wordferry.index.totals import Totals
-from wordferry.index.weighed_lists import Scale, WeighedQuery
+from wordferry.index.weighed_lists import WeighedQuery
 from wordferry.index.weighed_state import State, Weighing, encoded_bags
 from wordferry.texts import bow
 from wordferry.texts.bow import Encoded, LookedUp

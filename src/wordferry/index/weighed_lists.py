@@ -1,15 +1,14 @@
 """Rel-RWMD over inverted lists where words weigh more or less, and where words without vectors count.
 
-A document's mass of a word is its count times the word's weight, as a share of the sum over the document. So the lists
-serve as they are stored: what a word saves is multiplied by its weight, and the sums of the documents take the place of
-their lengths. Only those sums belong to one state of the collection; they are made when they are first needed. Words
-without a vector have lists of their own, and save something only where the query has them.
+A document's mass of a word is what the word counts there times the word's weight, as a share of the sum over the
+document. So the lists serve as they are stored: what a word saves is multiplied by its weight, and the sums of the
+documents take the place of their lengths. Only those sums belong to one state of the collection; they are made when
+they are first needed. Words without a vector have lists of their own, and save something only where the query has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,81 +18,15 @@ from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, In
 from wordferry.index.bounded import compared_in_order, summed
 from wordferry.index.nearest import maps_in_parts, part_by_part, ranked
 from wordferry.index.query_words import Words
+from wordferry.index.scale import Asked, Scale
 from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
-from wordferry.kernels import native, passes
+from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
-from wordferry.texts.weights import Weighting
 
-SCHEMES = ("counts", "idf", "norm")
-"""Weights that are a factor for each word, whatever its count and the document are."""
 _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
-_LEAST_WEIGHT = 1e-12
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """What each word weighs in one state of an index."""
-
-    known: Float64Array
-    others: Float64Array
-    """By the numbers that the index gives them; none where they do not count."""
-    unseen: float
-    """The weight of a word that is new."""
-
-    @classmethod
-    def of(cls, weighting: Weighting | None, known: int, others: int) -> Scale:
-        if weighting is None:
-            return cls(np.ones(known), np.ones(others), 1.0)
-        columns = np.arange(known + others)
-        weights = weighting.of(columns)
-        return cls(weights[:known], weights[known:], weighting.unseen)
-
-    @cached_property
-    def uniform(self) -> bool:
-        """Whether every word weighs 1."""
-        return bool((self.known == 1).all() and (self.others == 1).all())
-
-    @cached_property
-    def native(self) -> lists.WordWeights:
-        """The same as kernels take it; every word must weigh something."""
-        return lists.WordWeights(self.known, self.others)
-
-    @cached_property
-    def positive(self) -> bool:
-        """Whether every word weighs something, and none so little or so much that kernels would refuse it."""
-        every = np.concatenate([self.known, self.others, [self.unseen]])
-        return bool((every > 2 * _LEAST_WEIGHT).all() and (every < 0.5 / _LEAST_WEIGHT).all())
-
-    def sums(self, part: Part, *, others: bool, squared: bool = False) -> Float64Array:
-        """The sum of count times weight of each document, or of its squares; its words with vectors come first."""
-        bags, out = part.bags, np.zeros(len(part.bags))
-        try:
-            native.add_row_sums((bags.indptr, bags.words, bags.counts), self.known, out, squared=squared)
-            if others:
-                native.add_row_sums(bags.others, self.others, out, squared=squared)
-        except ValueError as error:
-            raise damaged_part(part, error) from None
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """The words of a query that count: those the index knows by their numbers, which rise, and how many others."""
-
-    ids: Int64Array
-    counts: Float64Array
-    others: Int64Array
-    other_counts: Float64Array
-    new_counts: Float64Array
-    """Of the words that have no vector and that no document has."""
-
-    @property
-    def words(self) -> int:
-        """How many different words there are."""
-        return len(self.ids) + len(self.others) + len(self.new_counts)
 
 
 _NO_BAGS = np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8)
@@ -106,6 +39,8 @@ class Sums:
     def __init__(self, part: Part, scale: Scale, *, others: bool) -> None:
         self.exact = scale.sums(part, others=others)
         self.short = self.exact.astype(np.float32)
+        self.repeats = scale.repeats(part, others=others)
+        self._longest = float(scale.lengths(part, others=others).max(initial=0))
         self._part, self._others = part, others
         if len(part.rows) > lists.BLOCK:  # a search needs little of what was walked just now
             part.rows.let_go()
@@ -119,7 +54,7 @@ class Sums:
         if self._others:
             indptr, words, counts = rows.bags.others
             others = lists.Stored(rows.other_lists, (indptr.astype(np.int64, copy=False), words, counts), self.short)
-        return lists.WeighedStored(known, others, self.exact)
+        return lists.WeighedStored(known, others, self.exact, self._longest, self.repeats)
 
 
 class WeighedQuery:
@@ -132,11 +67,11 @@ class WeighedQuery:
         self._scale, self.overlap, self.c_max = scale, overlap, words.c_max
         inside = words.place[asked.ids] >= 0
         ids = np.concatenate([asked.ids[inside], asked.ids[~inside]])
-        weights = np.concatenate([asked.counts[inside], asked.counts[~inside]]) * scale.known[ids]
-        split, own = int(np.count_nonzero(inside)), asked.other_counts * scale.others[asked.others]
-        masses = np.concatenate([weights[:split], own, weights[split:], asked.new_counts * scale.unseen])
-        in_order = np.concatenate([asked.counts * scale.known[asked.ids], own, masses[len(ids) + len(own) :]])
-        self.masses = (masses / in_order.cumsum()[-1]).astype(np.float32)  # summed as in a row of a matrix
+        weights, split = scale.asked(asked), int(np.count_nonzero(inside))
+        masses = np.concatenate([weights.known[inside], weights.others, weights.known[~inside], weights.new])
+        self.masses = (masses / np.concatenate(weights).cumsum()[-1]).astype(
+            np.float32
+        )  # summed as in a row of a matrix
         near, far, costs = words.edges(ids)
         related = np.setdiff1d(far, ids)
         numbers = np.arange(len(ids))
@@ -207,10 +142,17 @@ class WeighedQuery:
         totals, out = sums.exact[rows], np.empty((1, len(rows)), dtype=np.float32)
         try:
             bags = part.bags.select(rows)
-            kinds = [(bags.indptr, self._known.of(bags.words), bags.counts * self._scale.known[bags.words])]
+            room, scale = sums.repeats.room, self._scale
+
+            def counted(indptr: Int64Array, counts: Int32Array) -> Float64Array:
+                return scale.times(counts, None if room is None else np.repeat(room[rows], np.diff(indptr)))
+
+            weights = counted(bags.indptr, bags.counts) * scale.known[bags.words]
+            kinds = [(bags.indptr, self._known.of(bags.words), weights)]
             if others:
                 some = bags.others
-                kinds.append((some.indptr, self._others.of(some.words), some.counts * self._scale.others[some.words]))
+                weights = counted(some.indptr, some.counts) * scale.others[some.words]
+                kinds.append((some.indptr, self._others.of(some.words), weights))
             indptr, words, values = side_by_side(kinds)
             shares = (values / np.repeat(totals, np.diff(indptr))).astype(np.float32)
             y = passes.view(Csr(indptr, words.astype(np.int32), shares, (len(rows), self._size)))
@@ -343,4 +285,12 @@ def bounds_of(
     ``touched`` are words with vectors, and without; every other word costs ``rest``.
     """
     known, unknown = touched
-    return summed(snapshot.parts, known, unknown if others else None, lambda part: sums(part).short, rest, threads)
+    return summed(
+        snapshot.parts,
+        known,
+        unknown if others else None,
+        lambda part: sums(part).short,
+        rest,
+        threads,
+        lambda part: sums(part).repeats,
+    )

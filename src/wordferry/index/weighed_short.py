@@ -14,9 +14,10 @@ import numpy as np
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.index.bounded import row_means
 from wordferry.index.query_words import Words
+from wordferry.index.scale import Asked, Scale
 from wordferry.index.shortlist import TRUE, Bounds
 from wordferry.index.snapshot import Part, Snapshot
-from wordferry.index.weighed_lists import Asked, Scale, Sums, WeighedQuery, bounds_of
+from wordferry.index.weighed_lists import Sums, WeighedQuery, bounds_of
 from wordferry.kernels import related_lists as lists
 
 
@@ -57,10 +58,13 @@ def walked(snapshot: Snapshot, words: Words, weighed: Weighed, asked: Asked, far
     known = weighed.scale.known * (np.minimum(least, far) if weighed.others else least)
     others = weighed.scale.others * far
     others[asked.others] = 0
-    values = [
-        row_means(part, weighed.sums(part).exact, known, others if weighed.others else None) for part in snapshot.parts
-    ]
+    values = [_means(part, weighed, known, others if weighed.others else None) for part in snapshot.parts]
     return found._replace(values=np.maximum(found.values, np.concatenate(values)))
+
+
+def _means(part: Part, weighed: Weighed, known: Float64Array, others: Float64Array | None) -> Float32Array:
+    sums = weighed.sums(part)
+    return row_means(part, sums.exact, known, others, sums.repeats)
 
 
 def _scaled(touched: lists.Touched, scale: Float64Array) -> lists.Touched:
@@ -83,6 +87,6 @@ def _reach_of(part: Part, words: Words, weighed: Weighed, most: float, far: floa
     if found is None:
         known = weighed.scale.known * np.minimum(words.reach, most)
         others = weighed.scale.others * far if weighed.others else None
-        found = row_means(part, weighed.sums(part).exact, known, others)
+        found = _means(part, weighed, known, others)
         weighed.reaches[most, part.key] = found
     return found

@@ -13,10 +13,11 @@ import scipy.sparse as sp
 
 from wordferry.base.arrays import Int64Array
 from wordferry.errors import InputError
-from wordferry.index import baselines, weighed_lists
+from wordferry.index import baselines
+from wordferry.index.scale import Asked, Scale
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Part
-from wordferry.index.weighed_lists import Asked, Scale, Sums
+from wordferry.index.weighed_lists import Sums
 from wordferry.index.weighed_short import Weighed
 from wordferry.texts.bow import Encoded, LookedUp, check_unknown
 from wordferry.texts.weights import WEIGHTS, Weighting
@@ -68,8 +69,8 @@ class State:
 
     @property
     def listed(self) -> bool:
-        """Whether stored lists serve as they are: a weight is a factor for each word, and none is 0."""
-        return self.weighing.weights in weighed_lists.SCHEMES and self.scale.positive
+        """Whether stored lists serve as they are: no word weighs 0."""
+        return self.scale.positive
 
     @cached_property
     def weighed(self) -> Weighed:

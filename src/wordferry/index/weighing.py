@@ -1,8 +1,7 @@
 """Comparing texts where words weigh more or less, and where words without vectors count: what ``similar`` does.
 
-With weights that are a factor for each word (the recommended ones are), documents are compared through their lists, as
-they are stored. By ``wcd``, for other weights, and where the lists rule out too little, the living documents are
-prepared in memory, with the frequencies that they have together, and kept until the index changes.
+Documents are compared through their lists, as they are stored. By ``wcd``, and where the lists rule out too little, the
+living documents are prepared in memory, with the frequencies that they have together, and kept until the index changes.
 """
 
 from __future__ import annotations

@@ -90,18 +90,35 @@ def union_graph(own: Int32Array, distances: Float32Array) -> tuple[Int64Array, I
     return _native.union_graph(own, distances)
 
 
+class Repeats:
+    """How much a word counts that a document has more than once; one that stands there once counts 1.
+
+    ``growth`` is "counts" (as often as it stands there), "logarithm" (``1 + ln(count)``) or "saturation"
+    (``count * (1 + room) / (count + room)``, with the room of each row).
+    """
+
+    def __init__(self, growth: str = "counts", room: Float64Array | None = None) -> None:
+        self.room = room
+        self.native = _native.Repeats(_native.Growth[growth], np.zeros(0) if room is None else room)
+
+
+COUNTS = Repeats()
+
+
 def add_row_sums(
     bags: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],
     weights: Float64Array,
     sums: Float64Array,
     *,
     squared: bool = False,
+    repeats: Repeats = COUNTS,
     threads: int = 1,
 ) -> None:
-    """Add count times weight of the words of each row, one after the other, to its sum, or the squares of that.
+    """Add what the words of each row count times their weights, one after the other, to its sum, or the squares.
 
     ``bags`` are where the rows begin, their words and their counts. ValueError when these lead outside of themselves,
     or to a word without a weight.
     """
     indptr, words, counts = bags
-    _native.add_row_sums(indptr.astype(np.int64, copy=False), words, counts, weights, squared, sums, threads)
+    starts = indptr.astype(np.int64, copy=False)
+    _native.add_row_sums(starts, words, counts, weights, squared, repeats.native, sums, threads)

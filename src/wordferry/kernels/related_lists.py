@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.kernels.native import COUNTS, Repeats
 
 BLOCK = 1 << 16
 """Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
@@ -161,7 +162,9 @@ class _Block:
         )
 
 
-def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, threads: int) -> tuple[Float32Array, int]:
+def bounds(
+    lists: Lists, touched: Touched, totals: Float32Array, rest: float, threads: int, repeats: Repeats = COUNTS
+) -> tuple[Float32Array, int]:
     """For each row ``rest`` less what the touched words save, a share of ``totals``; and how many entries were visited.
 
     That is what moving the document onto the query costs when a word that is not touched costs ``rest``. Rows without
@@ -175,6 +178,7 @@ def bounds(lists: Lists, touched: Touched, totals: Float32Array, rest: float, th
         touched.gain,
         touched.common,
         totals,
+        repeats.native,
         rest,
         out,
         threads,
@@ -236,11 +240,14 @@ class ListQuery:
 class WeighedStored:
     """Documents with their words of both kinds, those without a vector in lists of their own.
 
-    ``totals`` are the sums of count times weight over all words of each document, and so are those of both kinds.
+    ``totals`` are the sums of what words count times their weights over all words of each document, and so are those
+    of both kinds. No document has more than ``longest`` words.
     """
 
-    def __init__(self, known: Stored, others: Stored, totals: Float64Array) -> None:
-        self.native = _native.WeighedPart(known.native, others.native, totals)
+    def __init__(
+        self, known: Stored, others: Stored, totals: Float64Array, longest: float, repeats: Repeats = COUNTS
+    ) -> None:
+        self.native = _native.WeighedPart(known.native, others.native, totals, longest, repeats.native)
 
 
 class WordWeights:

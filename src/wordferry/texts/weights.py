@@ -55,11 +55,16 @@ class Weighting:
             counts = np.where(counts > 1, 1 + np.log(np.maximum(counts, 1)), counts)
         elif self.scheme == "bm25":
             lengths = np.bincount(rows, weights=counts, minlength=documents)
-            room = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * lengths / self.mean_length)
+            room = room_for(lengths, self.mean_length)
             counts = counts * (SATURATION + 1) / (counts + room[rows])
         with np.errstate(over="ignore"):  # too large a product makes the row's sum infinite, which is refused
             result: Float64Array = counts * weights
         return result
+
+
+def room_for(lengths: Any, mean_length: float) -> Any:
+    """bm25: how much room documents of some lengths leave before more of the same word stops to count."""
+    return SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * lengths / mean_length)
 
 
 def fit_weights(
