@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Neighbors
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress
 from wordferry.compare.calls import explain as explain_documents
 from wordferry.compare.calls import pairwise as pairwise_documents

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.frames import Tabular
+from wordferry.base.lazy import is_sparse
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import InputError
 
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -21,6 +22,7 @@ Int64Array = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
 UInt8Array = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def canonical_csr(matrix: Any, columns: int | None = None, *, name: str = "X") -
     duplicate indices (summed), explicit zeros (dropped). Refused: NaN, infinite or negative weights, indices out
     of range, another number of columns than ``columns``.
     """
-    if sp.issparse(matrix):
+    if is_sparse(matrix):
         _check_indices(matrix, name)
         X = _as_csr(matrix, name)  # a new object: without spare room in its arrays, and without flags that may be stale
     else:
@@ -177,6 +179,14 @@ def _check_indices(matrix: Any, name: str) -> None:
     used = indices[: indptr[-1]]
     if len(used) and (used.min() < 0 or used.max() >= minor):
         raise InputError(f"{name} has an index out of range: {used.min()} to {used.max()}, allowed 0 to {minor - 1}.")
+
+
+def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """What np.unique gives, which loads all of NumPy's masked arrays when it is first called."""
+    rising = np.sort(values)
+    first = np.ones(len(rising), dtype=bool)
+    first[1:] = rising[1:] != rising[:-1]
+    return rising[first]
 
 
 @dataclass(frozen=True)

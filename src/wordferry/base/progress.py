@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -134,6 +133,8 @@ class _Cell:
 
     def show(self, label: str, done: int, total: int, text: str) -> None:
         """Draw the bar, in the place where it was."""
+        import html
+
         page = (
             f"<div>{html.escape(label)}<progress value='{done}' max='{max(total, 1)}' style='width:16em'></progress> "
             f"<span style='font-variant-numeric:tabular-nums'>{html.escape(text)}</span></div>"

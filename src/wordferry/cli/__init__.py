@@ -6,12 +6,15 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from wordferry.cli.plain import plain_call
 from wordferry.errors import EmptyDocumentError, NotFound, WordferryError
 
 
@@ -22,15 +25,21 @@ class Commands(TyperGroup):
         return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _manners():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            typer.echo("wordferry: stopped", err=True)
-            raise typer.Exit(130) from None
-        except BrokenPipeError:
-            # Whoever read our output has seen enough (| head): that is not an error of ours.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+
+
+@contextmanager
+def _manners() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("wordferry: stopped", err=True)
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        # Whoever read our output has seen enough (| head): that is not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
 
 
 def _one_line(error: Exception, arguments: Sequence[str]) -> str:
@@ -46,7 +55,7 @@ def _with_options(error: WordferryError, arguments: Sequence[str]) -> str:
 
     Advice about empty documents that is an option of no use here is left out.
     """
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(commands())
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
     options = {parameter.name: max(parameter.opts, key=len) for parameter in command.params if parameter.opts}
@@ -61,16 +70,6 @@ def _with_options(error: WordferryError, arguments: Sequence[str]) -> str:
 
     return re.sub(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?(?![\w=])", translated, str(error))
 
-
-app = typer.Typer(
-    name="wordferry",
-    cls=Commands,
-    help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 # Each module has a function register(app). Heavy imports stay inside the commands.
 # One a line, in the order of the help.
@@ -108,7 +107,6 @@ def _show_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: bool = typer.Option(
         False,
@@ -124,8 +122,28 @@ def options(
         os.environ["WORDFERRY_DEBUG"] = "1"
 
 
-for _name in COMMANDS:
-    importlib.import_module(f"wordferry.cli.{_name}").register(app)
+@cache
+def commands(*some: str) -> typer.Typer:
+    """The command line with some commands, or with all of them."""
+    made = typer.Typer(
+        name="wordferry",
+        cls=Commands,
+        help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(options)
+    for name in some or COMMANDS:
+        importlib.import_module(f"wordferry.cli.{name}").register(made)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return commands()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main(arguments: list[str] | None = None) -> Any:
@@ -133,10 +151,29 @@ def main(arguments: list[str] | None = None) -> Any:
 
     An error is one line on stderr; its traceback is shown only with ``--debug``.
     """
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=arguments, prog_name="wordferry")
+        _run(given)
     except Exception as error:
         if os.environ.get("WORDFERRY_DEBUG"):
             raise
-        typer.echo(f"wordferry: {_one_line(error, sys.argv[1:] if arguments is None else arguments)}", err=True)
+        typer.echo(f"wordferry: {_one_line(error, given)}", err=True)
         sys.exit(1 if isinstance(error, NotFound) else 2)
+
+
+def _run(given: list[str]) -> None:
+    """Only the command that is asked for is loaded, where it is plain which one that is."""
+    if not given or given[0] not in COMMANDS or "_WORDFERRY_COMPLETE" in os.environ:
+        commands()(args=given, prog_name="wordferry")
+        return
+    made = commands(given[0])
+    called = plain_call(made, given[1:])
+    if called is None:
+        made(args=given, prog_name="wordferry")
+        return
+    try:
+        with _manners():
+            called()
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)
+    sys.exit(0)

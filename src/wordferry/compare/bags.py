@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import (
     BoolArray,
@@ -19,6 +18,7 @@ from wordferry.base.arrays import (
     Int64Array,
     check_row_sums,
 )
+from wordferry.base.lazy import sparse as sp
 from wordferry.compare.frame import Frame
 from wordferry.compare.masses import gathered_columns, joined, places_of, renumbered, scaled_masses, summable, with_data
 from wordferry.kernels import passes

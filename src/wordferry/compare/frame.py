@@ -10,9 +10,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import InputError, VocabularyMismatch
 from wordferry.kernels import passes
 from wordferry.words.embeddings import Embeddings
@@ -264,7 +264,7 @@ def _joined(
     known = np.flatnonzero(ids >= 0)
     place = np.full(len(related.vocabulary), -1, dtype=np.int64)
     place[ids[known]] = known
-    rows, columns, costs = _edges(related.graph, ids[inside], place, inside)
+    rows, columns, costs = _edges(related.edges, ids[inside], place, inside)
     _check_same_vectors(embeddings, words, rows, columns, costs)
     if not len(outside):
         return rows, columns, costs

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr, Float32Array, FloatArray, Int32Array, Int64Array
+from wordferry.base.lazy import sparse as sp
 
 SCALE = 2**52
 """The whole mass that weights which are not whole numbers are scaled to."""

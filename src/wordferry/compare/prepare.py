@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Int64Array, canonical_csr
+from wordferry.base.lazy import is_sparse
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Run
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame, related_over
@@ -59,7 +60,7 @@ class Documents:
 
 def is_matrix(X: Any) -> bool:
     """True for CSR and its relatives, false for texts and token lists."""
-    return sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "OUS")
+    return is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "OUS")
 
 
 def read_side(X: Any, options: Options, words: OpenVocabulary | None, name: str) -> Documents:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, no_progress, optional_import, progress_for
 from wordferry.compare.measure import Measure
 from wordferry.compare.search import Searcher

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Neighbors
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import blas_threads, optional_import
 from wordferry.compare.calls import pairwise, top_k
 from wordferry.engines.journal import digest, write_whole

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,24 @@ def edition(language: str) -> str:
     import snowballstemmer
 
     compiled = not type(snowballstemmer.stemmer(language)).__module__.startswith("snowballstemmer")
-    version = importlib.metadata.version("PyStemmer" if compiled else "snowballstemmer")
+    version = _compiled_version() if compiled else _version_of(Path(snowballstemmer.__file__).parent)
     return f"{language}, Snowball {'.'.join(version.split('.')[:2])}"
+
+
+def _compiled_version() -> str:
+    import Stemmer
+
+    return str(Stemmer.version())
+
+
+def _version_of(package: Path) -> str:
+    """The version of a package by the name of the folder beside it: importlib.metadata takes long to load."""
+    found = [place.name for place in package.parent.glob(f"{package.name}-*.dist-info")]
+    if len(found) == 1:
+        return found[0].removeprefix(f"{package.name}-").removesuffix(".dist-info")
+    from importlib import metadata
+
+    return metadata.version(package.name)
 
 
 def stem_keys(stems: Iterable[str]) -> UInt64Array:

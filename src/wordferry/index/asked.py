@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.texts.bow import LookedUp
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Progress
 from wordferry.compare.problem import Distance, Shared
 from wordferry.compare.search import Searcher

@@ -16,6 +16,7 @@ from wordferry.index.segments import Rows
 from wordferry.index.snapshot import Part, Snapshot, damaged_among
 from wordferry.kernels.centroids import CentroidQuery, Codes
 from wordferry.kernels.related_lists import Found
+from wordferry.words.embeddings import Embeddings
 
 _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
@@ -25,8 +26,8 @@ _KEPT = 64
 class Centroids:
     """The coded centroids of the parts of an index: as they are stored, or made when they are first needed."""
 
-    def __init__(self, vectors: Float32Array) -> None:
-        self._vectors = vectors
+    def __init__(self, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
         self._mutex = Lock()
         self._codes: OrderedDict[tuple[Any, ...], _native.CentroidCodes] = OrderedDict()
 
@@ -36,7 +37,7 @@ class Centroids:
         """The k nearest rows of the snapshot that the mask allows, by (distance, row)."""
         total = len(snapshot.numbers)
         allowed = snapshot.count(mask)
-        query = CentroidQuery(words.astype(np.int32), masses, self._vectors)
+        query = CentroidQuery(words.astype(np.int32), masses, self._embeddings.matrix)
         parts = [part.rows.stored for part in snapshot.parts]
         try:
             if allowed <= max(_FEW, k):
@@ -53,7 +54,9 @@ class Centroids:
         with self._mutex:
             found = self._codes.get(part.key)
             if found is None:
-                stored = part.rows.codes or Codes.of(part.rows.stored, part.rows.totals, self._vectors, threads)
+                stored = part.rows.codes or Codes.of(
+                    part.rows.stored, part.rows.totals, self._embeddings.matrix, threads
+                )
                 found = self._codes[part.key] = stored.native
                 while len(self._codes) > _KEPT:
                     self._codes.popitem(last=False)

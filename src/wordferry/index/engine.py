@@ -11,9 +11,9 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.distances import find_overlap
 from wordferry.compare.problem import Distance
@@ -54,7 +54,7 @@ class Engine:
         self._searchers: OrderedDict[Key, Searcher] = OrderedDict()
         self._building: dict[Key, Lock] = {}
         self._words: tuple[tuple[int, int], Words] | None = None
-        self._centroids = Centroids(embeddings.matrix)
+        self._centroids = Centroids(embeddings)
         self._baselines = baselines.Baselines(len(embeddings))
         self._frequencies = LivingFrequencies(len(embeddings))
         self._idf: tuple[int, TfIdf] | None = None

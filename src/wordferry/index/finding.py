@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordferry.base.arrays import Int64Array
+from wordferry.base.arrays import Int64Array, distinct
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for
 from wordferry.compare.search import check_k
@@ -167,7 +167,7 @@ def run(
 
 
 def _all(arrays: Any) -> Int64Array:
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *arrays]))
+    return distinct(np.concatenate([np.zeros(0, np.int64), *arrays]))
 
 
 def _explained(collection: Collection, snapshot: Snapshot, ranking: Ranking, place: int) -> ScoreExplanation:

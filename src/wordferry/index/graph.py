@@ -33,9 +33,15 @@ Record = dict[str, Any]
 
 
 class Graphs:
-    """Related words for prefixes of the index's words, built, extended, loaded or remembered."""
+    """Related words for prefixes of the index's words, built, extended, loaded or remembered.
 
-    def __init__(self, folder: Path, embeddings: Embeddings, r: int, base: Record | None) -> None:
+    ``vouched`` is the fingerprint of the embeddings where their bytes were held to it when they were opened.
+    """
+
+    def __init__(
+        self, folder: Path, embeddings: Embeddings, r: int, base: Record | None, vouched: str | None = None
+    ) -> None:
+        self._vouched = vouched
         self._folder = folder / FOLDER
         self._embeddings = embeddings
         self._r = r
@@ -83,8 +89,11 @@ class Graphs:
                     logger.warning("%s The related words are built again.", str(error))
         return self._known[epoch, best] if best else None
 
-    def load(self, record: Record, words: Int64Array) -> RelatedWords:
-        """A stored graph, after comparing every byte with its checksum and its vectors with the embeddings."""
+    def load(self, record: Record, words: Int64Array, *, compare: bool = False) -> RelatedWords:
+        """A stored graph, after comparing every byte with its checksum and its vectors with the embeddings.
+
+        Vectors that are known to be those that the graph was saved with are compared only with ``compare``.
+        """
         place = self._folder / record["name"]
         try:
             check_manifest(place, record["manifest"])
@@ -93,7 +102,8 @@ class Graphs:
             raise
         except FormatError as error:
             raise unless_gone(place, error) from None
-        if related.fingerprint != self._embeddings.restrict(words).fingerprint:
+        known = self._vouched is not None and record.get("vectors") == self._vouched
+        if (compare or not known) and related.fingerprint != self._embeddings.restrict(words).fingerprint:
             raise FormatError(
                 f"{place} was built from other vectors than the embeddings of the index hold now: either the vectors "
                 "were changed or they are damaged. wordferry index verify tells which."
@@ -106,7 +116,8 @@ class Graphs:
         place = self._folder / name
         write_folder(place, lambda: related.save(place))
         digest = storage.file_digest(place / storage.MANIFEST)
-        return {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
+        record = {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
+        return record if self._vouched is None else {**record, "vectors": self._vouched}
 
 
 def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWords | None]:

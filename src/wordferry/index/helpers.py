@@ -8,9 +8,10 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.lazy import is_sparse
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Progress
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
@@ -121,7 +122,7 @@ def pairs_between(
     searcher: Searcher, given: Any, threshold: float, *, threads: int | None, progress: Progress | None = None
 ) -> Iterator[tuple[int, int, float]]:
     """All (document of the collection, one of those given, distance) of at most the threshold, block by block."""
-    step, total = max(1, BLOCK_VALUES // max(1, len(searcher))), given.shape[0] if sp.issparse(given) else len(given)
+    step, total = max(1, BLOCK_VALUES // max(1, len(searcher))), given.shape[0] if is_sparse(given) else len(given)
     for start in range(0, total, step):
         problem = searcher.problem(given[start : start + step], threads=threads)
         values = fill(problem, np.empty(problem.shape, dtype=np.float32))

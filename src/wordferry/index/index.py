@@ -84,7 +84,8 @@ class Index(WholeCollection, Listing, Changing):
             self._catalogue.close()
             raise
         self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
-        self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base)
+        vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
+        self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base, vouched)
         self._engine = Engine(self.embeddings, self._graphs, self.config.overlap, totals)
         own = Weighing(self.config.weights, self.config.unknown)
         self.weighed = WeighedEngine(self.embeddings, self._engine, self._catalogue.file, own, totals)

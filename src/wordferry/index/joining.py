@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Csr, Float64Array, Int64Array
 from wordferry.base.cancel import check_cancelled
+from wordferry.base.lazy import sparse as sp
 
 _LONGER = 0.8
 """Lists go on until this share of what must be common is left: more words to look up, far fewer pairs to look at."""

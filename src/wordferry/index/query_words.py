@@ -8,9 +8,9 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array, distinct
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import thread_count
 from wordferry.index.bounded import row_means
 from wordferry.index.snapshot import Part
@@ -52,7 +52,7 @@ class Query:
     def touched(self) -> lists.Touched:
         """The words that the query has or is related to."""
         _, far, costs = self.edges
-        words = np.unique(np.concatenate([self.ids, far]))
+        words = distinct(np.concatenate([self.ids, far]))
         c_max = np.float32(self.c_max)
         near = np.full(len(words), c_max, dtype=np.float32)
         np.minimum.at(near, np.searchsorted(words, far), costs)
@@ -99,7 +99,7 @@ class Words:
         self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
         self._row = np.full(len(embeddings), -1, dtype=np.int64)
         self._row[words] = np.arange(len(words))
-        graph = related.graph
+        graph = related.edges
         self._spans = np.full((2, len(embeddings)), -1, dtype=np.int64)
         """Where the edges of each word of the vocabulary begin and end; (-1, -1) for words outside the index."""
         self._spans[:, words] = graph.indptr[:-1], graph.indptr[1:]
@@ -206,8 +206,8 @@ class Words:
 
         That is what words cost onto words without a vector.
         """
-        _, far, costs = self._edges(ids, self._related.graph.data, np.inf)
-        words = np.unique(np.concatenate([ids[self._row[ids] >= 0], far]))
+        _, far, costs = self._edges(ids, self._related.edges.data, np.inf)
+        words = distinct(np.concatenate([ids[self._row[ids] >= 0], far]))
         reach = np.minimum(self.reach[words], np.float32(most))
         near = reach.copy()
         np.minimum.at(near, np.searchsorted(words, far), costs)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance

@@ -14,9 +14,9 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
 from wordferry.index.columns import Columns, document_fields

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array, distinct
 from wordferry.errors import FormatError
 from wordferry.find.forms import Place
 from wordferry.find.lists import Around, Counted, Scored, around, stems_among
@@ -85,7 +85,7 @@ class StoredForms:
         if found is None:
             key = int(self._numbers.keys[group])
             own = [part.stems.words_of(key) for part in self._parts]
-            found = np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
+            found = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
             self._words[group] = found
         return found
 

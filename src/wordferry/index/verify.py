@@ -208,7 +208,7 @@ class Checker:
         for record in (self.config.base, stored):
             current = record is not None and (record is self.config.base or record["epoch"] == state["epoch"])
             if record is not None and current and record["words"] <= len(words):
-                related = self._attempt(lambda: self.graphs.load(record, words[: record["words"]]))  # noqa: B023
+                related = self._attempt(lambda: self.graphs.load(record, words[: record["words"]], compare=True))  # noqa: B023
                 covered = record["words"] if related is not None else covered
         return int(covered)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.lazy import sparse as sp
 from wordferry.index.bounded import compared_in_order, summed
 from wordferry.index.nearest import maps_in_parts, part_by_part, ranked
 from wordferry.index.query_words import Words

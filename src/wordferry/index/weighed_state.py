@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Int64Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import InputError
 from wordferry.index import baselines
 from wordferry.index.scale import Asked, Scale

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import scipy.sparse as sp
-
 from wordferry.base.checks import real_number
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Distance

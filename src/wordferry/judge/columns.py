@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import canonical_csr
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.errors import InputError
 from wordferry.texts import bow

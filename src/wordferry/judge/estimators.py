@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array
 from wordferry.base.checks import real_number
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
 from wordferry.compare.search import check_k, within

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr
 from wordferry.base.checks import whole_number
+from wordferry.base.lazy import is_sparse
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
 from wordferry.compare.prepare import words_of
@@ -310,7 +311,7 @@ def _holds_texts(X: Any) -> bool:
     """True for an iterable of texts or of token lists; a matrix, a frame, or a list of numbers is none."""
     if isinstance(X, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
-    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
+    if is_sparse(X) or getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
         return False
     for first in X:
         if isinstance(first, str):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from wordferry.base.lazy import is_sparse
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import InputError
 
 
@@ -22,7 +23,7 @@ def symmetric_graph(graph: Any, *, connect: bool = True) -> sp.csr_matrix:
     >>> symmetric_graph(graph).toarray().tolist()
     [[0.0, 0.5, 1.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    if not sp.issparse(graph) or graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+    if not is_sparse(graph) or graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
         shape = getattr(graph, "shape", None)
         raise InputError(
             f"Expected a square sparse graph of a collection with itself, got {type(graph).__name__} of shape {shape}."

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Report, ShowProgress, optional_import, progress_for, thread_count
 from wordferry.compare.calls import top_k
 from wordferry.errors import InputError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int32Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.words.vocabulary import Vocabulary
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Int64Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import NotFound
 from wordferry.judge.voting import class_numbers
 from wordferry.texts import bow

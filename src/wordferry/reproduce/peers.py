@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import blas_threads
 from wordferry.compare.calls import pairwise
 from wordferry.reproduce.bench import Bench, Clock

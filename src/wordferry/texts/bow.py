@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_sums
 from wordferry.base.cancel import check_cancelled
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, as_tokenizer

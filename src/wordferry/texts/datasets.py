@@ -109,15 +109,22 @@ def default_embeddings() -> Embeddings:
 
     Stored as int8 with a scale per word; sources and licences are in ``wordferry/data/LICENSES.md``.
     """
-    folder = resources.files("wordferry.data")
-    with folder.joinpath(f"{_VECTORS}.npz").open("rb") as stream, zipfile.ZipFile(stream) as archive:
+    packed = resources.files("wordferry.data").joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()
+    words = gzip.decompress(packed).decode("utf-8").rstrip("\n").split("\n")
+    return Embeddings.late(Vocabulary.trusted(words), DEFAULT_SHAPE[1], _default_vectors)
+
+
+@cache
+def _default_vectors() -> Embeddings:
+    """The same with the vectors, of which a search by words needs none."""
+    file = resources.files("wordferry.data").joinpath(f"{_VECTORS}.npz")
+    with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
         with archive.open("scale.npy") as member:
             scale = _read_rows(member, (DEFAULT_SHAPE[0], 1))
         with archive.open("vectors_q.npy") as member:
             matrix = _read_rows(member, DEFAULT_SHAPE)
-    text = gzip.decompress(folder.joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()).decode("utf-8")
     matrix *= scale
-    return Embeddings.adopt(Vocabulary.trusted(text.rstrip("\n").split("\n")), matrix)
+    return Embeddings.adopt(default_embeddings().vocabulary, matrix)
 
 
 @cache

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from importlib.metadata import entry_points
 from typing import Any
 
 from wordferry.base.runtime import optional_import
@@ -308,6 +307,8 @@ def tokenizer_from_config(config: dict[str, Any], words: Any = None) -> Tokenize
 
 def _find(name: str) -> Tokenizer | None:
     if name not in _registered:
+        from importlib.metadata import entry_points  # takes longer to load than a search takes
+
         for entry in entry_points(group="wordferry.tokenizers", name=name):
             register_tokenizer(name, entry.load())
     return _registered.get(name)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float64Array, Int64Array
+from wordferry.base.lazy import sparse as sp
 from wordferry.errors import InputError
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings

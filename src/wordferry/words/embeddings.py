@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,9 @@ class Embeddings:
     ([0.6000000238418579, 0.800000011920929], True)
     """
 
+    _dimensions: int
+    _load: Callable[[], Embeddings]
+
     def __init__(
         self,
         vocabulary: Iterable[str] | Vocabulary,
@@ -57,7 +60,24 @@ class Embeddings:
     ) -> None:
         self.vocabulary, self.matrix, self.normalized = vocabulary, matrix, normalized
         self.lengths = lengths
+
+    @classmethod
+    def late(cls, vocabulary: Vocabulary, dimensions: int, load: Callable[[], Embeddings]) -> Embeddings:
+        """Vectors of length 1 that are loaded when one of them is first asked for; the words are there at once."""
+        self = cls.__new__(cls)
+        self.vocabulary, self.normalized = vocabulary, True
+        self._dimensions, self._load = dimensions, load
+        return self
+
+    @cached_property
+    def matrix(self) -> Float32Array:
+        """The vectors, one row per word, read-only."""
+        return self._load().matrix
+
+    @cached_property
+    def lengths(self) -> Float64Array | None:
         """How long each vector was before it was scaled to length 1; None where that is not known."""
+        return self._load().lengths
 
     @classmethod
     def adopt(cls, vocabulary: Vocabulary, matrix: Float32Array, *, normalize: bool = True) -> Embeddings:
@@ -89,7 +109,7 @@ class Embeddings:
 
     @property
     def dimensions(self) -> int:
-        return int(self.matrix.shape[1])
+        return self._dimensions if "matrix" not in self.__dict__ else int(self.matrix.shape[1])
 
     @cached_property
     def fingerprint(self) -> str:

@@ -53,7 +53,7 @@ class Vocabulary(Sequence[str]):
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        return {word: i for i, word in enumerate(self._words)}
+        return dict(zip(self._words, range(len(self._words)), strict=True))
 
     def __len__(self) -> int:
         return len(self._words)
@@ -105,6 +105,8 @@ class Vocabulary(Sequence[str]):
     @cached_property
     def spellings(self) -> dict[str, int]:
         """The ids by every word, and by the usual spelling of words that are spelt otherwise."""
+        if all(map(str.isascii, self._words)):
+            return self._ids
         others = {usual: i for i, word in enumerate(self._words) if (usual := spelling(word)) != word}
         return {**others, **self._ids} if others else self._ids
 

@@ -10,7 +10,7 @@ import gzip
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from importlib import metadata, resources
+from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ Vectors = Iterator[tuple[list[str], Any]]
 
 def load_named(name: str, selection: Selection, normalize: bool, progress: Progress) -> Embeddings:
     """Vectors of the words that are wanted, or of the words that come with the package."""
+    from importlib import metadata
+
     make, package, usual = NAMES[name]
     try:
         version = metadata.version(package)

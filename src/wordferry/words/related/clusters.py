@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base.arrays import Float32Array, Int32Array
 from wordferry.base.jobs import run_jobs
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Progress, logger
 from wordferry.kernels import native
 from wordferry.kernels.native import Candidates, Points

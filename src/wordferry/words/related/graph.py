@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Int32Array
+from wordferry.base.arrays import Csr, Float32Array, Int32Array
 from wordferry.base.checks import whole_number
 from wordferry.base.frames import html_table
+from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, thread_count
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.kernels import native
@@ -54,7 +54,7 @@ class RelatedWords:
         self._fingerprint = fingerprint
         self.lists = lists
         """The own lists, with the sums that c_max follows from for every r."""
-        self._graph: sp.csr_array | None = None
+        self._edges: Csr | None = None
 
     @classmethod
     def build(
@@ -139,15 +139,18 @@ class RelatedWords:
         """The one distance of all unrelated pairs; NaN when every pair is related."""
         return self.lists.c_max(self.r)
 
-    @property
+    @cached_property
     def graph(self) -> sp.csr_array:
         """True distances of related pairs: symmetric, sorted, without the diagonal."""
-        if self._graph is None:
-            indptr, indices, data = native.union_graph(
-                np.ascontiguousarray(self.own), np.ascontiguousarray(self.own_distances)
-            )
-            self._graph = _csr(indptr, indices, data)
-        return self._graph
+        return _scipy(self.edges)
+
+    @property
+    def edges(self) -> Csr:
+        """The arrays of :attr:`graph`, for those who need no more: SciPy takes longer to load than a search takes."""
+        if self._edges is None:
+            own, distances = np.ascontiguousarray(self.own), np.ascontiguousarray(self.own_distances)
+            self._edges = Csr(*native.union_graph(own, distances), (len(self), len(self)))
+        return self._edges
 
     def neighbours(self, word: str) -> RelatedTo:
         """All words related to a word, nearest first: its own r nearest and those that have it among theirs.
@@ -155,9 +158,7 @@ class RelatedWords:
         A list of (word, distance), which a notebook shows as a table and ``.plot()`` draws.
         """
         i = self.vocabulary.id(word)
-        graph: Any = self.graph
-        span = slice(graph.indptr[i], graph.indptr[i + 1])
-        ids, distances = graph.indices[span], graph.data[span]
+        ids, distances = self.edges.row(i)
         order = np.lexsort((ids, distances))
         return RelatedTo(word, ((self.vocabulary[int(ids[k])], float(distances[k])) for k in order))
 
@@ -215,12 +216,13 @@ class RelatedWords:
             raise InputError(f"vectors must have shape (words, {embeddings.dimensions}), got {queries.shape}.")
         if not np.isfinite(queries).all():
             raise InputError("vectors hold NaN or infinite numbers.")
-        return self.rows_among(queries, embeddings.matrix, thread_count(threads))
+        return _scipy(self.rows_among(queries, embeddings.matrix, thread_count(threads)))
 
-    def rows_among(self, vectors: Float32Array, matrix: Float32Array, threads: int) -> sp.csr_array:
+    def rows_among(self, vectors: Float32Array, matrix: Float32Array, threads: int) -> Csr:
         """The same for a caller who knows that ``matrix`` holds the vectors that these were built from."""
         reach = None if self.r >= len(self) - 1 else self.own_distances[:, -1]
-        return _csr(*outside_rows(vectors, matrix, reach, self.r, threads), len(self))
+        rows = outside_rows(vectors, matrix, reach, self.r, threads)
+        return Csr(*rows, (len(vectors), len(self)))
 
     def outside_pairs(self, vectors: Float32Array, rows: sp.csr_array) -> tuple[Int32Array, Int32Array, Float32Array]:
         """Which query words outside the vocabulary are related to each other: (i, j, distance) with i < j, each once.
@@ -240,12 +242,12 @@ class RelatedWords:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a memory-mappable folder."""
-        graph: Any = self.graph
-        arrays = {
+        graph = self.edges
+        arrays: dict[str, Any] = {
             "own": self.own,
             "own_distances": self.own_distances,
             "rank_sums": self.lists.rank_sums,
-            "graph_indptr": graph.indptr,
+            "graph_indptr": _short(graph.indptr),
             "graph_indices": graph.indices,
             "graph_data": graph.data,
         }
@@ -265,7 +267,7 @@ class RelatedWords:
             vocabulary = Vocabulary(folder.words["vocabulary"])
             record, lists, graph = stored_lists(folder, len(vocabulary))
             self = cls(vocabulary, lists, record, str(folder.config["embeddings"]))
-            self._graph = _csr(*graph)
+            self._edges = Csr(*graph, (len(vocabulary), len(vocabulary)))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{path} is not a complete folder of related words: {error}. Build it again.") from None
         return self
@@ -273,10 +275,8 @@ class RelatedWords:
     def cost_lookup(self) -> dict[int, dict[int, float]]:
         """The graph as nested dicts, for the reference implementations."""
         result: dict[int, dict[int, float]] = {}
-        g: Any = self.graph
-        for i in range(g.shape[0]):
-            span = slice(g.indptr[i], g.indptr[i + 1])
-            result[i] = dict(zip(g.indices[span].tolist(), g.data[span].tolist(), strict=True))
+        for i in range(len(self)):
+            result[i] = dict(zip(*(values.tolist() for values in self.edges.row(i)), strict=True))
         return result
 
 
@@ -285,10 +285,12 @@ def checked_r(r: Any) -> int:
     return whole_number(r, "r", of="related words")
 
 
-def _csr(indptr: Any, indices: Any, data: Any, columns: int | None = None) -> sp.csr_array:
-    rows = len(indptr) - 1
-    if indptr.dtype != np.int32 and indptr[-1] < 2**31:
-        indptr = indptr.astype(np.int32)
-    graph = sp.csr_array((data, indices, indptr), shape=(rows, rows if columns is None else columns), copy=False)
+def _short(indptr: Any) -> Any:
+    """The same in 32 bits, where that will do."""
+    return indptr.astype(np.int32) if indptr.dtype != np.int32 and indptr[-1] < 2**31 else indptr
+
+
+def _scipy(edges: Csr) -> sp.csr_array:
+    graph = sp.csr_array((edges.data, edges.indices, _short(edges.indptr)), shape=edges.shape, copy=False)
     graph.has_canonical_format = True
     return graph

@@ -69,8 +69,9 @@ def _check_graph(indptr: Any, indices: Any, data: Any, words: int) -> None:
         return
     if indices.min() < 0 or indices.max() >= words:
         raise ValueError(f"graph_indices holds ids {indices.min()} to {indices.max()}, allowed are 0 to {words - 1}")
-    falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
-    if not np.isin(falls, indptr).all():
+    begins = np.zeros(len(indices) + 1, dtype=bool)
+    begins[indptr] = True
+    if ((indices[1:] <= indices[:-1]) & ~begins[1:-1]).any():
         raise ValueError("graph_indices must rise within each row")
     _check_distances("graph_data", data)
 
