@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,21 +16,26 @@ from wordferry.base.arrays import (
     Float64Array,
     Int32Array,
     Int64Array,
-    check_row_sums,
 )
 from wordferry.base.lazy import sparse as sp
 from wordferry.compare.frame import Frame
-from wordferry.compare.masses import gathered_columns, joined, places_of, renumbered, scaled_masses, summable, with_data
+from wordferry.compare.masses import (
+    gathered_columns,
+    joined,
+    mass_blocks,
+    places_of,
+    renumbered,
+    scaled_masses,
+    summable,
+    with_data,
+)
 from wordferry.kernels import passes
 from wordferry.kernels.native_transport import WholeView, whole_view
 from wordferry.texts.weights import Weighting
 
 _Made = TypeVar("_Made")
-_LARGEST_COUNT = 2**31
 _FEW_WORDS = 16
 """Fewer words than this part of a collection's are looked up in lists of documents, which are made once and kept."""
-_BLOCK = 1 << 20
-"""Stored weights that are made into masses at a time, so that what is needed on the way stays small."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class Bags:
 
         Worked through in blocks of rows: beside the result, a few megabytes are needed.
         """
-        made = list(_mass_blocks(matrix, frame, weights, name))
+        made = list(mass_blocks(matrix, frame, weights, name))
         whole = all(counts is not None for _, _, _, counts in made)
         indptr = np.zeros(matrix.shape[0] + 1, dtype=np.int64)
         np.cumsum(joined([lengths for lengths, _, _, _ in made], np.int64), out=indptr[1:])
@@ -377,30 +382,3 @@ class Bags:
             kept[name] = make()
         found: _Made = kept[name]
         return found
-
-
-def _mass_blocks(
-    matrix: sp.csr_array, frame: Frame, weights: Weighting | None, name: str
-) -> Iterator[tuple[Int64Array, Int32Array, Float32Array, Int64Array | None]]:
-    """For blocks of rows: their lengths, compact ids and shares, and the weights where they are whole numbers."""
-    whole, start = True, 0
-    while start < matrix.shape[0]:
-        stop = int(np.searchsorted(matrix.indptr, matrix.indptr[start] + _BLOCK, side="right")) - 1
-        stop = min(max(stop, start + 1), matrix.shape[0])
-        span = slice(int(matrix.indptr[start]), int(matrix.indptr[stop]))
-        lengths = np.diff(matrix.indptr[start : stop + 1]).astype(np.int64)
-        ids, values = frame.columns[matrix.indices[span]], matrix.data[span].astype(np.float64)
-        rows = np.repeat(np.arange(stop - start), lengths)
-        if weights is not None:
-            values = weights.apply(values, matrix.indices[span], rows, stop - start)
-            rows, ids, values = rows[values > 0], ids[values > 0], values[values > 0]
-            lengths = np.bincount(rows, minlength=stop - start).astype(np.int64)
-        sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)
-        check_row_sums(sums, start, name=name)
-        shares = values / np.repeat(sums, lengths)
-        if ((ids[1:] < ids[:-1]) & (rows[1:] == rows[:-1])).any():
-            order = np.lexsort((ids, rows))
-            ids, shares, values = ids[order], shares[order], values[order]
-        whole = whole and bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
-        yield lengths, ids, shares.astype(np.float32), values.astype(np.int64) if whole else None
-        start = stop

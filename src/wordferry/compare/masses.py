@@ -1,16 +1,22 @@
-"""Rows of masses over other word ids, and as whole numbers."""
+"""Rows of masses: made of weights, over other word ids, and as whole numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array, FloatArray, Int32Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array, FloatArray, Int32Array, Int64Array, check_row_sums
 from wordferry.base.lazy import sparse as sp
+from wordferry.compare.frame import Frame
+from wordferry.texts.weights import Weighting
 
 SCALE = 2**52
 """The whole mass that weights which are not whole numbers are scaled to."""
+_LARGEST_COUNT = 2**31
+_BLOCK = 1 << 20
+"""Stored weights that are made into masses at a time, so that what is needed on the way stays small."""
 _FINEST = 2**24
 """Multiples of one part in so many, up to 1, add up in float32 without rounding."""
 
@@ -91,3 +97,30 @@ def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
     first = at_largest[np.unique(rows[used][at_largest], return_index=True)[1]]
     whole[used][first] += SCALE - np.add.reduceat(whole[used], offsets)
     return whole
+
+
+def mass_blocks(
+    matrix: sp.csr_array, frame: Frame, weights: Weighting | None, name: str
+) -> Iterator[tuple[Int64Array, Int32Array, Float32Array, Int64Array | None]]:
+    """For blocks of rows: their lengths, compact ids and shares, and the weights where they are whole numbers."""
+    whole, start = True, 0
+    while start < matrix.shape[0]:
+        stop = int(np.searchsorted(matrix.indptr, matrix.indptr[start] + _BLOCK, side="right")) - 1
+        stop = min(max(stop, start + 1), matrix.shape[0])
+        span = slice(int(matrix.indptr[start]), int(matrix.indptr[stop]))
+        lengths = np.diff(matrix.indptr[start : stop + 1]).astype(np.int64)
+        ids, values = frame.columns[matrix.indices[span]], matrix.data[span].astype(np.float64)
+        rows = np.repeat(np.arange(stop - start), lengths)
+        if weights is not None:
+            values = weights.apply(values, matrix.indices[span], rows, stop - start)
+            rows, ids, values = rows[values > 0], ids[values > 0], values[values > 0]
+            lengths = np.bincount(rows, minlength=stop - start).astype(np.int64)
+        sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)
+        check_row_sums(sums, start, name=name)
+        shares = values / np.repeat(sums, lengths)
+        if ((ids[1:] < ids[:-1]) & (rows[1:] == rows[:-1])).any():
+            order = np.lexsort((ids, rows))
+            ids, shares, values = ids[order], shares[order], values[order]
+        whole = whole and bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
+        yield lengths, ids, shares.astype(np.float32), values.astype(np.int64) if whole else None
+        start = stop
