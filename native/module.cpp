@@ -7,6 +7,7 @@ namespace wordferry {
 void bind_cancel(nanobind::module_&);
 void bind_lists(nanobind::module_&);
 void bind_relaxed(nanobind::module_&);
+void bind_join(nanobind::module_&);
 void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
 void bind_place_lists(nanobind::module_&);
@@ -30,6 +31,7 @@ NB_MODULE(_native, m) {
   wordferry::bind_lists(m);
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);
+  wordferry::bind_join(m);
   wordferry::bind_numbers(m);
   wordferry::bind_place_lists(m);
   wordferry::bind_row_sums(m);

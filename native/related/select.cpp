@@ -7,6 +7,7 @@
 #include <limits>
 #include <thread>
 
+#include "related/scan.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
 #include "support/cpu.hpp"
@@ -16,45 +17,17 @@ namespace wordferry {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr std::int64_t segment = 128;  // columns looked at before the row's limit is read again
+constexpr std::int64_t segment = scan_width;  // columns looked at before the row's limit is read again
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t word_block = 256;
 static_assert(std::endian::native == std::endian::little, "flags are read eight at a time, lowest byte first");
-
-// Pairs closer than this, relative to their norms, lose digits in |x|^2 + |y|^2 - 2xy: their distance in the sum is
-// computed from differences instead.
-constexpr float cancellation = 1.0F / 64;
 
 float round_up(double value) {
   const auto rounded = static_cast<float>(value);
   return static_cast<double>(rounded) < value ? std::nextafter(rounded, infinity) : rounded;
 }
 
-// Squared distances of one row segment, which of them deserve a closer look, and the sum of the distances.
-// Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum += sqrt(max(squares[k], 0)).
-WF_CLONES double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
-                              const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
-                              float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
-  float roots[segment];
-  for (std::int64_t k = 0; k < count; ++k) {
-    const float both = norm + norms[k];
-    const float square = both - 2.0F * products[k];
-    const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
-    const float close = cancellation * both;
-    squares[k] = square;
-    roots[k] = std::sqrt(square > 0.0F ? square : 0.0F);
-    flags[k] = square <= (reach > close ? reach : close);
-  }
-  for (std::int64_t k = count; k < segment; ++k) roots[k] = 0;
-  for (std::int64_t half = segment / 2; half >= lanes; half /= 2) {
-    for (std::int64_t k = 0; k < half; ++k) roots[k] += roots[k + half];
-  }
-  double sum = 0;
-  for (std::int64_t k = 0; k < lanes; ++k) sum += static_cast<double>(roots[k]);
-  return sum;
-}
-
-// The same without the sum and without regard to close pairs.
+// As scan_segment, without the sum and without regard to close pairs.
 WF_CLONES void flag_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
                             const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
                             float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
@@ -328,6 +301,28 @@ void Candidates::seed(const std::int32_t* own, const double* own_squares, std::i
     counts[at(i)] = static_cast<std::int32_t>(width);
     if (width == r && r > 0) limits[at(i)].store(static_cast<float>(own_squares[i * width + width - 1] * above));
   }
+}
+
+WF_CLONES double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
+                              const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
+                              float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
+  float roots[segment];
+  for (std::int64_t k = 0; k < count; ++k) {
+    const float both = norm + norms[k];
+    const float square = both - 2.0F * products[k];
+    const float reach = (limit > limits[k] ? limit : limits[k]) + error * both;
+    const float close = cancellation * both;
+    squares[k] = square;
+    roots[k] = std::sqrt(square > 0.0F ? square : 0.0F);
+    flags[k] = square <= (reach > close ? reach : close);
+  }
+  for (std::int64_t k = count; k < segment; ++k) roots[k] = 0;
+  for (std::int64_t half = segment / 2; half >= lanes; half /= 2) {
+    for (std::int64_t k = 0; k < half; ++k) roots[k] += roots[k + half];
+  }
+  double sum = 0;
+  for (std::int64_t k = 0; k < lanes; ++k) sum += static_cast<double>(roots[k]);
+  return sum;
 }
 
 float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }

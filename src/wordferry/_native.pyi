@@ -345,6 +345,69 @@ def union_graph(
     indptr, indices and data of the graph that joins i and j when either lists the other.
     """
 
+class Joining:
+    """New words, compared with all others: the lists and links that change."""
+
+    def __init__(
+        self,
+        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        later_own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        later_distances: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threads: int,
+    ) -> None: ...
+    @property
+    def total(self) -> float:
+        """The sum of the distances of all ordered pairs that have a new word."""
+
+    @property
+    def largest(self) -> float:
+        """The largest squared length of a vector."""
+
+    @property
+    def rows(self) -> int:
+        """How many lists change."""
+
+    def rank_sums(self, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]) -> None:
+        """By how much the sums of the distances at each place of all lists grow."""
+
+    def write_lists(
+        self,
+        first: int,
+        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+        distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        places: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """The changed lists, and where all lists are."""
+
+    def link(
+        self,
+        indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        later_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        later_data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ends: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> int:
+        """
+        Find the rows of the graph that change; how many entries they have at most.
+        """
+
+    def write_links(
+        self,
+        first: int,
+        indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        ends: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """The changed rows, and where all rows are."""
+
 def parse_numbers(
     text: bytes, begin: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")]
 ) -> bool:

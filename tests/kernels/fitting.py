@@ -111,6 +111,40 @@ def _centroid_query() -> list[Any]:
     return [_i("i4", 0, 2), _f4(2), _f4(WORDS, 3)]
 
 
+def _joining() -> list[Any]:
+    """Two words with lists, one of which has changed, and two new ones."""
+    vectors = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], "f4")
+    return [
+        vectors,
+        _i("i8", 3, 0, 1, 2),
+        _ones("i4", 2, 1),
+        _f4(2, 1),
+        _i("i4", 0)[:, None],
+        _f4(1, 1),
+        _i("i4", 0, 2),
+        2,
+    ]
+
+
+def _graph() -> list[Any]:
+    """The graph of these two words, the row of the second of which has changed."""
+    return [_i("i4", 1), _f4(1), _i("i4", 0), _f4(1), _i("i4", 0, 1), _i("i4", 1, 2)]
+
+
+def _rows(count: int) -> list[Any]:
+    return [_ones("i4", count, 1), _f4(count, 1), _ones("i4", 4)]
+
+
+def _entries(count: int) -> list[Any]:
+    return [_ones("i4", count), _f4(count), _ones("i4", 4), _ones("i4", 4)]
+
+
+def _linked() -> Any:
+    made = _native.Joining(*_joining())
+    made.link(*_graph())
+    return made
+
+
 def fitting() -> dict[str, Callable[[], list[Any]]]:
     """What makes the arguments of each target; methods have their object first."""
     graph, out = csr(WORDS), _f4(ROWS, ROWS)
@@ -130,6 +164,11 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "rank_candidates": lambda: [
             points, _native.Candidates(4, 2), _i("i4", 0, 3), _ones("i4", 2, 2), _ones("f8", 2, 2), 2,
         ],
+        "Joining": _joining,
+        "Joining.rank_sums": lambda: [_native.Joining(*_joining()), _ones("f8", 1)],
+        "Joining.write_lists": lambda: [_native.Joining(*_joining()), 3, *_rows(_native.Joining(*_joining()).rows)],
+        "Joining.link": lambda: [_native.Joining(*_joining()), *_graph()],
+        "Joining.write_links": lambda: [_linked(), 2, *_entries(_native.Joining(*_joining()).link(*_graph()))],
         "select_tile": lambda: [
             _f4(2, 3), _i("i4", 0, 1), _i("i4", 1, 2, 3), True, False, points, _native.Candidates(4, 2),
         ],

@@ -73,8 +73,10 @@ class Graphs:
         vectors = self._embeddings
         work = Work.checked(_MEMORY, None, progress)
         new = words[len(start.vocabulary) :].tolist()
-        vocabulary = Vocabulary.trusted([*start.vocabulary[:], *(vectors.vocabulary[word] for word in new)])
-        return start.extended(vectors.rows(words, vocabulary), work, lambda: vectors.restrict(words).fingerprint)
+        vocabulary = Vocabulary.trusted(start.vocabulary[:] + tuple(vectors.vocabulary[word] for word in new))
+        return start.extended_among(
+            vectors.matrix, words, vocabulary, work, lambda: vectors.restrict(words).fingerprint
+        )
 
     def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
         """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""

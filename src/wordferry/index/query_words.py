@@ -45,7 +45,7 @@ class Query:
     @cached_property
     def listed(self) -> lists.ListQuery:
         """As the lists take it; not for residual."""
-        size = len(self.index.place)
+        size = self.index.columns
         return lists.ListQuery(self.ids.astype(np.int32), self.masses, self.edges, self.c_max, self.overlap, size)
 
     @cached_property
@@ -93,49 +93,51 @@ class Words:
         self._mutex = Lock()
         self._outside: dict[int, tuple[Int32Array, Float32Array]] = {}
         self._reaches: dict[tuple[Any, ...], Float32Array] = {}
-        self.size = len(words)
+        self.size, self.columns = len(words), len(embeddings)
+        """How many words the index has, and the vocabulary."""
         self.c_max = related.c_max
-        self.place = np.full(len(embeddings), -1, dtype=np.int32)
-        self.place[np.sort(words)] = np.arange(len(words), dtype=np.int32)
-        self._row = np.full(len(embeddings), -1, dtype=np.int64)
-        self._row[words] = np.arange(len(words))
-        graph = related.edges
-        self._spans = np.full((2, len(embeddings)), -1, dtype=np.int64)
-        """Where the edges of each word of the vocabulary begin and end; (-1, -1) for words outside the index."""
-        self._spans[:, words] = graph.indptr[:-1], graph.indptr[1:]
-        self._far = words.astype(np.int32)[graph.indices]
-        self._costs = np.minimum(graph.data, np.float32(self.c_max))
+        self._ids = words.astype(np.int32)
+        self._row = np.full(len(embeddings), -1, dtype=np.int32)
+        """The number of each word of the vocabulary among those of the index, or -1."""
+        self._row[words] = np.arange(len(words), dtype=np.int32)
+        self._links = related.links
+
+    @cached_property
+    def place(self) -> Int32Array:
+        """The number of each word of the vocabulary among those of the index by rising id, or -1."""
+        place = np.full(len(self._embeddings), -1, dtype=np.int32)
+        place[np.sort(self._words)] = np.arange(len(self._words), dtype=np.int32)
+        return place
 
     def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
         """A query of these words, which rise; words outside the index come after all others."""
-        if self._spans[0].take(ids).min() < 0:
+        if self._row.take(ids).min() < 0:
             order = np.argsort(self._row[ids] < 0, kind="stable")
             ids, masses = ids[order], masses[order]
         return Query(self, ids, masses, self.edges(ids), overlap)
 
     def edges(self, ids: Int64Array) -> Edges:
         """What some words are related to: (position among them, word of the index, cost), no cost above c_max."""
-        return self._edges(ids, self._costs, self.c_max)
+        return self._edges(ids, self.c_max)
 
-    def _edges(self, ids: Int64Array, known: Float32Array, most: float) -> Edges:
-        """The same, with ``known`` costs of the pairs of the graph, and no cost of other pairs above ``most``.
+    def _edges(self, ids: Int64Array, most: float) -> Edges:
+        """The same with another limit of the costs.
 
         A search leaves little of NumPy in the cache of the processor, so each call of it costs several times as much
         as it does in a loop; these are as few as possible.
         """
-        starts, ends = self._spans.take(ids, 1).tolist()
-        spans = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
-        near = np.repeat(np.arange(len(spans), dtype=np.int32), [span.stop - span.start for span in spans])
-        far, costs = (np.concatenate([values[:0], *(values[span] for span in spans)]) for values in (self._far, known))
-        if min(starts, default=0) >= 0:
-            return near, far, costs
-        outside = [place for place, start in enumerate(starts) if start < 0]
-        rows = self._outside_rows(ids[outside].tolist())
-        return (
-            np.concatenate([near, np.repeat(np.array(outside, np.int32), [len(some) for some, _ in rows])]),
-            np.concatenate([far, *(some for some, _ in rows)]),
-            np.concatenate([costs, np.minimum(np.concatenate([some for _, some in rows]), np.float32(most))]),
-        )
+        known = self._row.take(ids)
+        places = np.arange(len(ids), dtype=np.int32)
+        inside = places if known.min(initial=0) >= 0 else np.flatnonzero(known >= 0).astype(np.int32)
+        degrees, far, costs = self._links.rows(known if inside is places else known[inside])
+        near, far = np.repeat(inside, degrees), self._ids.take(far)
+        if inside is not places:
+            outside = np.flatnonzero(known < 0).astype(np.int32)
+            rows = self._outside_rows(ids[outside].tolist())
+            near = np.concatenate([near, np.repeat(outside, [len(some) for some, _ in rows])])
+            far = np.concatenate([far, *(some for some, _ in rows)])
+            costs = np.concatenate([costs, *(some for _, some in rows)])
+        return near, far, np.minimum(costs, np.float32(most))
 
     def _outside_rows(self, ids: list[int]) -> list[tuple[Int32Array, Float32Array]]:
         """What words outside the index are related to, and how far that is; each is compared with all words once."""
@@ -143,7 +145,8 @@ class Words:
             known = {word: row for word in ids if (row := self._outside.get(word)) is not None}
         missing = [word for word in ids if word not in known]
         if missing:
-            joined = self._related.rows_among(self._embeddings.matrix[missing], self._vectors, thread_count(None))
+            matrix = self._embeddings.matrix
+            joined = self._related.rows_among(matrix[missing], matrix, thread_count(None), self._ids)
             far, costs = self._words[joined.indices].astype(np.int32), joined.data.astype(np.float32)
             ends = joined.indptr.tolist()
             for word, span in zip(missing, map(slice, ends, ends[1:]), strict=False):
@@ -189,7 +192,7 @@ class Words:
     def reach(self) -> Float32Array:
         """The distance of each word to its own r-th neighbour: unrelated words are no nearer."""
         reach = np.zeros(len(self._embeddings), dtype=np.float32)
-        reach[self._words] = self._related.own_distances[:, -1]
+        reach[self._words] = self._related.reach
         return reach
 
     def reach_of(self, part: Part) -> Float32Array:
@@ -206,7 +209,7 @@ class Words:
 
         That is what words cost onto words without a vector.
         """
-        _, far, costs = self._edges(ids, self._related.edges.data, np.inf)
+        _, far, costs = self._edges(ids, np.inf)
         words = distinct(np.concatenate([ids[self._row[ids] >= 0], far]))
         reach = np.minimum(self.reach[words], np.float32(most))
         near = reach.copy()

@@ -34,6 +34,8 @@ class Points:
 
 Candidates = _native.Candidates
 """Per word, what can still be among its r nearest: ``Candidates(words, r)``."""
+Joining = _native.Joining
+"""New words compared with all others, and which lists and rows of the graph change with them."""
 
 
 def select_tile(

@@ -30,10 +30,19 @@ class OwnLists:
 
     def c_max(self, r: int) -> float:
         """Mean distance over ordered pairs whose second word is not among the first's own r nearest."""
-        n = len(self.own)
-        left = n * (n - 1 - r)
-        rest = self.total - float(self.rank_sums[:r].sum())
-        return max(rest, 0.0) / left if left > 0 else float("nan")
+        return mean_of_others(len(self.own), r, self.rank_sums, self.total)
+
+
+def mean_of_others(words: int, r: int, rank_sums: Float64Array, total: float) -> float:
+    """c_max, from the sums that :class:`OwnLists` has."""
+    left = words * (words - 1 - r)
+    rest = total - float(rank_sums[:r].sum())
+    return max(rest, 0.0) / left if left > 0 else float("nan")
+
+
+def in_range(largest: float) -> bool:
+    """Whether vectors whose largest squared length is this can be computed with as they are."""
+    return largest == 0.0 or 1e-24 < largest < 1e30
 
 
 def scaled_points(matrix: Float32Array) -> tuple[Points, float]:
@@ -43,7 +52,7 @@ def scaled_points(matrix: Float32Array) -> tuple[Points, float]:
     """
     norms = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64, optimize=False)
     largest = float(norms.max(initial=0.0))
-    if largest == 0.0 or 1e-24 < largest < 1e30:
+    if in_range(largest):
         return Points(matrix, norms.astype(np.float32)), 1.0
     unit = 2.0 ** round(np.log2(largest) / 2)
     scaled = (matrix / unit).astype(np.float32)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Csr, Float32Array, Int32Array
+from wordferry.base.arrays import Csr, Float32Array, Int32Array, Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.base.frames import html_table
 from wordferry.base.lazy import sparse as sp
@@ -31,6 +31,7 @@ from wordferry.words.related.build import (
 )
 from wordferry.words.related.exact import OwnLists
 from wordferry.words.related.found import RelatedTo
+from wordferry.words.related.joined import MOST, JoinedLists, Links, joined, short
 from wordferry.words.related.outside import outside_pairs, outside_rows
 from wordferry.words.related.stored import stored_lists
 from wordferry.words.vocabulary import Vocabulary
@@ -52,9 +53,9 @@ class RelatedWords:
         self.vocabulary = vocabulary
         self.record = record
         self._fingerprint = fingerprint
-        self.lists = lists
-        """The own lists, with the sums that c_max follows from for every r."""
+        self._lists: OwnLists | None = lists
         self._edges: Csr | None = None
+        self._joined: tuple[JoinedLists, Links] | None = None
 
     @classmethod
     def build(
@@ -115,6 +116,30 @@ class RelatedWords:
         return self.record.r
 
     @property
+    def lists(self) -> OwnLists:
+        """The own lists, with the sums that c_max follows from for every r."""
+        if self._lists is None:
+            self._lists = self._parts[0].whole()
+        return self._lists
+
+    @property
+    def _parts(self) -> tuple[JoinedLists, Links]:
+        """The lists and the graph as they are, or as what new words can be joined to."""
+        if self._joined is None:
+            self._joined = JoinedLists.of(self.lists), Links.of(self.edges)
+        return self._joined
+
+    @property
+    def links(self) -> Links:
+        """The graph by rows, for those who need some of them: it need not be in one piece for that."""
+        return self._parts[1]
+
+    @property
+    def reach(self) -> Float32Array:
+        """The distance of each word to the last of its list."""
+        return self.own_distances[:, -1] if self._lists is not None else self._parts[0].reach
+
+    @property
     def own(self) -> Int32Array:
         """(words, min(r, words - 1)) ids, nearest first."""
         return self.lists.own
@@ -132,12 +157,13 @@ class RelatedWords:
         return self._fingerprint
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_fingerprint": self.fingerprint}
+        return self.__dict__ | {"_fingerprint": self.fingerprint, "_lists": self.lists, "_joined": None}
 
     @cached_property
     def c_max(self) -> float:
         """The one distance of all unrelated pairs; NaN when every pair is related."""
-        return self.lists.c_max(self.r)
+        lists = self._parts[0] if self._lists is None else self._lists
+        return lists.c_max(self.r)
 
     @cached_property
     def graph(self) -> sp.csr_array:
@@ -201,8 +227,30 @@ class RelatedWords:
 
     def extended(self, embeddings: Embeddings, work: Work, fingerprint: str | Callable[[], str]) -> RelatedWords:
         """The same for a caller who knows that the first words and vectors are those that these were built from."""
-        lists, record = extend_lists(embeddings.matrix, self.lists, self.record, work)
-        return RelatedWords(embeddings.vocabulary, lists, record, fingerprint)
+        return self.extended_among(
+            embeddings.matrix, np.arange(len(embeddings)), embeddings.vocabulary, work, fingerprint
+        )
+
+    def extended_among(
+        self,
+        matrix: Float32Array,
+        words: Int64Array,
+        vocabulary: Vocabulary,
+        work: Work,
+        fingerprint: str | Callable[[], str],
+    ) -> RelatedWords:
+        """The same where the vectors are some rows of a matrix, ``matrix[words]``."""
+        few = len(words) - len(self) <= MOST and self.record.method == "exact" and self.r < len(self)
+        parts = joined(matrix, words, *self._parts, work.threads) if few else None
+        if parts is None:
+            lists, record = extend_lists(np.ascontiguousarray(matrix[words]), self.lists, self.record, work)
+            return RelatedWords(vocabulary, lists, record, fingerprint)
+        work.progress(1, 1)
+        found = RelatedWords.__new__(RelatedWords)
+        found.vocabulary, found._fingerprint = vocabulary, fingerprint
+        found.record = replace(self.record, c_max_from="all pairs")  # one at least is not related now
+        found._lists, found._edges, found._joined = None, None, parts
+        return found
 
     def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:
         """Related rows (queries x words) of query words outside the vocabulary; nothing here changes.
@@ -218,10 +266,13 @@ class RelatedWords:
             raise InputError("vectors hold NaN or infinite numbers.")
         return _scipy(self.rows_among(queries, embeddings.matrix, thread_count(threads)))
 
-    def rows_among(self, vectors: Float32Array, matrix: Float32Array, threads: int) -> Csr:
-        """The same for a caller who knows that ``matrix`` holds the vectors that these were built from."""
-        reach = None if self.r >= len(self) - 1 else self.own_distances[:, -1]
-        rows = outside_rows(vectors, matrix, reach, self.r, threads)
+    def rows_among(
+        self, vectors: Float32Array, matrix: Float32Array, threads: int, words: Int32Array | None = None
+    ) -> Csr:
+        """The same for a caller who knows that ``matrix``, or its rows ``words``, are the vectors that these were built
+        from."""
+        reach = None if self.r >= len(self) - 1 else self.reach
+        rows = outside_rows(vectors, matrix, reach, self.r, threads, words)
         return Csr(*rows, (len(vectors), len(self)))
 
     def outside_pairs(self, vectors: Float32Array, rows: sp.csr_array) -> tuple[Int32Array, Int32Array, Float32Array]:
@@ -247,13 +298,14 @@ class RelatedWords:
             "own": self.own,
             "own_distances": self.own_distances,
             "rank_sums": self.lists.rank_sums,
-            "graph_indptr": _short(graph.indptr),
+            "graph_indptr": short(graph.indptr),
             "graph_indices": graph.indices,
             "graph_data": graph.data,
         }
         config = {"record": asdict(self.record), "total": self.lists.total, "embeddings": self.fingerprint}
         config["c_max"] = None if math.isnan(self.c_max) else self.c_max
         storage.write_folder(path, "related", config, arrays, {"vocabulary": self.vocabulary}, overwrite=overwrite)
+        self._joined = None  # all is in one piece now, and new words are joined to that
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool | None = None) -> RelatedWords:
@@ -285,12 +337,7 @@ def checked_r(r: Any) -> int:
     return whole_number(r, "r", of="related words")
 
 
-def _short(indptr: Any) -> Any:
-    """The same in 32 bits, where that will do."""
-    return indptr.astype(np.int32) if indptr.dtype != np.int32 and indptr[-1] < 2**31 else indptr
-
-
 def _scipy(edges: Csr) -> sp.csr_array:
-    graph = sp.csr_array((edges.data, edges.indices, _short(edges.indptr)), shape=edges.shape, copy=False)
+    graph = sp.csr_array((edges.data, edges.indices, short(edges.indptr)), shape=edges.shape, copy=False)
     graph.has_canonical_format = True
     return graph

@@ -18,15 +18,24 @@ _QUERIES, _WORDS = 512, 2048
 
 
 def outside_rows(
-    queries: Float32Array, matrix: Float32Array, reach: Float32Array | None, r: int, threads: int
+    queries: Float32Array,
+    matrix: Float32Array,
+    reach: Float32Array | None,
+    r: int,
+    threads: int,
+    words: Int32Array | None = None,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
     """indptr, indices and distances of (queries x words): j is related to q when it is among the r nearest of q, or
-    q at most ``reach[j]`` away from it. ``reach`` None: every pair is related."""
+    q at most ``reach[j]`` away from it. ``reach`` None: every pair is related. ``words`` are the rows of the matrix
+    that count, in their order; None: all of them."""
     if len(queries) <= FEW or reach is None:
-        rows, columns = _one_by_one(queries, matrix, reach, r, threads)
+        everything = np.arange(len(matrix), dtype=np.int32) if words is None else words
+        rows, columns = _one_by_one(queries, matrix, everything, reach, r, threads)
+        data = native.pair_distances(queries, matrix, rows, everything[columns], threads)
     else:
-        rows, columns = _by_tiles(queries, matrix, reach, r, threads)
-    data = native.pair_distances(queries, matrix, rows, columns, threads)
+        some = matrix if words is None else np.ascontiguousarray(matrix[words])
+        rows, columns = _by_tiles(queries, some, reach, r, threads)
+        data = native.pair_distances(queries, some, rows, columns, threads)
     indptr = np.searchsorted(rows, np.arange(len(queries) + 1)).astype(np.int64)
     return indptr, columns, data.astype(np.float32)
 
@@ -53,15 +62,14 @@ def outside_pairs(queries: Float32Array, rows: Any, r: int | None) -> tuple[Int3
 
 
 def _one_by_one(
-    queries: Float32Array, matrix: Float32Array, reach: Float32Array | None, r: int, threads: int
+    queries: Float32Array, matrix: Float32Array, words: Int32Array, reach: Float32Array | None, r: int, threads: int
 ) -> tuple[Int32Array, Int32Array]:
-    everything = np.arange(len(matrix), dtype=np.int32)
     found = []
     for query in range(len(queries)):
         if reach is None:
-            found.append(everything)
+            found.append(np.arange(len(words), dtype=np.int32))
             continue
-        distances = native.pair_distances(queries, matrix, np.full_like(everything, query), everything, threads)
+        distances = native.pair_distances(queries, matrix, np.full_like(words, query), words, threads)
         near = distances.astype(np.float32) <= reach
         near[_nearest(distances, r)] = True
         found.append(np.flatnonzero(near).astype(np.int32))
