@@ -170,19 +170,22 @@ class Words:
     @cached_property
     def _squares(self) -> Float32Array:
         """The squared lengths of those vectors."""
-        found: Float32Array = np.einsum("ij,ij->i", self._vectors, self._vectors)
-        return found
+        return passes.squares(self._vectors)
 
     def least_costs(self, ids: Int64Array) -> Float32Array:
         """How far each word of the index is at least from the nearest of some words: 0 for these themselves."""
         if not len(ids):
             return np.full(len(self._embeddings), np.inf, dtype=np.float32)
         nearest = np.full(len(self._words), np.inf, dtype=np.float32)
+        error = np.float32(2 * native.product_error(self._embeddings.dimensions))
         for start in range(0, len(ids), _TOGETHER):
-            others = self._embeddings.matrix[ids[start : start + _TOGETHER]]
-            error = np.float32(1 - 2 * native.product_error(others.shape[1]))
-            squares = self._squares[:, None] + np.einsum("ij,ij->i", others, others)
-            np.minimum(nearest, (squares * error - 2 * (self._vectors @ others.T)).min(axis=1), out=nearest)
+            some = ids[start : start + _TOGETHER]
+            others = self._embeddings.matrix[np.resize(some, -(-len(some) // 16) * 16)]  # in sixteens: some come again
+            squares = passes.squares(others)
+            costs = np.empty((len(nearest), len(others)), dtype=np.float32)
+            passes.word_distances(self._vectors, self._squares, others, squares, costs, 1)
+            lowest = costs.min(axis=1) ** 2 - error * (self._squares + squares.max())
+            np.minimum(nearest, lowest, out=nearest)
         least = np.zeros(len(self._embeddings), dtype=np.float32)
         least[self._words] = np.sqrt(np.maximum(nearest, 0))
         least[ids] = 0

@@ -27,8 +27,6 @@ _LEAST = 2000
 """With fewer documents than this, the lists are not worth the trouble."""
 _SHARE = 4
 """A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
-_SMALL = 1 << 15
-"""With fewer documents than this, preparing all of them costs less than better bounds."""
 _DEAR = 40
 """Where better bounds can be had, they are made for shortlists of more than one in so many."""
 _FIRST = 64
@@ -107,9 +105,8 @@ def nearest(
     if mask is not None:
         near &= mask
     rows = np.flatnonzero(near)
-    better = tightened if len(values) >= _SMALL else None
-    if len(rows) * (_SHARE if better is None else _DEAR) > len(values):
-        return None if better is None else nearest(better(bounds), k, mask, among)
+    if len(rows) * (_SHARE if tightened is None else _DEAR) > len(values):
+        return None if tightened is None else nearest(tightened(bounds), k, mask, among)
     found = among(rows)
     touched = {"postings": bounds.visited, "evaluated": len(rows), "pairs": allowed}
     return replace(found, counts={**found.counts, **touched})
