@@ -71,6 +71,7 @@ def _with_options(error: WordferryError, arguments: Sequence[str]) -> str:
     return re.sub(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?(?![\w=])", translated, str(error))
 
 
+PROGRAM = "wordferry"
 # Each module has a function register(app). Heavy imports stay inside the commands.
 # One a line, in the order of the help.
 COMMANDS: tuple[str, ...] = (
@@ -126,7 +127,7 @@ def options(
 def commands(*some: str) -> typer.Typer:
     """The command line with some commands, or with all of them."""
     made = typer.Typer(
-        name="wordferry",
+        name=PROGRAM,
         cls=Commands,
         help="Word Mover's Distance and its fast relatives: compare, search, classify and explain texts.",
         no_args_is_help=True,
@@ -163,13 +164,14 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _run(given: list[str]) -> None:
     """Only the command that is asked for is loaded, where it is plain which one that is."""
-    if not given or given[0] not in COMMANDS or "_WORDFERRY_COMPLETE" in os.environ:
-        commands()(args=given, prog_name="wordferry")
+    completing = f"_{PROGRAM.upper()}_COMPLETE" in os.environ  # set by the shell, for typer
+    if not given or given[0] not in COMMANDS or completing:
+        commands()(args=given, prog_name=PROGRAM)
         return
     made = commands(given[0])
     called = plain_call(made, given[1:])
     if called is None:
-        made(args=given, prog_name="wordferry")
+        made(args=given, prog_name=PROGRAM)
         return
     try:
         with _manners():
