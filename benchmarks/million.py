@@ -43,6 +43,8 @@ OTHERS = ("ohsumed-single23/test",)
 TWEETS = ("twitter/all",)
 BASELINES = ("cosine", "tfidf-cosine", "bow-l1", "tfidf-l1")
 BATCH = 1000
+NEW_WORDS = (20, 200)
+"""How many words that are new to the index 1,000 documents bring."""
 CLIENTS = 32
 MILLION = 1_000_000
 GOALS = {
@@ -67,6 +69,7 @@ GOALS = {
     "a new filter, 1 % of the documents": 30.0,
     "a new filter, 50 % of the documents": 30.0,
     "next search": 40.0,
+    **{f"next search, {count} new words": 40.0 for count in NEW_WORDS},
     f"service, {CLIENTS} clients, 2 threads": 150.0,
     f"service, {CLIENTS} clients: 99th percentile": 500.0,
 }
@@ -302,11 +305,25 @@ def measure_others(results: Results, index: Index, asked: dict[str, list[str]], 
 
 
 def measure_changes(results: Results, index: Index, texts: Any, asked: dict[str, list[str]], size: int) -> None:
-    """Adding documents, and the search after that."""
-    adding = [{**doc, "id": f"new{i}"} for i, doc in enumerate(documents(texts, 1000, seed=size))]
-    show(results, size, "add 1,000 documents", milliseconds([lambda: index.add(adding)]))
-    show(results, size, "next search", milliseconds([lambda: index.similar(asked["40 words"][1], threads=1)]))
-    index.delete([doc["id"] for doc in adding])
+    """Adding documents, and the search after that: with words that others have, and with words that none has."""
+    for number, count in enumerate((0, *NEW_WORDS)):
+        what = f", {count} new words" if count else ""
+        adding = [{**doc, "id": f"new{i}"} for i, doc in enumerate(documents(texts, 1000, seed=size + number))]
+        for doc, word in zip(adding[::2], new_words(index, count), strict=False):
+            doc["text"] += f" {word}"
+        show(results, size, f"add 1,000 documents{what}", milliseconds([lambda some=adding: index.add(some)]))
+        took = milliseconds([lambda q=asked["40 words"][1 + number]: index.similar(q, threads=1)])
+        show(results, size, f"next search{what}", took)
+        index.delete([doc["id"] for doc in adding])
+
+
+def new_words(index: Index, count: int) -> list[str]:
+    """Words that have a vector and come in no document."""
+    with index.view() as (_, snapshot):
+        unused = np.ones(len(index.embeddings), dtype=bool)
+        unused[snapshot.words] = False
+    some = np.random.default_rng(len(snapshot.words)).permutation(np.flatnonzero(unused))[:count]
+    return [index.embeddings.vocabulary[word] for word in some.tolist()]
 
 
 def measure_service(results: Results, place: Path, asked: dict[str, list[str]], size: int, seconds: float) -> None:

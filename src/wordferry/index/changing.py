@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from wordferry.index.snapshot import Snapshot
 
 
+_MANY = 32
+"""New words that are worth comparing with all others at once where documents are searched as well as added: the next
+search would wait for that. Fewer are left to it."""
+
+
 class Changing:
     """The part of :class:`Index` that writes; it has no state of its own."""
 
@@ -174,7 +179,10 @@ class Changing:
         remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
 
     def _keep_graph(self, least: int = 1, progress: Progress | None = None) -> None:
-        """Put the related words on the disk when the stored ones lack at least so many words (or a tenth)."""
+        """Put the related words on the disk when the stored ones lack at least so many words (or a tenth).
+
+        Those in memory, if there are any, are brought up to date when they lack many.
+        """
         if not find_distance(self.config.distance).needs_related:
             return
         with self._catalogue.reading() as connection:
@@ -183,6 +191,9 @@ class Changing:
         covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
         behind = state["words"] - covered
         if behind == 0 or (least > 1 and behind < least and behind * 10 < state["words"]):
+            if self._graphs.lacking(state["words"], state["epoch"]) >= _MANY:
+                with self.view() as (_, snapshot):
+                    self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph, progress)
             return
         with self.view() as (_, snapshot):
             related = self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph, progress)

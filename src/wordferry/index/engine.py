@@ -65,7 +65,9 @@ class Engine:
 
     def graph(self, snapshot: Snapshot) -> RelatedWords | None:
         """The related words of the snapshot's words; None for a snapshot without any."""
-        return self._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph) if len(snapshot.words) else None
+        if not len(snapshot.words):
+            return None
+        return self._graphs.get_to_search(snapshot.words, snapshot.epoch, snapshot.graph)
 
     def idf(self, snapshot: Snapshot) -> TfIdf:
         """The weights of words in the living documents, or in all shards."""

@@ -47,6 +47,7 @@ class Graphs:
         self._r = r
         self._base = base
         self._mutex = Lock()
+        self._searched = False
         self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
 
     def get(
@@ -62,6 +63,17 @@ class Graphs:
                     self._known.popitem(last=False)
             self._known.move_to_end(key)
             return found
+
+    def get_to_search(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
+        """The same for a search; from now on it is worth having them ready for the next one."""
+        self._searched = True
+        return self.get(words, epoch, stored)
+
+    def lacking(self, words: int, epoch: int) -> int:
+        """How many words the next search would have to join to what is in memory; 0 where nobody searches."""
+        with self._mutex:
+            sizes = [size for known, size in self._known if known == epoch]
+        return max(0, words - max(sizes)) if sizes and self._searched else 0
 
     def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
         start = self._nearest_start(words, epoch, stored)
