@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lists/centroids.hpp"
-#include "lists/part.hpp"
+#include "lists/weighed_view.hpp"
 
 namespace wordferry {
 
@@ -26,7 +26,8 @@ class CentroidFrame {
   CentroidFrame(In<double> mean, In<double, 2> axes, In<double> steps, double error_step)
       : mean_(std::move(mean)), axes_(std::move(axes)), steps_(std::move(steps)), error_step_(error_step) {
     require(axes_.length(1) == mean_.length(), "mean and axes must agree in their dimensions");
-    require(steps_.length() == axes_.length() + 1, "one step for each axis, and one more");
+    const std::int64_t more = steps_.length() - axes_.length();
+    require(more == 1 || more == 2, "one step for each axis, and one or two more");
     require(all_finite(mean_.data(), mean_.length()) && all_finite(axes_.data(), axes_.length() * mean_.length()),
             "mean and axes must be finite");
     bool fits = error_step > 0.0 && error_step <= largest_number;
@@ -35,7 +36,7 @@ class CentroidFrame {
   }
 
   CodeFrame get() const {
-    return {mean_.data(), axes_.data(), steps_.data(), error_step_, mean_.length(), steps_.length()};
+    return {mean_.data(), axes_.data(), axes_.length(), steps_.data(), error_step_, mean_.length(), steps_.length()};
   }
 
  private:
@@ -49,9 +50,9 @@ class CentroidCodes {
  public:
   CentroidCodes(const CentroidFrame& frame, In<std::int8_t> codes) : frame_(frame), codes_(std::move(codes)) {}
 
-  CodedPart get(const ListPart& part) const {
+  CodedPart get(std::int64_t documents) const {
     const CodeFrame frame = frame_.get();
-    require(codes_.length() == frame.bytes(part.documents()), "the codes are not those of the part");
+    require(codes_.length() == frame.bytes(documents), "the codes are not those of the part");
     return {frame, codes_.data()};
   }
 
@@ -62,24 +63,66 @@ class CentroidCodes {
 
 Vectors vectors_of(const In<float, 2>& vectors) { return {vectors.data(), vectors.length(), vectors.length(1)}; }
 
-void check_rows(const std::vector<SearchedPart>& parts, const In<std::int64_t>& rows) {
-  const std::int64_t documents = parts.empty() ? 0 : parts.back().start + parts.back().bags.rows;
-  require_range(rows.data(), rows.length(), 0, documents, "rows must lie in the parts");
+// Documents by plain counts of their words with vectors, or by what all of their words weigh; holds on to its arrays.
+class CentroidDocuments {
+ public:
+  explicit CentroidDocuments(const ListPart& counts) : counts_(counts) {}
+  CentroidDocuments(const Weighed& documents, const Weights& weights, double apart)
+      : weighed_(documents), weights_(weights), apart_(apart) {
+    require(apart >= 0.0 && apart <= largest_number, "apart must be the square of a length");
+  }
+
+  std::int64_t documents() const { return counts_ ? counts_->documents() : weighed_->documents(); }
+
+  CentroidPart get(std::int64_t start, const std::uint8_t* allowed) const {
+    if (weighed_) return {weighed_->get(start, allowed), true, weights_->get(), apart_};
+    CentroidPart part{};
+    part.documents.known = counts_->get(start, allowed);
+    return part;
+  }
+
+ private:
+  std::optional<ListPart> counts_;
+  std::optional<Weighed> weighed_;
+  std::optional<Weights> weights_;
+  double apart_ = 0.0;
+};
+
+using CentroidParts = std::vector<const CentroidDocuments*>;
+
+std::vector<CentroidPart> searched(const CentroidParts& parts, const std::optional<In<std::uint8_t>>& allowed,
+                                   std::int64_t& documents) {
+  documents = 0;
+  std::vector<CentroidPart> found;
+  for (const CentroidDocuments* part : parts) {
+    require(part != nullptr, "a part must not be None");
+    found.push_back(part->get(documents, allowed ? allowed->data() : nullptr));
+    documents += part->documents();
+  }
+  require(!allowed || allowed->length() == documents, "allowed needs a value for each document");
+  return found;
 }
 
-void centroids(const Parts& parts, const In<float, 2>& vectors, const In<std::int64_t>& rows,
-               const Out<double, 2>& out) {
-  const std::vector<SearchedPart> all = searched(parts, std::nullopt);
-  check_rows(all, rows);
+std::vector<CentroidPart> looked_up(const CentroidParts& parts, const In<std::int64_t>& rows) {
+  std::int64_t documents = 0;
+  std::vector<CentroidPart> found = searched(parts, std::nullopt, documents);
+  require_range(rows.data(), rows.length(), 0, documents, "rows must lie in the parts");
+  return found;
+}
+
+void centroids(const CentroidParts& parts, const In<float, 2>& vectors, const In<std::int64_t>& rows,
+               const Out<double, 2>& out, const Out<double>& apart) {
+  const std::vector<CentroidPart> all = looked_up(parts, rows);
   require(out.length() == rows.length() && out.length(1) == vectors.length(1), "out has one centroid for each row");
+  require(apart.length() == rows.length(), "apart has one length for each row");
   bool sound = true;
   run_native([&](Watch& watch) {
-    sound = centroids_of(all, vectors_of(vectors), rows.data(), rows.length(), out.data(), watch);
+    sound = centroids_of(all, vectors_of(vectors), rows.data(), rows.length(), out.data(), apart.data(), watch);
   });
   require(sound, "the arrays lead outside of themselves");
 }
 
-void encoded(const ListPart& part, const In<float, 2>& vectors, const CentroidFrame& frame,
+void encoded(const CentroidDocuments& part, const In<float, 2>& vectors, const CentroidFrame& frame,
              const Out<std::int8_t>& codes, int threads) {
   const CodeFrame own = frame.get();
   require(own.dimensions == vectors.length(1), "the frame has other dimensions than the vectors");
@@ -93,34 +136,48 @@ void encoded(const ListPart& part, const In<float, 2>& vectors, const CentroidFr
 
 class CentroidQuery {
  public:
-  CentroidQuery(const In<std::int32_t>& words, const In<float>& masses, In<float, 2> vectors)
-      : vectors_(std::move(vectors)), centroid_(static_cast<std::size_t>(vectors_.length(1)), 0.0) {
-    require(words.length() == masses.length(), "one mass for each word");
+  CentroidQuery(const In<std::int32_t>& words, const In<float>& masses, const In<std::int32_t>& others,
+                const In<float>& other_masses, const In<float>& new_masses, In<float, 2> vectors)
+      : vectors_(std::move(vectors)) {
+    target_.centroid.assign(static_cast<std::size_t>(vectors_.length(1)), 0.0);
+    require(words.length() == masses.length() && others.length() == other_masses.length(), "one mass for each word");
     require_range(words.data(), words.length(), 0, vectors_.length(), "words must have vectors");
     const std::int64_t dimensions = vectors_.length(1);
     for (std::int64_t i = 0; i < words.length(); ++i) {
-      add_vector(vectors_.data() + words.data()[i] * dimensions, dimensions, masses.data()[i], centroid_.data());
+      add_vector(vectors_.data() + words.data()[i] * dimensions, dimensions, masses.data()[i], target_.centroid.data());
     }
-    require(all_finite(centroid_.data(), dimensions), "masses and vectors must be finite");
+    for (std::int64_t i = 0; i < others.length(); ++i) {
+      require(i == 0 || others.data()[i] > others.data()[i - 1], "words without a vector must rise");
+      target_.others.push_back({others.data()[i], other_masses.data()[i]});
+    }
+    for (std::int64_t i = 0; i < new_masses.length(); ++i) {
+      const auto mass = static_cast<double>(new_masses.data()[i]);
+      target_.new_squares += mass * mass;
+    }
+    require(all_finite(target_.centroid.data(), dimensions) && all_finite(other_masses.data(), other_masses.length()) &&
+                all_finite(&target_.new_squares, 1),
+            "masses and vectors must be finite");
   }
 
-  std::pair<std::int64_t, std::int64_t> nearest(const Parts& parts, const std::vector<const CentroidCodes*>& codes,
+  std::pair<std::int64_t, std::int64_t> nearest(const CentroidParts& parts,
+                                                const std::vector<const CentroidCodes*>& codes,
                                                 const std::optional<In<std::uint8_t>>& allowed, int threads,
                                                 const Out<std::int64_t>& rows, const Out<float>& distances) const {
-    const std::vector<SearchedPart> all = searched(parts, allowed);
+    std::int64_t documents = 0;
+    const std::vector<CentroidPart> all = searched(parts, allowed, documents);
     require(codes.size() == parts.size(), "one set of codes for each part");
     require(rows.length() == distances.length(), "rows and distances must agree in length");
     std::vector<CodedPart> coded;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       require(codes[p] != nullptr, "codes must not be None");
-      coded.push_back(codes[p]->get(*parts[p]));
+      coded.push_back(codes[p]->get(parts[p]->documents()));
       require(coded.back().frame.dimensions == vectors_.length(1), "codes of other dimensions than the vectors");
     }
     NearestRows found;
     bool sound = true;
     run_native([&](Watch& watch) {
-      sound = nearest_by_codes(all, coded, vectors_of(vectors_), centroid_.data(), rows.length(), thread_limit(threads),
-                               found, watch);
+      sound = nearest_by_codes(all, coded, vectors_of(vectors_), target_, rows.length(), thread_limit(threads), found,
+                               watch);
     });
     require(sound, "the arrays lead outside of themselves");
     for (std::size_t i = 0; i < found.best.size(); ++i) {
@@ -130,21 +187,19 @@ class CentroidQuery {
     return {static_cast<std::int64_t>(found.best.size()), found.evaluated};
   }
 
-  void distances(const Parts& parts, const In<std::int64_t>& rows, const Out<float>& out) const {
-    const std::vector<SearchedPart> all = searched(parts, std::nullopt);
-    check_rows(all, rows);
+  void distances(const CentroidParts& parts, const In<std::int64_t>& rows, const Out<float>& out) const {
+    const std::vector<CentroidPart> all = looked_up(parts, rows);
     require(rows.length() == out.length(), "one distance for each row");
     bool sound = true;
     run_native([&](Watch& watch) {
-      sound = centroid_distances(all, vectors_of(vectors_), centroid_.data(), rows.data(), rows.length(), out.data(),
-                                 watch);
+      sound = centroid_distances(all, vectors_of(vectors_), target_, rows.data(), rows.length(), out.data(), watch);
     });
     require(sound, "the arrays lead outside of themselves");
   }
 
  private:
   In<float, 2> vectors_;
-  std::vector<double> centroid_;
+  CentroidTarget target_;
 };
 
 }  // namespace
@@ -155,13 +210,20 @@ void bind_centroids(nb::module_& m) {
            nb::arg("axes").noconvert(), nb::arg("steps").noconvert(), nb::arg("error_step"));
   nb::class_<CentroidCodes>(m, "CentroidCodes", "The codes of the centroids of a part.")
       .def(nb::init<const CentroidFrame&, In<std::int8_t>>(), nb::arg("frame"), nb::arg("codes").noconvert());
+  nb::class_<CentroidDocuments>(m, "CentroidPart", "Documents whose centroids are asked for.")
+      .def(nb::init<const ListPart&>(), nb::arg("counts"))
+      .def(nb::init<const Weighed&, const Weights&, double>(), nb::arg("documents"), nb::arg("weights"),
+           nb::arg("apart"));
   m.def("centroids_of", &centroids, nb::arg("parts"), nb::arg("vectors").noconvert(), nb::arg("rows").noconvert(),
-        nb::arg("out").noconvert(), "The centroids of some rows.");
+        nb::arg("out").noconvert(), nb::arg("apart").noconvert(),
+        "The centroids of some rows, and the lengths of what their words without a vector add.");
   m.def("encode_centroids", &encoded, nb::arg("part"), nb::arg("vectors").noconvert(), nb::arg("frame"),
         nb::arg("codes").noconvert(), nb::arg("threads"), "The codes of the centroids of all rows of a part.");
   nb::class_<CentroidQuery>(m, "CentroidQuery", "A query of the word centroid distance against stored documents.")
-      .def(nb::init<const In<std::int32_t>&, const In<float>&, In<float, 2>>(), nb::arg("words").noconvert(),
-           nb::arg("masses").noconvert(), nb::arg("vectors").noconvert())
+      .def(nb::init<const In<std::int32_t>&, const In<float>&, const In<std::int32_t>&, const In<float>&,
+                    const In<float>&, In<float, 2>>(),
+           nb::arg("words").noconvert(), nb::arg("masses").noconvert(), nb::arg("others").noconvert(),
+           nb::arg("other_masses").noconvert(), nb::arg("new_masses").noconvert(), nb::arg("vectors").noconvert())
       .def("nearest", &CentroidQuery::nearest, nb::arg("parts"), nb::arg("codes"), nb::arg("allowed").noconvert().none(),
            nb::arg("threads"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
            "The nearest rows; how many there are and how many documents were compared in full.")

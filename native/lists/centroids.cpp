@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "support/at.hpp"
+#include "support/compiler.hpp"
 #include "support/cpu.hpp"
 #include "support/lanes.hpp"
 
@@ -18,16 +19,99 @@ constexpr float below = 1.0f - 2e-5f;  // times a length in float32: no longer t
 constexpr float cut_short = 127.0f;     // the note of a code that is off by more than can be noted
 constexpr float far_off = 1e30f;
 
-// The centroid of one row of a part; `total` is 0 for a row without words. False when the row leads outside.
-bool centroid_of(const SearchedPart& part, std::int64_t row, const Vectors& vectors, double* sum, float& total) {
-  std::fill(sum, sum + vectors.dimensions, 0.0);
-  total = part.bags.totals[row];
-  return part.bags.read(row, vectors.words, [&](const auto* words, const auto* counts, std::int64_t size) {
-    for (std::int64_t k = 0; k < size && total > 0.0f; ++k) {
-      add_vector(vectors.data + words[k] * vectors.dimensions, vectors.dimensions, mass_of(counts[k], total), sum);
+// The centroid of one row, made again and again in the same memory.
+class Centroid {
+ public:
+  explicit Centroid(const Vectors& vectors) : vectors_(vectors), sum_(at(vectors.dimensions)) {}
+
+  // False when the row leads outside.
+  bool read(const CentroidPart& part, std::int64_t row) {
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    others_.clear();
+    return part.weighed ? read_weighed(part, row) : read_counts(part.documents.known.bags, row);
+  }
+
+  bool empty() const { return empty_; }
+  const std::vector<double>& sum() const { return sum_; }
+
+  // The squared length of what words without a vector add, that of a word being 1.
+  double other_squares() const {
+    double squares = 0.0;
+    for (const OtherMass& one : others_) squares += static_cast<double>(one.mass) * static_cast<double>(one.mass);
+    return squares;
+  }
+
+  // The same of the difference to a query.
+  double other_squares(const CentroidTarget& query) {
+    double squares = query.new_squares;
+    shared_.assign(query.others.size(), false);
+    for (const OtherMass& one : others_) {
+      double off = static_cast<double>(one.mass);
+      const auto same = std::lower_bound(query.others.begin(), query.others.end(), one.word,
+                                         [](const OtherMass& a, std::int32_t word) { return a.word < word; });
+      if (same != query.others.end() && same->word == one.word) {
+        off -= static_cast<double>(same->mass);
+        shared_[static_cast<std::size_t>(same - query.others.begin())] = true;
+      }
+      squares += off * off;
     }
-  });
-}
+    for (std::size_t i = 0; i < query.others.size(); ++i) {
+      const auto mass = static_cast<double>(query.others[i].mass);
+      if (!shared_[i]) squares += mass * mass;
+    }
+    return squares;
+  }
+
+ private:
+  void add(std::int64_t word, float mass) {
+    add_vector(vectors_.data + word * vectors_.dimensions, vectors_.dimensions, mass, sum_.data());
+  }
+
+  // Asks for the vector of a word that will be added soon: most of them have to come from far.
+  void fetch(std::int64_t word) const {
+    constexpr std::int64_t line = 16;
+    const float* const vector = vectors_.data + word * vectors_.dimensions;
+    for (std::int64_t d = 0; d < vectors_.dimensions; d += line) prefetch_line(vector + d);
+  }
+
+  bool read_counts(const StoredBags& bags, std::int64_t row) {
+    const float total = bags.totals[row];
+    empty_ = !(total > 0.0f);
+    return bags.read(row, vectors_.words, [&](const auto* words, const auto* counts, std::int64_t size) {
+      for (std::int64_t k = 0; k < size && !empty_; ++k) {
+        if (k + ahead < size) fetch(words[k + ahead]);
+        add(words[k], mass_of(counts[k], total));
+      }
+    });
+  }
+
+  bool read_weighed(const CentroidPart& part, std::int64_t row) {
+    const WeighedPart& documents = part.documents;
+    const double total = documents.totals[row];
+    empty_ = !(total > 0.0);
+    const auto each = [&](const StoredBags& bags, const double* weights, std::int64_t count, bool vectors, const auto& use) {
+      return bags.rows == 0 || bags.read(row, count, [&](const auto* words, const auto* counts, std::int64_t size) {
+        for (std::int64_t k = 0; k < size && !empty_; ++k) {
+          if (vectors && k + ahead < size) fetch(words[k + ahead]);
+          const double times = documents.repeats.times(static_cast<std::int64_t>(counts[k]), row);
+          use(static_cast<std::int32_t>(words[k]), static_cast<float>(times * weights[words[k]] / total));
+        }
+      });
+    };
+    return each(documents.known.bags, part.weights.known, std::min(part.weights.known_count, vectors_.words),
+                true, [this](std::int32_t word, float mass) { add(word, mass); }) &&
+           each(documents.others.bags, part.weights.others, part.weights.other_count, false,
+                [this](std::int32_t word, float mass) { others_.push_back({word, mass}); });
+  }
+
+  static constexpr std::int64_t ahead = 3;  // words
+
+  const Vectors& vectors_;
+  std::vector<double> sum_;
+  std::vector<OtherMass> others_;
+  std::vector<bool> shared_;
+  bool empty_ = true;
+};
 
 WF_CLONES
 void add_scaled(const double* from, std::int64_t count, double factor, double* to) {
@@ -43,8 +127,8 @@ class Axes {
     }
   }
 
-  // The coordinates of a centroid, with the length of what lies outside of all axes as the last one. Returns its length.
-  double place(const double* centroid, double* point) const {
+  // The coordinates of a centroid, and its length. `apart` is the square of what words without a vector add to it.
+  double place(const double* centroid, double apart, double* point) const {
     double squares = 0.0, covered = 0.0;
     std::fill(point, point + frame_.coordinates, 0.0);
     for (std::int64_t d = 0; d < frame_.dimensions; ++d) {
@@ -53,12 +137,13 @@ class Axes {
       add_scaled(turned_.data() + d * axes(), axes(), away, point);
     }
     for (std::int64_t a = 0; a < axes(); ++a) covered += point[a] * point[a];
-    point[axes()] = std::sqrt(std::max(squares - covered, 0.0));
-    return std::sqrt(squares);
+    point[axes()] = std::sqrt(std::max(squares - covered, 0.0) + (frame_.has_apart() ? 0.0 : apart));
+    if (frame_.has_apart()) point[axes() + 1] = std::sqrt(apart);
+    return std::sqrt(squares + apart);
   }
 
  private:
-  std::int64_t axes() const { return frame_.coordinates - 1; }
+  std::int64_t axes() const { return frame_.axis_count; }
 
   const CodeFrame& frame_;
   std::vector<double> turned_;  // [dimensions][axes]: sums of all axes are made side by side
@@ -78,12 +163,20 @@ void encode(const CodeFrame& frame, const double* point, double length, std::int
   lane[frame.coordinates * code_group] = static_cast<std::int8_t>(note);
 }
 
-// out[lane] = a length that no distance of the sixteen documents of a group to the point falls below.
+// What is left of a length in float32 when all that may be off is taken away.
+float bounded_by(float squares, float note, float error_step, float rounded) {
+  const float error = note < cut_short ? note * error_step + rounded : far_off;
+  const float bound = std::sqrt(squares) * below - error;
+  return bound > 0.0f ? bound : 0.0f;
+}
+
+// out[lane] = a length that no distance of the sixteen documents of a group to the point falls below; `aside` is the
+// square of what the query has in a dimension in which no document has anything.
 WF_CLONES
 void group_bounds(const std::int8_t* codes, const float* point, const float* steps, std::int64_t coordinates,
-                  float error_step, float rounded, float* out) {
+                  float aside, float error_step, float rounded, float* out) {
   Lanes sums, step, off;
-  fill_lanes(sums, 0.0f);
+  fill_lanes(sums, aside);
   for (std::int64_t c = 0; c < coordinates; ++c) {
     fill_lanes(step, steps[c]);
     load(off, codes + c * code_group);
@@ -94,24 +187,29 @@ void group_bounds(const std::int8_t* codes, const float* point, const float* ste
   store(squares, sums);
   load(off, codes + coordinates * code_group);
   store(notes, off);
-  for (std::int64_t l = 0; l < code_group; ++l) {
-    const float error = notes[l] < cut_short ? notes[l] * error_step + rounded : far_off;
-    const float bound = std::sqrt(squares[l]) * below - error;
-    out[l] = bound > 0.0f ? bound : 0.0f;
-  }
+  for (std::int64_t l = 0; l < code_group; ++l) out[l] = bounded_by(squares[l], notes[l], error_step, rounded);
 }
 
 // A query along the axes of a part.
 struct PlacedQuery {
-  std::vector<float> point, steps;
+  // As documents see it that have some of its words without a vector. For all others what these words add stands at
+  // right angles to what their own ones do: `apart` is its square, and the last coordinate of `point` is then 0.
+  std::vector<float> shared, point, steps;
+  float apart;
   float rounded;  // what turning coordinates to float32 and the last one's own rounding can add
 };
 
-PlacedQuery placed(const CodeFrame& frame, const double* centroid) {
-  std::vector<double> point(static_cast<std::size_t>(frame.coordinates));
-  const double length = Axes(frame).place(centroid, point.data());
-  return {std::vector<float>(point.begin(), point.end()),
-          std::vector<float>(frame.steps, frame.steps + frame.coordinates), static_cast<float>(4.0 * rounding * length)};
+PlacedQuery placed(const CodeFrame& frame, const double* centroid, double apart) {
+  std::vector<double> place(static_cast<std::size_t>(frame.coordinates));
+  const double length = Axes(frame).place(centroid, apart, place.data());
+  const std::vector<float> shared(place.begin(), place.end());
+  PlacedQuery query{shared, shared, std::vector<float>(frame.steps, frame.steps + frame.coordinates), 0.0f,
+                    static_cast<float>(4.0 * rounding * length)};
+  if (frame.has_apart()) {
+    query.point.back() = 0.0f;
+    query.apart = static_cast<float>(apart);
+  }
+  return query;
 }
 
 // The bounds of one block of rows, in the memory of this thread.
@@ -120,16 +218,28 @@ class CodeBounds {
   CodeBounds(const SearchedPart& part, const CodedPart& coded, const PlacedQuery& query, std::int64_t block)
       : allowed_(part.allowed), first_(block * list_block_rows), start_(part.start),
         rows_(std::min(list_block_rows, part.bags.rows - first_)), bounds_(memory()) {
-    const CodeFrame& frame = coded.frame;
-    const std::int64_t size = (frame.coordinates + 1) * code_group;
-    const auto error_step = static_cast<float>(frame.error_step * (1.0 + rounding));
+    const auto error_step = static_cast<float>(coded.frame.error_step * (1.0 + rounding));
     for (std::int64_t low = 0; low < rows_; low += code_group) {
-      group_bounds(coded.codes + (first_ + low) / code_group * size, query.point.data(), query.steps.data(),
-                   frame.coordinates, error_step, query.rounded, bounds_.data() + low);
+      group_bounds(group_of(coded, low), query.point.data(), query.steps.data(), coded.frame.coordinates, query.apart,
+                   error_step, query.rounded, bounds_.data() + low);
     }
   }
 
-  bool sound() const { return true; }
+  // Bounds the documents again that have words without a vector of the query.
+  void look_up(const StoredLists& lists, std::int64_t block, const CentroidTarget& target, const CodedPart& coded,
+               const PlacedQuery& query) {
+    const BlockLists all(lists, block);
+    sound_ = all.sound();
+    ListedRows found;
+    for (std::size_t i = 0; i < target.others.size() && sound_; ++i) {
+      sound_ = all.find(target.others[i].word, found);
+      if (!sound_) return;
+      for (std::int64_t j = 0; j < found.size; ++j) share(found.rows[j], coded, query);
+      if (found.bits != nullptr) each_bit(found.bits, all.groups(), [&](std::int64_t row) { share(row, coded, query); });
+    }
+  }
+
+  bool sound() const { return sound_; }
 
   void take_lowest(std::size_t count, std::vector<NearRow>& rows) const {
     std::vector<NearRow> all;
@@ -149,6 +259,25 @@ class CodeBounds {
   }
 
  private:
+  const std::int8_t* group_of(const CodedPart& coded, std::int64_t row) const {
+    return coded.codes + (first_ + row) / code_group * code_group * (coded.frame.coordinates + 1);
+  }
+
+  void share(std::int64_t row, const CodedPart& coded, const PlacedQuery& query) {
+    if (row >= rows_) return;  // only a damaged list says so
+    const std::int8_t* const lane = group_of(coded, row) + row % code_group;
+    const std::int64_t coordinates = coded.frame.coordinates;
+    float squares = 0.0f;
+    for (std::int64_t c = 0; c < coordinates; ++c) {
+      const std::size_t place = static_cast<std::size_t>(c);
+      const float off = query.shared[place] - query.steps[place] * static_cast<float>(lane[c * code_group]);
+      squares += off * off;
+    }
+    const auto error_step = static_cast<float>(coded.frame.error_step * (1.0 + rounding));
+    bounds_[static_cast<std::size_t>(row)] =
+        bounded_by(squares, static_cast<float>(lane[coordinates * code_group]), error_step, query.rounded);
+  }
+
   static std::vector<float>& memory() {
     static thread_local std::vector<float> bounds(static_cast<std::size_t>(list_block_rows));
     return bounds;
@@ -157,19 +286,27 @@ class CodeBounds {
   const std::uint8_t* allowed_;
   std::int64_t first_, start_, rows_;
   std::vector<float>& bounds_;
+  bool sound_ = true;
 };
 
-bool distance_to(const std::vector<SearchedPart>& parts, const Vectors& vectors, const double* centroid,
-                 std::int64_t row, std::vector<double>& sum, float& distance) {
-  const SearchedPart& part = part_of(parts, row);
-  float total = 0.0f;
-  if (!centroid_of(part, row - part.start, vectors, sum.data(), total)) return false;
-  double squares = 0.0;
-  for (std::int64_t d = 0; d < vectors.dimensions; ++d) {
-    const double off = centroid[d] - sum[static_cast<std::size_t>(d)];
+// The part that a row of all belongs to.
+const CentroidPart& centroid_part_of(const std::vector<CentroidPart>& parts, std::int64_t row) {
+  const auto after = std::upper_bound(parts.begin(), parts.end(), row, [](std::int64_t one, const CentroidPart& part) {
+    return one < part.documents.known.start;
+  });
+  return *(after - 1);
+}
+
+bool distance_to(const std::vector<CentroidPart>& parts, const CentroidTarget& query, std::int64_t row,
+                 Centroid& document, float& distance) {
+  const CentroidPart& part = centroid_part_of(parts, row);
+  if (!document.read(part, row - part.documents.known.start)) return false;
+  double squares = part.apart > 0.0 ? part.apart * document.other_squares(query) : 0.0;
+  for (std::size_t d = 0; d < query.centroid.size(); ++d) {
+    const double off = query.centroid[d] - document.sum()[d];
     squares += off * off;
   }
-  distance = total > 0.0f ? static_cast<float>(std::sqrt(squares)) : std::numeric_limits<float>::infinity();
+  distance = document.empty() ? std::numeric_limits<float>::infinity() : static_cast<float>(std::sqrt(squares));
   return true;
 }
 
@@ -180,58 +317,72 @@ void add_vector(const float* vector, std::int64_t dimensions, float mass, double
   for (std::int64_t d = 0; d < dimensions; ++d) sum[d] += static_cast<double>(mass) * static_cast<double>(vector[d]);
 }
 
-bool centroids_of(const std::vector<SearchedPart>& parts, const Vectors& vectors, const std::int64_t* rows,
-                  std::int64_t count, double* out, Watch& watch) {
+bool centroids_of(const std::vector<CentroidPart>& parts, const Vectors& vectors, const std::int64_t* rows,
+                  std::int64_t count, double* out, double* apart, Watch& watch) {
   Pace pace(watch);
+  Centroid centroid(vectors);
   for (std::int64_t i = 0; i < count; ++i) {
     pace.spend(1 << 10);
-    const SearchedPart& part = part_of(parts, rows[i]);
-    float total = 0.0f;
-    if (!centroid_of(part, rows[i] - part.start, vectors, out + i * vectors.dimensions, total)) return false;
+    const CentroidPart& part = centroid_part_of(parts, rows[i]);
+    if (!centroid.read(part, rows[i] - part.documents.known.start)) return false;
+    std::copy(centroid.sum().begin(), centroid.sum().end(), out + i * vectors.dimensions);
+    apart[i] = std::sqrt(part.apart * centroid.other_squares());
   }
   return true;
 }
 
-bool encode_centroids(const SearchedPart& part, const Vectors& vectors, const CodeFrame& frame, std::int8_t* codes,
+bool encode_centroids(const CentroidPart& part, const Vectors& vectors, const CodeFrame& frame, std::int8_t* codes,
                       int threads, Watch& watch) {
   constexpr std::int64_t block_rows = 1024;
   const Axes axes(frame);
+  const std::int64_t rows = part.documents.known.bags.rows;
   std::atomic<bool> sound{true};
   const auto body = [&](std::int64_t block, int) {
-    std::vector<double> sum(static_cast<std::size_t>(vectors.dimensions));
+    Centroid centroid(vectors);
     std::vector<double> point(static_cast<std::size_t>(frame.coordinates));
     Pace pace(watch);
-    for (std::int64_t row = block * block_rows; row < std::min((block + 1) * block_rows, part.bags.rows); ++row) {
-      float total = 0.0f;
+    for (std::int64_t row = block * block_rows; row < std::min((block + 1) * block_rows, rows); ++row) {
       pace.spend(1 << 12);
-      if (!centroid_of(part, row, vectors, sum.data(), total)) {
+      if (!centroid.read(part, row)) {
         sound = false;
         return;
       }
       std::int8_t* const group = codes + row / code_group * code_group * (frame.coordinates + 1);
-      encode(frame, point.data(), axes.place(sum.data(), point.data()), group + row % code_group);
+      const double apart = part.apart * centroid.other_squares();
+      encode(frame, point.data(), axes.place(centroid.sum().data(), apart, point.data()), group + row % code_group);
     }
   };
-  std::fill(codes, codes + frame.bytes(part.bags.rows), std::int8_t{0});
-  for_blocks((part.bags.rows + block_rows - 1) / block_rows, threads, body, watch);
+  std::fill(codes, codes + frame.bytes(rows), std::int8_t{0});
+  for_blocks((rows + block_rows - 1) / block_rows, threads, body, watch);
   return sound;
 }
 
-bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<CodedPart>& codes,
-                      const Vectors& vectors, const double* centroid, std::int64_t k, int threads, NearestRows& found,
-                      Watch& watch) {
-  const std::vector<RowBlock> blocks = blocks_of(parts);
+bool nearest_by_codes(const std::vector<CentroidPart>& parts, const std::vector<CodedPart>& codes,
+                      const Vectors& vectors, const CentroidTarget& query, std::int64_t k, int threads,
+                      NearestRows& found, Watch& watch) {
+  std::vector<SearchedPart> known;
+  for (const CentroidPart& part : parts) known.push_back(part.documents.known);
+  const std::vector<RowBlock> blocks = blocks_of(known);
   if (blocks.empty() || k <= 0) return true;
+  double squares = query.new_squares;
+  for (const OtherMass& one : query.others) squares += static_cast<double>(one.mass) * static_cast<double>(one.mass);
   std::vector<PlacedQuery> queries;
-  for (const CodedPart& one : codes) queries.push_back(placed(one.frame, centroid));
-  std::vector<double> sum(static_cast<std::size_t>(vectors.dimensions));
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    queries.push_back(placed(codes[p].frame, query.centroid.data(), parts[p].apart * squares));
+  }
+  Centroid document(vectors);
   Compared compared(k, [&](std::int64_t row, float& distance) {
-    return distance_to(parts, vectors, centroid, row, sum, distance);
+    return distance_to(parts, query, row, document, distance);
   });
   const auto bounded = [&](std::int64_t at) {
     const RowBlock& block = blocks[static_cast<std::size_t>(at)];
     watch.check();
-    return CodeBounds(parts[block.part], codes[block.part], queries[block.part], block.number);
+    CodeBounds bounds(known[block.part], codes[block.part], queries[block.part], block.number);
+    const WeighedPart& documents = parts[block.part].documents;
+    if (codes[block.part].frame.has_apart() && documents.others.bags.rows > 0) {
+      bounds.look_up(documents.others.lists, block.number, query, codes[block.part], queries[block.part]);
+    }
+    return bounds;
   };
   if (!nearest_by_bounds(static_cast<std::int64_t>(blocks.size()), bounded, compared, k, 0.0f, threads, watch)) {
     return false;
@@ -241,13 +392,13 @@ bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<
   return true;
 }
 
-bool centroid_distances(const std::vector<SearchedPart>& parts, const Vectors& vectors, const double* centroid,
+bool centroid_distances(const std::vector<CentroidPart>& parts, const Vectors& vectors, const CentroidTarget& query,
                         const std::int64_t* rows, std::int64_t count, float* out, Watch& watch) {
-  std::vector<double> sum(static_cast<std::size_t>(vectors.dimensions));
+  Centroid document(vectors);
   Pace pace(watch);
   for (std::int64_t i = 0; i < count; ++i) {
     pace.spend(1 << 12);
-    if (!distance_to(parts, vectors, centroid, rows[i], sum, out[i])) return false;
+    if (!distance_to(parts, query, rows[i], document, out[i])) return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lists/nearest.hpp"
+#include "lists/weighed.hpp"
 
 namespace wordferry {
 
@@ -18,10 +19,15 @@ constexpr std::int64_t code_group = 16;  // documents whose codes lie side by si
 // How centroids of a part were coded.
 struct CodeFrame {
   const double* mean;   // [dimensions]
-  const double* axes;   // [coordinates - 1][dimensions], orthonormal
-  const double* steps;  // [coordinates]: what a code of 1 stands for
+  const double* axes;   // [axis_count][dimensions], orthonormal
+  std::int64_t axis_count;
+  // [coordinates]: what a code of 1 stands for. Behind the axes comes the length of what lies outside of them, and
+  // where there is one more the length of what words without a vector add.
+  const double* steps;
   double error_step;    // what 1 stands for in the note of how far a code is off; 127 is any number
   std::int64_t dimensions, coordinates;
+
+  bool has_apart() const { return coordinates > axis_count + 1; }
 
   // Bytes of the codes of so many documents: groups of [coordinates + 1][16], the last line being the notes.
   std::int64_t bytes(std::int64_t rows) const {
@@ -34,12 +40,34 @@ struct Vectors {
   std::int64_t words, dimensions;
 };
 
-// out[i] = the centroid of a row. False when a row leads outside.
-bool centroids_of(const std::vector<SearchedPart>& parts, const Vectors& vectors, const std::int64_t* rows,
-                  std::int64_t count, double* out, Watch& watch);
+// Documents whose centroids are asked for.
+struct CentroidPart {
+  WeighedPart documents;
+  bool weighed = false;  // else words with a vector count as often as they stand there, and nothing but `known` is read
+  WordWeights weights{};
+  // Words without a vector, where they count: each has a dimension of its own, and the square of its length is this.
+  double apart = 0.0;
+};
+
+struct OtherMass {
+  std::int32_t word;
+  float mass;
+};
+
+// What a query is compared by.
+struct CentroidTarget {
+  std::vector<double> centroid;
+  std::vector<OtherMass> others;  // words without a vector, rising
+  double new_squares = 0.0;       // of the masses of such words that no document has
+};
+
+// out[i] = the centroid of a row, and apart[i] the length of what its words without a vector add. False when a row leads
+// outside.
+bool centroids_of(const std::vector<CentroidPart>& parts, const Vectors& vectors, const std::int64_t* rows,
+                  std::int64_t count, double* out, double* apart, Watch& watch);
 
 // Writes the codes of all rows of a part. False as above.
-bool encode_centroids(const SearchedPart& part, const Vectors& vectors, const CodeFrame& frame, std::int8_t* codes,
+bool encode_centroids(const CentroidPart& part, const Vectors& vectors, const CodeFrame& frame, std::int8_t* codes,
                       int threads, Watch& watch);
 
 struct CodedPart {
@@ -47,13 +75,13 @@ struct CodedPart {
   const std::int8_t* codes;
 };
 
-// The k nearest of the allowed rows by the distance of their centroids to `centroid`.
-bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<CodedPart>& codes,
-                      const Vectors& vectors, const double* centroid, std::int64_t k, int threads, NearestRows& found,
+// The k nearest of the allowed rows by the distance of their centroids to that of the query.
+bool nearest_by_codes(const std::vector<CentroidPart>& parts, const std::vector<CodedPart>& codes,
+                      const Vectors& vectors, const CentroidTarget& query, std::int64_t k, int threads, NearestRows& found,
                       Watch& watch);
 
 // The distances of some rows.
-bool centroid_distances(const std::vector<SearchedPart>& parts, const Vectors& vectors, const double* centroid,
+bool centroid_distances(const std::vector<CentroidPart>& parts, const Vectors& vectors, const CentroidTarget& query,
                         const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
 
 // The centroid of masses over words, as those of documents are made.

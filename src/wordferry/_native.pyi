@@ -873,16 +873,27 @@ class CentroidCodes:
         codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
+class CentroidPart:
+    """Documents whose centroids are asked for."""
+
+    @overload
+    def __init__(self, counts: ListPart) -> None: ...
+    @overload
+    def __init__(self, documents: WeighedPart, weights: WordWeights, apart: float) -> None: ...
+
 def centroids_of(
-    parts: Sequence[ListPart],
+    parts: Sequence[CentroidPart],
     vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    apart: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
-    """The centroids of some rows."""
+    """
+    The centroids of some rows, and the lengths of what their words without a vector add.
+    """
 
 def encode_centroids(
-    part: ListPart,
+    part: CentroidPart,
     vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     frame: CentroidFrame,
     codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
@@ -897,11 +908,14 @@ class CentroidQuery:
         self,
         words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        others: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        other_masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        new_masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     ) -> None: ...
     def nearest(
         self,
-        parts: Sequence[ListPart],
+        parts: Sequence[CentroidPart],
         codes: Sequence[CentroidCodes],
         allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         threads: int,
@@ -914,7 +928,7 @@ class CentroidQuery:
 
     def distances(
         self,
-        parts: Sequence[ListPart],
+        parts: Sequence[CentroidPart],
         rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
     ) -> None:

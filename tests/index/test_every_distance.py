@@ -195,6 +195,62 @@ def test_shared_words_may_weigh_and_have_no_vector(
                 assert keys == sorted(keys)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    history=HISTORY,
+    seed=st.integers(0, 10_000),
+    k=st.sampled_from([1, 3, 1000]),
+    filtered=st.booleans(),
+    weights=st.sampled_from(WEIGHTS),
+    unknown=st.sampled_from(["match", "drop"]),
+)
+def test_centroids_with_weights_equal_brute_force(
+    tmp_path_factory: pytest.TempPathFactory,
+    history: list[tuple[str, Any]],
+    seed: int,
+    k: int,
+    filtered: bool,
+    weights: str,
+    unknown: str,
+) -> None:
+    """What the codes rule out is not among the nearest of all documents, bit by bit."""
+    rng = np.random.default_rng(seed)
+    own = {"distance": "wcd", "weights": weights, "unknown": unknown}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "BUFFER", 12)
+        patch.setattr(publish, "SEGMENT", 40)
+        place = tmp_path_factory.mktemp("centroids") / "index"
+        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
+            play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))
+            if not len(index):
+                return
+            docs = list(index)
+            condition = {"parity": docs[0].metadata["parity"]} if filtered else None
+            queries = [*QUERIES, "x01 x02 x02 w03", "x05 unheard", "unknown"] if unknown == "match" else QUERIES
+            rows = wordferry.pairwise(
+                [query.split() for query in queries],
+                [str(doc.text).split() for doc in docs],
+                "wcd",
+                embeddings=index.embeddings,
+                weights=weights,
+                on_empty="keep",
+                unknown=unknown,
+            )
+            for query, row in zip(queries, rows.tolist(), strict=True):
+                patch.setattr(centroids, "_FEW", 0)
+                hits = index.similar(query, k, filter=condition)
+                got = [(hit.id, hit.distance) for hit in hits]
+                patch.setattr(centroids, "_FEW", 1 << 40)
+                assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
+                assert hits.counts["evaluated"] <= hits.counts["pairs"]
+                allowed = [
+                    i for i, doc in enumerate(docs) if not condition or doc.metadata["parity"] == condition["parity"]
+                ]
+                wanted = [(docs[i].id, row[i]) for i in sorted(allowed, key=lambda i: (row[i], i))[:k]]
+                assert [d for _, d in got] == pytest.approx([d for _, d in wanted], rel=1e-5, abs=1e-6)
+                assert_same_where_apart(got, wanted)
+
+
 @pytest.mark.parametrize(("distance", "overlap"), [mode for mode in MODES if mode[0] in COSTLY])
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -254,6 +310,17 @@ def test_most_documents_are_not_looked_at(make: Callable[..., Index], distance: 
     assert hits.counts["pairs"] == 2000
     assert hits.counts["postings"] == holding
     assert 5 <= hits.counts["evaluated"] < 200
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_most_centroids_are_not_looked_at(make: Callable[..., Index], weights: str) -> None:
+    """Documents that share no word without a vector with the query are ruled out by how many such words they have."""
+    rng = np.random.default_rng(4)
+    index = make(weights=weights, unknown="match")
+    index.add([words(rng, 12, WORDS + UNKNOWN) for _ in range(3000)])
+    hits = index.similar("w01 w02 w03 w03 x01 new", 5, distance="wcd")
+    assert hits.counts["pairs"] == 3000
+    assert 5 <= hits.counts["evaluated"] < 500
 
 
 def test_documents_that_share_nothing_are_taken_in_their_order(make: Callable[..., Index]) -> None:

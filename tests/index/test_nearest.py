@@ -247,8 +247,8 @@ def check_centroids(parts: list[Any], rows: int, query: Any, codes: list[Any], a
         np.testing.assert_array_equal(found.distances, everything[wanted])
 
 
-def coded(bags: Bags, vectors: Any, kind: Any = np.uint8) -> tuple[lists.Stored, Any]:
-    part = stored(bags, kind)
+def coded(bags: Bags, vectors: Any, kind: Any = np.uint8) -> tuple[centroids.CentroidPart, Any]:
+    part = centroids.CentroidPart(stored(bags, kind))
     totals = np.array([sum(bag.values()) for bag in bags], dtype=np.float32)
     return part, centroids.Codes.of(part, totals, vectors).native
 
@@ -278,6 +278,72 @@ def test_nearest_centroids(seed: int, query: dict[int, int], dimensions: int, sh
         y = {w: c / sum(bag.values()) for w, c in bag.items()}
         wanted = reference.wcd(x, y, vectors) if y else np.inf
         assert distance == pytest.approx(wanted, rel=1e-5, abs=2e-6 * (1 + shift))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    query=st.dictionaries(st.integers(0, WORDS - 1), st.integers(1, 9), max_size=6),
+    other_query=st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=4),
+    dimensions=st.sampled_from([1, 3, 70]),
+    growth=st.sampled_from(["counts", "logarithm", "saturation"]),
+    far=st.sampled_from([0.0, 1.5, 30.0]),
+    frequent=st.sampled_from([0, 3, 1000]),
+)
+def test_nearest_weighed_centroids(
+    seed: int,
+    query: dict[int, int],
+    other_query: dict[int, int],
+    dimensions: int,
+    growth: str,
+    far: float,
+    frequent: int,
+) -> None:
+    """By the reference, where each word without a vector has a dimension of its own; two of them no document has."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(WORDS, dimensions)).astype(np.float32)
+    bags = some_bags(rng, 200, 9)
+    others = [{w: 1 + w % 3 for w in rng.integers(0, 8, size=rng.integers(0, 4)).tolist()} for _ in bags]
+    weights, room = np.exp(rng.normal(size=WORDS + 8)), rng.random(200) * 10
+
+    def counted(row: int, count: int) -> float:
+        saturated = count * (1 + room[row]) / (count + room[row])
+        return {"counts": count, "logarithm": 1 + math.log(count), "saturation": saturated}[growth]
+
+    documents = [
+        {w: counted(row, c) * weights[w] for w, c in {**bag, **{WORDS + w: c for w, c in more.items()}}.items()}
+        for row, (bag, more) in enumerate(zip(bags, others, strict=True))
+    ]
+    parts, codes = [], []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "_FEWEST", 1)
+        patch.setattr(lists, "_FREQUENT", frequent)
+        for some in (slice(0, 70), slice(70, 200)):
+            totals = np.array([sum(document.values()) for document in documents[some]])
+            both = (stored(kind[some], np.uint8, totals.astype(np.float32)) for kind in (bags, others))
+            repeats = native.Repeats(growth, room[some] if growth == "saturation" else None)
+            weighed = lists.WeighedStored(*both, totals, 100.0, repeats)
+            parts.append(
+                centroids.CentroidPart.weighed(weighed, lists.WordWeights(weights[:WORDS], weights[WORDS:]), far)
+            )
+            codes.append(centroids.Codes.of(parts[-1], totals.astype(np.float32), vectors, 2).native)
+    x = normalised({**query, **{WORDS + w: c for w, c in other_query.items()}})
+    numbers = sorted(w for w in other_query if w < 8)
+    asked = centroids.CentroidQuery(
+        np.array(sorted(query), np.int32),
+        np.array([x[w] for w in sorted(query)], np.float32),
+        vectors,
+        (np.array(numbers, np.int32), np.array([x[WORDS + w] for w in numbers], np.float32)),
+        np.array([x[WORDS + w] for w in other_query if w >= 8], np.float32),
+    )
+    for allowed in (None, rng.random(200) < 0.5):
+        for k in (1, 10, 500):
+            check_centroids(parts, 200, asked, codes, allowed, k)
+    wide = np.zeros((WORDS + 10, dimensions + 10))
+    wide[:WORDS, :dimensions], wide[WORDS:, dimensions:] = vectors, np.eye(10) * far / np.sqrt(2)
+    for document, distance in zip(documents, asked.distances(parts, np.arange(200)).tolist(), strict=True):
+        wanted = reference.wcd(x, normalised(document), wide) if document else np.inf
+        assert distance == pytest.approx(wanted, rel=1e-5, abs=2e-6 * (1 + far))
 
 
 def test_centroids_over_several_blocks() -> None:

@@ -79,14 +79,21 @@ def _repeats() -> Any:
     return _native.Repeats(_native.Growth.saturation, _ones("f8", 2))
 
 
-def _weighed() -> list[Any]:
-    """A query, a part and weights; words without a vector are the same lists once more."""
+def _weighed_documents() -> list[Any]:
+    """A part and weights; words without a vector are the same lists once more."""
     part = _native.WeighedPart(_list_part(), _list_part(), _ones("f8", 2), 8.0, _repeats())
-    return [
-        _native.ListQuery(*_list_query()[:-1], 2 * WORDS),
-        [part],
-        _native.WordWeights(_ones("f8", WORDS), _ones("f8", WORDS)),
-    ]
+    return [part, _native.WordWeights(_ones("f8", WORDS), _ones("f8", WORDS))]
+
+
+def _weighed() -> list[Any]:
+    """A query, a part and weights."""
+    part, weights = _weighed_documents()
+    return [_native.ListQuery(*_list_query()[:-1], 2 * WORDS), [part], weights]
+
+
+def _centroid_parts() -> list[Any]:
+    """One by what words weigh, and one by plain counts."""
+    return [_native.CentroidPart(*_weighed_documents(), 0.5), _native.CentroidPart(_list_part())]
 
 
 def _list_arrays() -> list[Any]:
@@ -108,7 +115,7 @@ def _centroid_codes() -> Any:
 
 
 def _centroid_query() -> list[Any]:
-    return [_i("i4", 0, 2), _f4(2), _f4(WORDS, 3)]
+    return [_i("i4", 0, 2), _f4(2), _i("i4", 1, 4), _f4(2), _f4(1), _f4(WORDS, 3)]
 
 
 def _joining() -> list[Any]:
@@ -234,17 +241,20 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         ],
         "CentroidFrame": _centroid_frame,
         "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
-        "centroids_of": lambda: [[_list_part()], _f4(WORDS, 3), _i("i8", 1, 0), _ones("f8", 2, 3)],
+        "CentroidPart": lambda: [*_weighed_documents(), 0.5],
+        "centroids_of": lambda: [
+            _centroid_parts(), _f4(WORDS, 3), _i("i8", 1, 0), _ones("f8", 2, 3), _ones("f8", 2),
+        ],
         "encode_centroids": lambda: [
-            _list_part(), _f4(WORDS, 3), _native.CentroidFrame(*_centroid_frame()), _ones("i1", 64), 2,
+            *_centroid_parts()[:1], _f4(WORDS, 3), _native.CentroidFrame(*_centroid_frame()), _ones("i1", 64), 2,
         ],
         "CentroidQuery": _centroid_query,
         "CentroidQuery.nearest": lambda: [
-            _native.CentroidQuery(*_centroid_query()), [_list_part()], [_centroid_codes()], _ones("u1", 2), 2,
+            _native.CentroidQuery(*_centroid_query()), _centroid_parts(), [_centroid_codes()] * 2, _ones("u1", 4), 2,
             _ones("i8", 2), _f4(2),
         ],
         "CentroidQuery.distances": lambda: [
-            _native.CentroidQuery(*_centroid_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
+            _native.CentroidQuery(*_centroid_query()), _centroid_parts(), _i("i8", 1, 0), _f4(2),
         ],
         "ListPart": _list_arrays,
         "ListQuery": _list_query,

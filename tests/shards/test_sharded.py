@@ -43,7 +43,7 @@ def test_similar_is_that_of_the_undivided_index(whole, sharded, options):
         assert shown(a) == shown(b)
 
 
-@pytest.mark.parametrize("distance", ["rel-rwmd", "cosine", "bow-l1"])
+@pytest.mark.parametrize("distance", ["rel-rwmd", "cosine", "bow-l1", "wcd"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_all_weights_are_those_of_the_undivided_index(whole, sharded, weights, distance):
     options = {"weights": weights, "distance": distance}

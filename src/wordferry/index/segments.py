@@ -22,7 +22,7 @@ from wordferry.index.columns import Columns
 from wordferry.index.others import Counts, in_a_row
 from wordferry.index.stems import NAMES as STEMS
 from wordferry.index.stems import Stems
-from wordferry.kernels.centroids import Codes
+from wordferry.kernels.centroids import CentroidPart, Codes
 from wordferry.kernels.related_lists import BLOCK, Lists, Stored, build
 
 FOLDER = "segments"
@@ -304,7 +304,7 @@ def write(folder: Path, rows: Rows, config: dict[str, Any], vectors: Float32Arra
     for kind, lists in zip(_KINDS, (rows.lists, rows.other_lists), strict=True):
         arrays |= {f"{kind}_{name}": getattr(lists, name) for name in _LISTS}
     arrays["totals"] = rows.totals
-    codes = Codes.of(rows.stored, rows.totals, vectors)
+    codes = Codes.of(CentroidPart(rows.stored), rows.totals, vectors)
     arrays |= {f"centroid_{name}": getattr(codes, name) for name in _CENTROIDS}
     config = {**config, "fields": fields, "longest": [rows.longest, rows.longest_others]}
     if rows.stems is not None:

@@ -84,7 +84,7 @@ class WeighedEngine:
             weighting = self._totals.weighting(weighing.weights, self._embeddings, others=weighing.keeps)
         else:
             weighting = self._fitted(snapshot, weighing, known, others)
-        return State(weighing, weighting, Scale.of(weighting, known, others), self._numbers)
+        return State(weighing, weighting, Scale.of(weighting, known, others), self._numbers, self._embeddings)
 
     def _fitted(self, snapshot: Snapshot, weighing: Weighing, known: int, others: int) -> Weighting | None:
         """The scheme fitted on the living documents, from what is counted in each part."""
@@ -116,6 +116,8 @@ class WeighedEngine:
         if record.shared is not None and state.listed:
             some, workers = [state.asked(tokens) for tokens in asked], thread_count(threads)
             return baselines.nearest(snapshot, record, state.shared, some, k, mask, workers, progress)
+        if record.by_centroids and state.listed:
+            return self._by_centroids(snapshot, state, asked, k, mask, threads, progress)
         graph = self._engine.graph_at_hand(snapshot, record) if state.listed else None
         listed = graph is not None and not np.isnan(graph.c_max) and record.by_lists
         if graph is None or not (listed or shortlist.applies(record, snapshot, graph)):
@@ -127,6 +129,24 @@ class WeighedEngine:
             if near is None:
                 near = self._among_all(connection, snapshot, record, weighing, [tokens], k, mask, threads)
             found.append(near)
+            if progress is not None:
+                progress(number, len(asked))
+        return stacked(found)
+
+    def _by_centroids(
+        self,
+        snapshot: Snapshot,
+        state: State,
+        asked: Sequence[LookedUp],
+        k: int,
+        mask: BoolArray | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Neighbors:
+        """Query by query through codes of what the documents weigh."""
+        found = []
+        for number, tokens in enumerate(asked, start=1):
+            found.append(state.centroids.nearest(snapshot, state.asked(tokens), k, mask, thread_count(threads)))
             if progress is not None:
                 progress(number, len(asked))
         return stacked(found)

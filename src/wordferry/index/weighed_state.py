@@ -17,12 +17,14 @@ from wordferry.index import baselines
 from wordferry.index.scale import Asked, Scale
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Part
+from wordferry.index.weighed_centroids import WeighedCentroids
 from wordferry.index.weighed_lists import Sums
 from wordferry.index.weighed_short import Weighed
 from wordferry.texts.bow import Encoded, LookedUp, check_unknown
 from wordferry.texts.weights import WEIGHTS, Weighting
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
+from wordferry.words.related.typical import typical_distance
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class State:
     scale: Scale
     numbers: dict[str, int]
     """The index's numbers of words without a vector; words that came later have numbers beyond those of the scale."""
+    embeddings: Embeddings
     _sums: dict[Any, Sums] = field(default_factory=dict)
 
     def sums(self, part: Part) -> Sums:
@@ -76,6 +79,12 @@ class State:
     def weighed(self) -> Weighed:
         """The same for bounds of the costly distances."""
         return Weighed(self.scale, self.sums, self.weighing.keeps, {})
+
+    @cached_property
+    def centroids(self) -> WeighedCentroids:
+        """The same for the distance of centroids."""
+        far = typical_distance(self.embeddings) if self.weighing.keeps else 0.0
+        return WeighedCentroids(self.embeddings, self.scale, self.sums, far)
 
     @cached_property
     def shared(self) -> baselines.Weights:

@@ -247,6 +247,7 @@ class WeighedStored:
     def __init__(
         self, known: Stored, others: Stored, totals: Float64Array, longest: float, repeats: Repeats = COUNTS
     ) -> None:
+        self.documents = known.documents
         self.native = _native.WeighedPart(known.native, others.native, totals, longest, repeats.native)
 
 
