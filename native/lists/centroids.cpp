@@ -68,13 +68,6 @@ void encode(const CodeFrame& frame, const double* point, double length, std::int
   lane[frame.coordinates * code_group] = static_cast<std::int8_t>(note);
 }
 
-// What is left of a length in float32 when all that may be off is taken away.
-float bounded_by(float squares, float note, float error_step, float rounded) {
-  const float error = note < cut_short ? note * error_step + rounded : far_off;
-  const float bound = std::sqrt(squares) * below - error;
-  return bound > 0.0f ? bound : 0.0f;
-}
-
 // out[lane] = a length that no distance of the sixteen documents of a group to the point falls below; `aside` is the
 // square of what the query has in a dimension in which no document has anything.
 WF_CLONES
@@ -92,7 +85,11 @@ void group_bounds(const std::int8_t* codes, const float* point, const float* ste
   store(squares, sums);
   load(off, codes + coordinates * code_group);
   store(notes, off);
-  for (std::int64_t l = 0; l < code_group; ++l) out[l] = bounded_by(squares[l], notes[l], error_step, rounded);
+  for (std::int64_t l = 0; l < code_group; ++l) {
+    const float error = notes[l] < cut_short ? notes[l] * error_step + rounded : far_off;
+    const float bound = std::sqrt(squares[l]) * below - error;
+    out[l] = bound > 0.0f ? bound : 0.0f;
+  }
 }
 
 // A query along the axes of a part.
@@ -123,10 +120,8 @@ class CodeBounds {
   CodeBounds(const SearchedPart& part, const CodedPart& coded, const PlacedQuery& query, std::int64_t block)
       : allowed_(part.allowed), first_(block * list_block_rows), start_(part.start),
         rows_(std::min(list_block_rows, part.bags.rows - first_)), bounds_(memory()) {
-    const auto error_step = static_cast<float>(coded.frame.error_step * (1.0 + rounding));
     for (std::int64_t low = 0; low < rows_; low += code_group) {
-      group_bounds(group_of(coded, low), query.point.data(), query.steps.data(), coded.frame.coordinates, query.apart,
-                   error_step, query.rounded, bounds_.data() + low);
+      bound(coded, low, query.point, query.apart, query, bounds_.data() + low);
     }
   }
 
@@ -136,51 +131,69 @@ class CodeBounds {
     const BlockLists all(lists, block);
     sound_ = all.sound();
     ListedRows found;
+    std::vector<std::uint16_t> sharing(static_cast<std::size_t>(list_block_rows / code_group), 0);
+    static_assert(code_group == number_rows);  // a number has a bit for each document of a group
     for (std::size_t i = 0; i < target.others.size() && sound_; ++i) {
       sound_ = all.find(target.others[i].word, found);
       if (!sound_) return;
-      for (std::int64_t j = 0; j < found.size; ++j) share(found.rows[j], coded, query);
-      if (found.bits != nullptr) each_bit(found.bits, all.groups(), [&](std::int64_t row) { share(row, coded, query); });
+      for (std::int64_t j = 0; j < found.size; ++j) {
+        std::uint16_t& group = sharing[found.rows[j] / static_cast<std::size_t>(code_group)];
+        group = static_cast<std::uint16_t>(group | (1u << (found.rows[j] % code_group)));
+      }
+      const std::int64_t numbers = found.bits == nullptr ? 0 : std::min(all.groups() * group_numbers, std::ssize(sharing));
+      for (std::int64_t n = 0; n < numbers; ++n) {
+        std::uint16_t& group = sharing[static_cast<std::size_t>(n)];
+        group = static_cast<std::uint16_t>(group | found.bits[n]);
+      }
+    }
+    float again[code_group];
+    for (std::int64_t low = 0; low < rows_; low += code_group) {
+      const std::uint16_t lanes = sharing[static_cast<std::size_t>(low / code_group)];
+      if (lanes == 0) continue;
+      bound(coded, low, query.shared, 0.0f, query, again);
+      for (std::int64_t l = 0; l < code_group; ++l) {
+        if ((lanes >> l & 1) != 0) bounds_[static_cast<std::size_t>(low + l)] = again[l];
+      }
     }
   }
 
   bool sound() const { return sound_; }
 
   void take_lowest(std::size_t count, std::vector<NearRow>& rows) const {
-    std::vector<NearRow> all;
-    collect(std::numeric_limits<float>::infinity(), all);
-    const std::size_t some = std::min(count, all.size());
-    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(some), all.end(), nearer);
-    rows.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(some));
+    rows.clear();
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      const NearRow one{bounds_[static_cast<std::size_t>(i)], start_ + first_ + i};
+      if (rows.size() == count && !nearer(one, rows.front())) continue;
+      if (!allowed(i)) continue;
+      if (rows.size() == count) {
+        std::pop_heap(rows.begin(), rows.end(), nearer);
+        rows.back() = one;
+      } else {
+        rows.push_back(one);
+      }
+      std::push_heap(rows.begin(), rows.end(), nearer);
+    }
     for (const NearRow& one : rows) bounds_[static_cast<std::size_t>(one.row - start_ - first_)] = -1.0f;
   }
 
   void collect(float limit, std::vector<NearRow>& rows) const {
     for (std::int64_t i = 0; i < rows_; ++i) {
       const float bound = bounds_[static_cast<std::size_t>(i)];
-      if (bound > limit || bound < 0.0f || (allowed_ != nullptr && allowed_[first_ + i] == 0)) continue;
+      if (bound > limit || bound < 0.0f || !allowed(i)) continue;
       rows.push_back({bound, start_ + first_ + i});
     }
   }
 
  private:
-  const std::int8_t* group_of(const CodedPart& coded, std::int64_t row) const {
-    return coded.codes + (first_ + row) / code_group * code_group * (coded.frame.coordinates + 1);
-  }
+  bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[first_ + row] != 0; }
 
-  void share(std::int64_t row, const CodedPart& coded, const PlacedQuery& query) {
-    if (row >= rows_) return;  // only a damaged list says so
-    const std::int8_t* const lane = group_of(coded, row) + row % code_group;
-    const std::int64_t coordinates = coded.frame.coordinates;
-    float squares = 0.0f;
-    for (std::int64_t c = 0; c < coordinates; ++c) {
-      const std::size_t place = static_cast<std::size_t>(c);
-      const float off = query.shared[place] - query.steps[place] * static_cast<float>(lane[c * code_group]);
-      squares += off * off;
-    }
-    const auto error_step = static_cast<float>(coded.frame.error_step * (1.0 + rounding));
-    bounds_[static_cast<std::size_t>(row)] =
-        bounded_by(squares, static_cast<float>(lane[coordinates * code_group]), error_step, query.rounded);
+  // The bounds of the documents of the group that begins with a row.
+  void bound(const CodedPart& coded, std::int64_t row, const std::vector<float>& point, float aside,
+             const PlacedQuery& query, float* out) const {
+    const CodeFrame& frame = coded.frame;
+    const std::int8_t* const codes = coded.codes + (first_ + row) / code_group * code_group * (frame.coordinates + 1);
+    const auto error_step = static_cast<float>(frame.error_step * (1.0 + rounding));
+    group_bounds(codes, point.data(), query.steps.data(), frame.coordinates, aside, error_step, query.rounded, out);
   }
 
   static std::vector<float>& memory() {

@@ -33,7 +33,6 @@ constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_co
 // Vector types of GCC and Clang; every operation is lane by lane.
 typedef float Lanes __attribute__((vector_size(lane_count * sizeof(float)), aligned(64), may_alias));
 typedef std::int32_t NumberLanes __attribute__((vector_size(lane_count * sizeof(std::int32_t))));
-typedef std::int8_t ByteLanes __attribute__((vector_size(lane_count)));
 typedef double DoubleLanes __attribute__((vector_size(double_lane_count * sizeof(double))));
 typedef float HalfLanes __attribute__((vector_size(double_lane_count * sizeof(float))));
 typedef std::int32_t HalfNumbers __attribute__((vector_size(double_lane_count * sizeof(std::int32_t))));
@@ -68,10 +67,13 @@ WF_ALWAYS_INLINE void load(DoubleLanes& block, const float* from) {
   block = __builtin_convertvector(half, DoubleLanes);
 }
 // Sixteen small whole numbers.
+// A loop becomes one instruction, where converting vectors of bytes is done byte by byte.
 WF_ALWAYS_INLINE void load(Lanes& block, const std::int8_t* from) {
-  ByteLanes bytes;
-  std::memcpy(&bytes, from, sizeof bytes);
-  block = __builtin_convertvector(__builtin_convertvector(bytes, NumberLanes), Lanes);  // one step would be slow
+  std::int32_t numbers[lane_count];
+  for (std::size_t i = 0; i < lane_count; ++i) numbers[i] = from[i];
+  NumberLanes lanes;
+  std::memcpy(&lanes, numbers, sizeof lanes);
+  block = __builtin_convertvector(lanes, Lanes);
 }
 WF_ALWAYS_INLINE void store(float* to, const Lanes& block) { std::memcpy(to, &block, sizeof block); }
 
