@@ -37,6 +37,8 @@ from wordferry.words.related.stored import stored_lists
 from wordferry.words.vocabulary import Vocabulary
 
 DEFAULT_R = 16
+Parts = tuple[JoinedLists, Links]
+"""Lists and a graph that are not in one piece."""
 
 
 class RelatedWords:
@@ -48,14 +50,18 @@ class RelatedWords:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, lists: OwnLists, record: RelatedRecord, fingerprint: str | Callable[[], str]
+        self,
+        vocabulary: Vocabulary,
+        lists: OwnLists | Parts,
+        record: RelatedRecord,
+        fingerprint: str | Callable[[], str],
     ) -> None:
         self.vocabulary = vocabulary
         self.record = record
         self._fingerprint = fingerprint
-        self._lists: OwnLists | None = lists
+        self._lists: OwnLists | None = lists if isinstance(lists, OwnLists) else None
+        self._joined: Parts | None = None if isinstance(lists, OwnLists) else lists
         self._edges: Csr | None = None
-        self._joined: tuple[JoinedLists, Links] | None = None
 
     @classmethod
     def build(
@@ -123,11 +129,12 @@ class RelatedWords:
         return self._lists
 
     @property
-    def _parts(self) -> tuple[JoinedLists, Links]:
+    def _parts(self) -> Parts:
         """The lists and the graph as they are, or as what new words can be joined to."""
-        if self._joined is None:
-            self._joined = JoinedLists.of(self.lists), Links.of(self.edges)
-        return self._joined
+        parts = self._joined
+        if parts is None:
+            parts = self._joined = JoinedLists.of(self.lists), Links.of(self.edges)
+        return parts
 
     @property
     def links(self) -> Links:
@@ -246,11 +253,8 @@ class RelatedWords:
             lists, record = extend_lists(np.ascontiguousarray(matrix[words]), self.lists, self.record, work)
             return RelatedWords(vocabulary, lists, record, fingerprint)
         work.progress(1, 1)
-        found = RelatedWords.__new__(RelatedWords)
-        found.vocabulary, found._fingerprint = vocabulary, fingerprint
-        found.record = replace(self.record, c_max_from="all pairs")  # one at least is not related now
-        found._lists, found._edges, found._joined = None, None, parts
-        return found
+        record = replace(self.record, c_max_from="all pairs")  # one pair at least is not related now
+        return RelatedWords(vocabulary, parts, record, fingerprint)
 
     def rows_for(self, vectors: Any, embeddings: Embeddings, *, threads: int | None = None) -> sp.csr_array:
         """Related rows (queries x words) of query words outside the vocabulary; nothing here changes.
