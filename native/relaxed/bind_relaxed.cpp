@@ -143,6 +143,7 @@ void dense(const FloatView& x, const FloatView& y, const In<float, 2>& costs, co
 }
 
 void refined(const FloatView& x, const FloatView& y, float limit, const Matrix& out, int threads) {
+  require(x.sorted() && y.sorted(), "the words of a document must rise");
   const PairsJob job = pairs_job(x, y, Overlap::omr, Side::both, out);
   run_native([&](Watch& watch) { refine_cosine(job, limit, thread_limit(threads), watch); });
 }

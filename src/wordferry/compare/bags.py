@@ -89,7 +89,8 @@ class Bags:
     """
 
     masses: Csr
-    """float32 shares of each document; rows sum to 1, an empty row is an empty document."""
+    """float32 shares of each document, its words in the order of their columns, which sums go by: a distance is the
+    same whatever else is compared. Rows sum to 1, an empty row is an empty document."""
     counts: Int64Array | None
     """The weights behind the masses, one for each, where all of them are whole numbers; else None."""
     rows: Int64Array
@@ -99,7 +100,7 @@ class Bags:
     unknown: BoolArray | None = None
     """Which compact ids are words without a vector; None when no such word is in play."""
     columns: Int64Array | None = None
-    """The column of each compact id, which sums go by; None where compact ids rise as columns do."""
+    """The column of each compact id; None where compact ids rise as columns do."""
     cut: tuple[Bags, int, int] | None = None
     """What this is a slice of, and from where to where."""
 
@@ -310,14 +311,27 @@ class Bags:
         return passes.view(self.unit)
 
     @cached_property
+    def rising_unit_view(self) -> passes.View:
+        """The same with compact ids that rise in each document."""
+        return self.unit_view if self.columns is None else passes.view(self._rising(self.unit))
+
+    def _rising(self, bags: Csr) -> Csr:
+        """The same with compact ids that rise in each document."""
+        if self.columns is None:
+            return bags
+        order = np.lexsort((bags.indices, np.repeat(np.arange(len(self)), np.diff(bags.indptr))))
+        return Csr(bags.indptr, bags.indices[order], bags.data[order], bags.shape)
+
+    @cached_property
     def counted(self) -> Csr | None:
-        """The whole weights as bags, where the weights are whole."""
-        return None if self.counts is None else with_data(self.masses, self.counts)
+        """The whole weights as bags, where the weights are whole; compact ids rise."""
+        return None if self.counts is None else self._rising(with_data(self.masses, self.counts))
 
     @cached_property
     def scaled(self) -> Csr:
-        """Masses as whole numbers that sum to 2**52 in each row."""
-        return with_data(self.masses, scaled_masses(self.masses.indptr, self.masses.data))
+        """Masses as whole numbers that sum to 2**52 in each row; compact ids rise."""
+        bags = self._rising(self.masses)
+        return with_data(bags, scaled_masses(bags.indptr, bags.data))
 
     @cached_property
     def counted_view(self) -> WholeView:

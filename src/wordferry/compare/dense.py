@@ -142,10 +142,7 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
 
 
 def _known_first(words: Int32Array, masses: Float32Array, frame: Frame) -> tuple[Int32Array, Float32Array, int]:
-    """The words of a document by their columns, so that those with a vector come first, and how many those are."""
-    if frame.base is not None:
-        order = np.argsort(frame.words[words])
-        words, masses = words[order], masses[order]
+    """The words of a document, those without a vector, which come last, rounded, and how many the others are."""
     if frame.unknown is None:
         return words, masses, len(words)
     known = len(words) - int(np.count_nonzero(frame.unknown[words]))

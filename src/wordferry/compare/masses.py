@@ -118,9 +118,6 @@ def mass_blocks(
         sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)
         check_row_sums(sums, start, name=name)
         shares = values / np.repeat(sums, lengths)
-        if ((ids[1:] < ids[:-1]) & (rows[1:] == rows[:-1])).any():
-            order = np.lexsort((ids, rows))
-            ids, shares, values = ids[order], shares[order], values[order]
         whole = whole and bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
         yield lengths, ids, shares.astype(np.float32), values.astype(np.int64) if whole else None
         start = stop

@@ -30,7 +30,7 @@ Edges = tuple[Int32Array, Int32Array, Float32Array]
 
 @dataclass(frozen=True)
 class Query:
-    """One query against the words of an index: its words, those outside the index last, and what they relate to."""
+    """One query against the words of an index: its words, which rise, and what they relate to."""
 
     index: Words
     ids: Int64Array
@@ -110,10 +110,7 @@ class Words:
         return place
 
     def query(self, ids: Int64Array, masses: Float32Array, overlap: str) -> Query:
-        """A query of these words, which rise; words outside the index come after all others."""
-        if self._row.take(ids).min() < 0:
-            order = np.argsort(self._row[ids] < 0, kind="stable")
-            ids, masses = ids[order], masses[order]
+        """A query of these words, which rise."""
         return Query(self, ids, masses, self.edges(ids), overlap)
 
     def edges(self, ids: Int64Array) -> Edges:

@@ -13,7 +13,16 @@ from functools import cached_property
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.arrays import (
+    BoolArray,
+    Csr,
+    Float32Array,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    Neighbors,
+    distinct,
+)
 from wordferry.base.lazy import sparse as sp
 from wordferry.index.bounded import compared_in_order, summed
 from wordferry.index.nearest import maps_in_parts, part_by_part, ranked
@@ -65,22 +74,17 @@ class WeighedQuery:
 
     def __init__(self, words: Words, scale: Scale, asked: Asked, overlap: str) -> None:
         self._scale, self.overlap, self.c_max = scale, overlap, words.c_max
-        inside = words.place[asked.ids] >= 0
-        ids = np.concatenate([asked.ids[inside], asked.ids[~inside]])
-        weights, split = scale.asked(asked), int(np.count_nonzero(inside))
-        masses = np.concatenate([weights.known[inside], weights.others, weights.known[~inside], weights.new])
-        self.masses = (masses / np.concatenate(weights).cumsum()[-1]).astype(
-            np.float32
-        )  # summed as in a row of a matrix
+        ids, weights = asked.ids, np.concatenate(scale.asked(asked))
+        self.masses = (weights / weights.cumsum()[-1]).astype(np.float32)  # summed as in a row of a matrix
         near, far, costs = words.edges(ids)
-        related = np.setdiff1d(far, ids)
+        related = distinct(far)
+        related = related[ids.take(np.searchsorted(ids, related), mode="clip") != related]
         numbers = np.arange(len(ids))
-        numbers[split:] += len(asked.others)
         # A word's number here: its place in the query, behind those the words related to it, and one for all others.
         self._size = len(self.masses) + len(related) + 1
         self._known = _Numbers(ids, numbers, related, np.arange(len(self.masses), self._size - 1), self._size - 1)
         nothing = asked.others[:0]
-        self._others = _Numbers(asked.others, split + np.arange(len(asked.others)), nothing, nothing, self._size - 1)
+        self._others = _Numbers(asked.others, len(ids) + np.arange(len(asked.others)), nothing, nothing, self._size - 1)
         self._edges = numbers[near], self._known.of(far), costs
         self._given = (np.concatenate([ids, far]), ids, self.masses[numbers], far, costs)
         self.known = ids, self.masses[numbers]
@@ -88,7 +92,7 @@ class WeighedQuery:
         self.others = asked.others, self.masses[self._others.own]
         """The same of those without that some document has."""
         new = len(scale.known) + len(scale.others) + np.arange(len(asked.new_counts))
-        self._words = np.concatenate([ids[:split], len(scale.known) + asked.others, ids[split:], new])
+        self._words = np.concatenate([ids, len(scale.known) + asked.others, new])
 
     @cached_property
     def listed(self) -> lists.ListQuery:
@@ -117,7 +121,7 @@ class WeighedQuery:
     def touched(self) -> tuple[lists.Touched, lists.Touched]:
         """What the lists of the query's words, and of those related to them, save: with vectors, and without."""
         every, ids, masses, far, costs = self._given
-        words = np.unique(every)
+        words = distinct(every)
         near = np.full(len(words), np.float32(self.c_max))
         np.minimum.at(near, np.searchsorted(words, far), costs)
         known = self._saving(words, near, np.searchsorted(words, ids), masses, self._scale.known)

@@ -39,6 +39,7 @@ class CosinePanels(_Panels):
         if symmetric:
             passes.make_symmetric(out, threads, from_lower=True)
         np.subtract(1, out, out=out)
+        x, y = passes.aligned_views(problem.x.rising_unit_view, problem.y.rising_unit_view, len(problem.frame.words))
         passes.refine_cosine(x, y, _LOST, out, threads)
 
 
