@@ -22,22 +22,15 @@ struct Word {
   float best;    // the cost of the nearest word it may move to
 };
 
-float moved(const std::vector<Word>& words) {
-  float sum = 0.0f;
-  for (const Word& word : words) sum += word.excess * word.best;
-  return sum;
-}
-
-// The same by the very step of `accumulate`, so that both algorithms of RWMD come to the same bits. Sixteen lanes for
-// one number: of a loop over single numbers, compilers decide case by case whether a product is rounded before it is
-// added.
+// The sum of what words cost, by the very step of `accumulate`, so that both algorithms of RWMD come to the same bits.
 WF_CLONES
-float moved_as_accumulated(const Word* words, std::size_t count) {
-  Slot slot{};
-  Lanes sum{};
+float moved_one_by_one(const Word* words, std::size_t count) {
+  Lanes sum{}, ones;
+  fill_with_ones(ones);
   for (std::size_t i = 0; i < count; ++i) {
-    fill_lanes(slot.near, words[i].best);
-    add_excess(sum, words[i].excess, slot);
+    Lanes cost{};
+    add_scaled(cost, words[i].best, ones);
+    add_scaled(sum, words[i].excess, cost);
   }
   return lane(sum, 0);
 }
@@ -90,9 +83,19 @@ class RelatedWalk {
     y_.clear();
     for (std::int64_t k = first; k < first + count; ++k) x_.push_back({job_.x.data[k], c_max_});
     for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], c_max_});
-    if (!take_common(job_, begin, end, place_.data(), x_, y_)) return 0.0f;
+    if (!take_common(job_, begin, end, place_.data(), x_, y_) && job_.overlap == Overlap::residual) return 0.0f;
     for (std::int64_t k = begin; k < end; ++k) meet(job_.y.indices[k], y_[static_cast<std::size_t>(k - begin)]);
     return chosen(job_.side, moved(x_), moved(y_));
+  }
+
+  float moved(const std::vector<Word>& words) {
+    masses_.clear();
+    costs_.clear();
+    for (const Word& word : words) {
+      masses_.push_back(word.excess);
+      costs_.push_back(word.best);
+    }
+    return moved_two_by_two(masses_.data(), costs_.data(), static_cast<std::int64_t>(words.size()));
   }
 
   // Lets a word of y and the words of x related to it know of each other.
@@ -114,6 +117,7 @@ class RelatedWalk {
   Pace pace_;
   std::vector<std::int32_t> place_;  // the position of a word in x's document, or -1
   std::vector<Word> x_, y_;
+  std::vector<float> masses_, costs_;
 };
 
 // best[v] = min over the rows of costs, and the minimum of one row plus its penalty.
@@ -189,7 +193,7 @@ class DenseRow {
   float moving(const std::vector<Word>& words, std::size_t known) const {
     float rest = 0.0f;
     for (std::size_t i = known; i < words.size(); ++i) rest += words[i].best > 0.0f ? words[i].excess : 0.0f;
-    return moved_as_accumulated(words.data(), known) + product(rest, costs_.far);
+    return moved_one_by_one(words.data(), known) + product(rest, costs_.far);
   }
 
   // `far` where some word without a vector can be moved to, else far_away.
@@ -229,6 +233,24 @@ double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std
 }
 
 }  // namespace
+
+WF_CLONES
+float moved_two_by_two(const float* masses, const float* costs, std::int64_t count) {
+  Lanes sums[2] = {}, ones;
+  fill_with_ones(ones);
+  const auto add = [&](Lanes& sum, std::int64_t k) {
+    Lanes cost{};
+    add_scaled(cost, costs[k], ones);
+    add_scaled(sum, masses[k], cost);
+  };
+  std::int64_t k = 0;
+  for (; k + 1 < count; k += 2) {
+    add(sums[0], k);
+    add(sums[1], k + 1);
+  }
+  if (k < count) add(sums[0], k);
+  return lane(sums[0] + sums[1], 0);
+}
 
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                    Watch& watch) {

@@ -26,6 +26,9 @@ struct PairsJob {
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                    Watch& watch);
 
+// The sum of masses[k] * costs[k] by the very steps of `panel_sums`, so that all ways of Rel-RWMD come to the same bits.
+float moved_two_by_two(const float* masses, const float* costs, std::int64_t count);
+
 // Costs of one document x to all words of y: costs[w][i] of word w (y's numbering) and the i-th word of x, rows padded
 // with far_away to `width`, a multiple of 16. A word's cost to itself must be far_away, or 0 for `keep`.
 // Words behind the first x_known of x, and those of y from number y_known on, have no vector: no costs are stored of

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <vector>
 
 #include "relaxed/pairs.hpp"
@@ -83,24 +82,28 @@ class TouchedQuery {
   float value(const Word* words, std::int64_t count, Side side, Mass&& mass_of) {
     std::fill(best_.begin(), best_.end(), c_max_);
     std::copy(masses_.begin(), masses_.end(), excess_.begin());
-    float near = 0.0f, rest = 0.0f;
+    if (moving_.size() < static_cast<std::size_t>(count)) {
+      moving_.resize(static_cast<std::size_t>(count));
+      near_.resize(static_cast<std::size_t>(count));
+    }
     for (std::int64_t k = 0; k < count; ++k) {
       const std::uint32_t slot = slots_[static_cast<std::size_t>(words[k])];
       const float mass = mass_of(k);
-      if (slot == 0) {
-        rest += mass;
-        continue;
-      }
+      moving_[static_cast<std::size_t>(k)] = mass;
+      near_[static_cast<std::size_t>(k)] = c_max_;
+      if (slot == 0) continue;
       const TouchedWord& word = touched_[slot];
-      near += std::max(mass - word.mass, 0.0f) * word.near;
+      moving_[static_cast<std::size_t>(k)] = std::max(mass - word.mass, 0.0f);
+      near_[static_cast<std::size_t>(k)] = word.near;
       for (std::int64_t l = word.begin; l < word.end; ++l) {
         float& at = best_[static_cast<std::size_t>(links_[static_cast<std::size_t>(l)].position)];
         at = std::min(at, links_[static_cast<std::size_t>(l)].cost);
       }
       if (word.own >= 0) own_word(static_cast<std::size_t>(word.own), mass);
     }
-    const float left = std::inner_product(excess_.begin(), excess_.end(), best_.begin(), 0.0f);
-    const float right = near + rest * c_max_;
+    const auto size = static_cast<std::int64_t>(excess_.size());
+    const float left = side == Side::right ? 0.0f : moved_two_by_two(excess_.data(), best_.data(), size);
+    const float right = side == Side::left ? 0.0f : moved_two_by_two(moving_.data(), near_.data(), count);
     return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
   }
 
@@ -146,6 +149,7 @@ class TouchedQuery {
   std::vector<Found> found_;
   std::vector<Link> links_;
   std::vector<float> masses_, best_, excess_;
+  std::vector<float> moving_, near_;  // of the document at hand: what must move of each word, and what that costs
 };
 
 }  // namespace wordferry

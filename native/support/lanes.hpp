@@ -156,6 +156,14 @@ inline void fill_lanes(Lanes& a, float value) {
 
 #endif
 
+// Ones of which no compiler knows that they are all the same: what is multiplied by them stays a vector, and is rounded
+// as other vectors are. Of single numbers, compilers decide case by case whether a product is rounded before it is added.
+WF_ALWAYS_INLINE void fill_with_ones(Lanes& a) {
+  const volatile float one = 1.0f;
+  fill_lanes(a, one);
+  lane(a, lane_count - 1) = one;  // read again, so that it may be another number
+}
+
 // A number of Lanes in memory.
 class LaneArray {
  public:

@@ -1,6 +1,9 @@
-"""By rwmd, two documents have one distance, to the last bit: whatever computes it, and whatever else is compared."""
+"""Two documents have one distance, to the last bit: whatever computes it, and whatever else is compared."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,17 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wordferry
-from wordferry.compare import dense
+from wordferry.compare import dense, measure, plan
+from wordferry.compare.distances import find_distance
+from wordferry.compare.plan import Plan, make_plan
+from wordferry.compare.problem import Method, Problem
 from wordferry.kernels import passes
 
 VECTORS = np.random.default_rng(3).normal(size=(70, 9)).astype(np.float32)
 WORDS = [f"w{i:02d}" for i in range(len(VECTORS))]
 EMBEDDINGS = wordferry.Embeddings(WORDS, VECTORS)
+RELATED = wordferry.RelatedWords.build(EMBEDDINGS, 8)
 NEVER_SEEN = [f"x{i}" for i in range(6)]
 DOCUMENT = st.lists(st.sampled_from(WORDS + NEVER_SEEN), min_size=1, max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("distance", ["rwmd", "rel-rwmd"])
+@settings(max_examples=100, deadline=None)
 @given(
     first=st.lists(DOCUMENT, min_size=1, max_size=20),
     second=st.lists(DOCUMENT, min_size=1, max_size=20),
@@ -28,33 +36,49 @@ DOCUMENT = st.lists(st.sampled_from(WORDS + NEVER_SEEN), min_size=1, max_size=30
     seed=st.integers(0, 1000),
 )
 def test_every_way_comes_to_the_same_bits(
-    first: list[list[str]], second: list[list[str]], overlap: str, side: str, weighed: bool, seed: int
+    distance: str, first: list[list[str]], second: list[list[str]], overlap: str, side: str, weighed: bool, seed: int
 ) -> None:
     """Both algorithms, in blocks of any size, prepared or not, one by one, in any order, and turned around."""
     rng = np.random.default_rng(seed)
     weights = rng.uniform(0.5, 3, len(WORDS)) if weighed else "counts"
     options = {"embeddings": EMBEDDINGS, "overlap": overlap, "side": side, "weights": weights}
-    whole = wordferry.pairwise(first, second, "rwmd", algorithm="standard", **options)
+    if distance == "rel-rwmd":
+        options["related"] = RELATED
+    whole = wordferry.pairwise(first, second, distance, algorithm="standard", **options)
+    for method in methods(distance, overlap):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plan, "make_plan", partial(by_method, method))
+            patch.setattr(measure, "make_plan", partial(by_method, method))
+            np.testing.assert_array_equal(wordferry.pairwise(first, second, distance, **options), whole)
     if overlap != "residual":
-        np.testing.assert_array_equal(wordferry.pairwise(first, second, "rwmd", algorithm="linear", **options), whole)
+        np.testing.assert_array_equal(wordferry.pairwise(first, second, distance, algorithm="linear", **options), whole)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(dense, "COLUMNS", 16)
             patch.setattr(dense, "NEAREST_BYTES", 1)
-            blocks = wordferry.pairwise(first, second, "rwmd", algorithm="linear", threads=2, **options)
+            blocks = wordferry.pairwise(first, second, distance, algorithm="linear", threads=2, **options)
             np.testing.assert_array_equal(blocks, whole)
     turned = {"both": "both", "left": "right", "right": "left"}[side]
-    back = wordferry.pairwise(second, first, "rwmd", **{**options, "side": turned})
+    back = wordferry.pairwise(second, first, distance, **{**options, "side": turned})
     np.testing.assert_array_equal(back.T, whole)
     order = rng.permutation(len(second))
     some = order[: rng.integers(1, len(second) + 1)]
-    searcher = wordferry.Searcher([second[i] for i in some], "rwmd", **options)
+    searcher = wordferry.Searcher([second[i] for i in some], distance, **options)
     for row, document in enumerate(first):
         near = searcher.top_k([document], len(some))
         found = np.empty(len(some), dtype=np.float32)
         found[near.indices[0]] = near.distances[0]
         np.testing.assert_array_equal(found, whole[row, some])
-    one = wordferry.distance(first[0], second[0], "rwmd", **options)
+    one = wordferry.distance(first[0], second[0], distance, **options)
     assert np.float32(one) == whole[0, 0]
+
+
+def methods(distance: str, overlap: str) -> list[Method]:
+    every = find_distance(distance).methods
+    return [method for method in every if overlap != "residual" or method.algorithm == "standard"]
+
+
+def by_method(method: Method, problem: Problem, algorithm: str = "auto") -> Plan:
+    return replace(make_plan(problem, algorithm), method=method.name, swapped=False)
 
 
 def test_distances_of_words_do_not_depend_on_each_other() -> None:

@@ -154,8 +154,8 @@ class Searcher:
     distance, embeddings, related, overlap, side, on_empty, tokenizer, weights, unknown, idf : how to
         compare; see :func:`pairwise`.
     threads, memory, device : how to run; see :func:`pairwise`. A search may bring its own threads and progress.
-    words : columns that count as words of Y even where no document has them, for a part of a larger collection: the
-        order of sums, and with it the last bit of a distance, is then that of the whole.
+    words : columns that count as words of Y even where no document has them: where the documents' own words are none of
+        ``related``, whose words others are joined to.
 
     >>> emb = Embeddings(["cat", "dog", "cow"], np.eye(3))
     >>> Searcher([["cat"], ["dog"]], "bow-l1", embeddings=emb).top_k([["cow", "dog"]], 1).indices.tolist()

@@ -182,12 +182,12 @@ class _Comparison:
         for start in range(0, len(rows), _ROWS):
             check_cancelled()
             block = rows[start : start + _ROWS]
-            near = self._searcher(block, some.indices).top_k(some, self._k, threads=self._threads)
+            near = self._searcher(block).top_k(some, self._k, threads=self._threads)
             blocks.append(near.renumbered(block))
         return Neighbors.merge(blocks, self._k)
 
-    def _searcher(self, rows: Int64Array, words: Int64Array) -> Searcher:
-        """Documents prepared for queries of some words."""
+    def _searcher(self, rows: Int64Array) -> Searcher:
+        """Some documents, prepared."""
         try:
             bags = self._snapshot.bags_of(rows)
             kinds = [(bags.indptr, bags.words, bags.counts)]
@@ -197,7 +197,7 @@ class _Comparison:
             indptr, columns, counts = side_by_side(kinds)
             matrix = sp.csr_array((counts, columns, indptr), shape=(len(rows), self._columns), dtype=np.float64)
             weights = self._weights.weighting or "counts"
-            return Searcher(matrix, self._record, weights=weights, on_empty="keep", words=np.unique(words))
+            return Searcher(matrix, self._record, weights=weights, on_empty="keep")
         except (IndexError, ValueError) as error:
             raise damaged_among(self._snapshot.parts, error) from None
 

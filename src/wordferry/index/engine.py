@@ -274,7 +274,7 @@ class Engine:
             matrix,
             record,
             idf=self._totals.idf if record.tfidf and self._totals is not None else None,
-            words=one_word(snapshot) if self._totals is None else self._totals.words(others=False),
+            words=one_word(snapshot),
             embeddings=self._embeddings,
             related=self.related(snapshot, record),
             overlap=self.overlap(record),

@@ -60,12 +60,6 @@ class Totals:
         tokens = self.tokens if others else self.known_tokens
         return weights_of_counts(scheme, self.documents, df, tokens, embeddings)
 
-    def words(self, *, others: bool) -> Int64Array:
-        """The columns of the words that some document has, with or without the words that have no vector."""
-        known = np.flatnonzero(self.frequencies)
-        behind = len(self.frequencies) + np.flatnonzero(self.other_frequencies)
-        return np.concatenate([known, behind]) if others else known
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them as a folder with checksums."""
         arrays: dict[str, Any] = {

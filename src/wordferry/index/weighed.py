@@ -248,8 +248,8 @@ class WeighedEngine:
         if self._totals is not None:
             scheme = "idf" if record.tfidf else scheme
             scheme = self._totals.weighting(scheme, self._embeddings, others=weighing.keeps) or "counts"
-        every = one_word(snapshot) if self._totals is None else self._totals.words(others=weighing.keeps)
-        return self._searcher(encoded, record, self._engine.related(snapshot, record), scheme, weighing, every)
+        related = self._engine.related(snapshot, record)
+        return self._searcher(encoded, record, related, scheme, weighing, one_word(snapshot))
 
     def _searcher(
         self,
