@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
+from tests.index.test_lists import assert_same_where_apart
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import FormatError
 from wordferry.index import Index, centroids, nearest, publish, shortlist
