@@ -107,6 +107,7 @@ def test_every_distance_equals_brute_force(
         for module, name in FEW:
             patch.setattr(module, name, 0)
         patch.setattr(shortlist, "_SHARE", 0)
+        patch.setattr(shortlist, "_BLOCK", 5)
         patch.setattr(shortlist, "_DEAR", seed % 2 * 1_000_000)  # with better bounds, or without
         with Index.create(
             place, embeddings=embeddings(), related=3, on_empty="keep", overlap=overlap, **PLAIN
@@ -272,9 +273,11 @@ def test_costly_distances_with_weights_equal_brute_force(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 40)
-        patch.setattr(shortlist, "_SHARE", 0)
+        patch.setattr(shortlist, "_SHARE", seed // 2 % 2 * 1_000_000)  # in one of two, too few are ruled out
         patch.setattr(shortlist, "_DEAR", seed % 2 * 1_000_000)  # with better bounds, or without
         patch.setattr(shortlist, "_FIRST", 1)
+        patch.setattr(shortlist, "_WHOLE", 0)
+        patch.setattr(shortlist, "_BLOCK", 5)
         place = tmp_path_factory.mktemp("costly") / "index"
         with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
             play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
+from wordferry.base.cancel import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.bounded import row_means, summed
 from wordferry.index.query_words import Words
@@ -29,6 +30,12 @@ _SHARE = 4
 """A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
 _DEAR = 40
 """Where better bounds can be had, they are made for shortlists of more than one in so many."""
+_WHOLE = 1 << 18
+"""In an index of more documents than this they are never prepared all at once, however few are ruled out."""
+_BLOCK = 1 << 15
+"""At most so many documents are prepared at a time, so that little memory is needed."""
+_STEP = 1 << 12
+"""So many are at first, then twice as many each time: the k-th distance may rule out the others soon."""
 _FIRST = 64
 """At least so many documents with the lowest bounds are compared to learn how near the k-th is."""
 _SLACK = 5e-5
@@ -91,7 +98,7 @@ def nearest(
     among: Callable[[Int64Array], Neighbors],
     tightened: Callable[[Bounds], Bounds] | None = None,
 ) -> Neighbors | None:
-    """The k nearest rows; None when the bounds rule out too few. ``among`` gives those of some rows, which rise.
+    """The k nearest rows; None when it pays to prepare all documents. ``among`` gives those of some rows, which rise.
 
     ``tightened`` makes better bounds at a higher price, which is paid where the first ones do not do.
     """
@@ -106,7 +113,30 @@ def nearest(
         near &= mask
     rows = np.flatnonzero(near)
     if len(rows) * (_SHARE if tightened is None else _DEAR) > len(values):
-        return None if tightened is None else nearest(tightened(bounds), k, mask, among)
-    found = among(rows)
-    touched = {"postings": bounds.visited, "evaluated": len(rows), "pairs": allowed}
+        if tightened is not None:
+            return nearest(tightened(bounds), k, mask, among)
+        if len(values) <= _WHOLE:
+            return None
+    found, evaluated = _in_order(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)
+    touched = {"postings": bounds.visited, "evaluated": evaluated, "pairs": allowed}
     return replace(found, counts={**found.counts, **touched})
+
+
+def _in_order(
+    rows: Int64Array, values: Float32Array, slack: float, k: int, among: Callable[[Int64Array], Neighbors]
+) -> tuple[Neighbors, int]:
+    """The nearest of some rows, given in rising order of their bounds, and how many of them were compared.
+
+    No more than a block of them is prepared at a time, until a bound is above the k-th distance.
+    """
+    step = min(_STEP, _BLOCK)
+    found, start = among(np.sort(rows[:step])), min(step, len(rows))
+    while start < len(rows):
+        check_cancelled()
+        last = found.distances[0, k - 1] if found.distances.shape[1] >= k else np.inf
+        if values[rows[start]] > last + slack:
+            break
+        step = min(2 * step, _BLOCK)
+        found = Neighbors.merge([found, among(np.sort(rows[start : start + step]))], k)
+        start = min(start + step, len(rows))
+    return found, start

@@ -1,8 +1,8 @@
 """Comparing texts where words weigh more or less, and where words without vectors count: what ``similar`` does.
 
 Documents are compared through their lists, as they are stored, and by ``wcd`` through codes of their centroids. Where
-that rules out too little, the living documents are prepared in memory, with the frequencies that they have together,
-and kept until the index changes.
+that rules out too little, the living documents of an index that is not large are prepared in memory, with the
+frequencies that they have together, and kept until the index changes.
 """
 
 from __future__ import annotations
