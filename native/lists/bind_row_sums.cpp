@@ -22,23 +22,7 @@ void add(const In<std::int64_t>& indptr, const In<Word>& words, const In<Count>&
 }
 
 template <class Word, class Count>
-void add_costs(const In<std::int64_t>& indptr, const In<Word>& words, const In<Count>& counts, const In<float>& costs,
-               const Out<float>& sums, int threads) {
-  require(indptr.length() == sums.length() + 1, "indptr has one number more than there are rows");
-  require(words.length() == counts.length(), "one count for each word");
-  const BagRows<Word, Count> bags{indptr.data(), words.data(), counts.data(), sums.length(), words.length()};
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = add_row_costs(bags, costs.data(), costs.length(), sums.data(), thread_limit(threads), watch);
-  });
-  require(sound, "a row leads outside of the arrays, or a word has no cost");
-}
-
-template <class Word, class Count>
 void bind(nb::module_& m) {
-  m.def("add_row_costs", &add_costs<Word, Count>, nb::arg("indptr").noconvert(), nb::arg("words").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("costs").noconvert(), nb::arg("sums").noconvert(), nb::arg("threads"),
-        "Add what the words of each row cost, as often as they stand there, to its sum, up to rounding.");
   m.def("add_row_sums", &add<Word, Count>, nb::arg("indptr").noconvert(), nb::arg("words").noconvert(),
         nb::arg("counts").noconvert(), nb::arg("weights").noconvert(), nb::arg("squared"), nb::arg("repeats"),
         nb::arg("sums").noconvert(), nb::arg("threads"),

@@ -234,7 +234,6 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 2, 1, 3), _i("i8", 0, 1), _i("i8", 1, 2), _i("i8", 0, 0),
             _i("i8", 0, -1), _ones("u2", 3), _ones("u1", 1), _ones("u2", 32),
         ],
-        "add_row_costs": lambda: [_i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 1, 2), _f4(3), _f4(2), 2],
         "add_row_sums": lambda: [
             _i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 2, 3), _ones("f8", 2), True, _repeats(),
             _ones("f8", 2), 2,

@@ -86,35 +86,3 @@ def test_words_without_a_weight_are_refused() -> None:
         native.add_row_sums(arrays([{1: 1}, {9: 1}]), np.ones(9), np.zeros(2))
     with pytest.raises(ValueError, match="no weight"):
         native.add_row_sums(arrays([{-1: 1}], (np.int32, np.uint8)), np.ones(9), np.zeros(1))
-
-
-@given(BAGS, st.integers(0, 1000), st.sampled_from(TYPES), st.sampled_from([1, 2]))
-def test_costs_are_bounded_from_below(
-    bags: list[dict[int, int]], seed: int, kinds: tuple[Any, Any], threads: int
-) -> None:
-    """The sum of what words cost, or a little less: for each word no more than a 65,535th of the largest cost."""
-    costs = (np.random.default_rng(seed).random(10) * 3).astype(np.float32)
-    indptr, words, counts = arrays(bags, kinds)
-    sums = np.zeros(len(bags), dtype=np.float32)
-    native.add_row_costs((indptr, words, counts), costs, sums, threads=threads)
-    rows = np.repeat(np.arange(len(bags)), np.diff(indptr))
-    true = np.bincount(rows, counts * costs[words].astype(float), minlength=len(bags))
-    often = np.bincount(rows, counts, minlength=len(bags))
-    assert (sums <= true * (1 + 1e-6)).all()
-    assert (sums >= true * (1 - 1e-6) - often * costs.max() / 65535).all()
-
-
-def test_words_that_cost_nothing() -> None:
-    sums = np.full(2, 0.5, dtype=np.float32)
-    native.add_row_costs(arrays([{1: 1}, {}]), np.zeros(3, np.float32), sums)
-    assert sums.tolist() == [0.5, 0.5]
-
-
-def test_costs_of_rows_and_words_that_are_not_there_are_refused() -> None:
-    costs, sums = np.ones(9, np.float32), np.zeros(2, np.float32)
-    for bags in (arrays([{1: 1}, {9: 1}]), arrays([{-1: 1}, {}], (np.int32, np.uint8))):
-        with pytest.raises(ValueError, match="no cost"):
-            native.add_row_costs(bags, costs, sums)
-    for indptr in ([0, 1, 3], [-1, 1, 2], [0, 2, 1], [0, 1 << 40, 2]):
-        with pytest.raises(ValueError, match="outside"):
-            native.add_row_costs((np.array(indptr), *arrays([{1: 1, 2: 1}])[1:]), costs, sums)

@@ -56,22 +56,15 @@ def row_means(
     """What the words of each document of a part cost on the average, by the sum of its weights; 0 for one without.
 
     ``known`` and ``others`` are what words weigh times what they cost, with vectors and, where those count, without.
-    For bounds: up to the rounding of float32.
     """
-    bags = part.bags
-    kinds = [((bags.indptr, bags.words, bags.counts), known)]
-    if others is not None:
-        kinds.append((bags.others, others))
-    fast, sums = np.zeros(len(bags), dtype=np.float32), np.zeros(len(bags))
+    sums = np.zeros(len(part.bags))
     try:
-        for some, costs in kinds:
-            if repeats is native.COUNTS:
-                native.add_row_costs(some, costs.astype(np.float32), fast)
-            else:
-                native.add_row_sums(some, costs, sums, repeats=repeats)
+        native.add_row_sums((part.bags.indptr, part.bags.words, part.bags.counts), known, sums, repeats=repeats)
+        if others is not None:
+            native.add_row_sums(part.bags.others, others, sums, repeats=repeats)
     except ValueError as error:
         raise damaged_part(part, error) from None
-    found: Float64Array = np.divide(sums + fast, totals, out=sums, where=totals > 0)
+    found: Float64Array = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
     return found.astype(np.float32)
 
 

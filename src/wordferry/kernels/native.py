@@ -124,19 +124,3 @@ def add_row_sums(
     indptr, words, counts = bags
     starts = indptr.astype(np.int64, copy=False)
     _native.add_row_sums(starts, words, counts, weights, squared, repeats.native, sums, threads)
-
-
-def add_row_costs(
-    bags: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],
-    costs: Float32Array,
-    sums: Float32Array,
-    *,
-    threads: int = 1,
-) -> None:
-    """Add what the words of each row cost, as often as they stand there, to its sum: for bounds, a little too little.
-
-    Each word costs too little by no more than a 65,535th of the largest cost. Costs are finite and not negative.
-    ValueError as for :func:`add_row_sums`.
-    """
-    indptr, words, counts = bags
-    _native.add_row_costs(indptr.astype(np.int64, copy=False), words, counts, costs, sums, threads)
