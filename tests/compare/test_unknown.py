@@ -274,3 +274,15 @@ def test_only_the_query_has_words_without_a_vector(name: str) -> None:
     wanted = top_k([["cat", "zebra"], ["zebra"], ["dog"]], documents, 3, name, embeddings=emb)
     np.testing.assert_array_equal(found.indices, wanted.indices)
     np.testing.assert_array_equal(found.distances, wanted.distances)
+
+
+def test_a_dict_of_weights_names_words_of_queries_too() -> None:
+    """A word without a vector that no document has weighs what the dict says, however the query is compared."""
+    emb = wordferry.Embeddings(["cat", "dog", "cow"], [[1.0, 0.0], [0.9, 0.3], [0.0, 1.0]])
+    weights = {"zebra": 5.0, "cat": 2.0}
+    query, documents = ["zebra", "cat", "gnu"], [["cat", "dog"], ["cow"]]
+    row = wordferry.pairwise([query], documents, "rwmd", embeddings=emb, weights=weights)[0]
+    near = wordferry.Searcher(documents, "rwmd", embeddings=emb, weights=weights).top_k([query], 2)
+    assert near.distances[0].tolist() == sorted(row.tolist())
+    lighter = wordferry.Searcher(documents, "rwmd", embeddings=emb, weights={"cat": 2.0}).top_k([query], 2)
+    assert near.distances[0, 0] > lighter.distances[0, 0]

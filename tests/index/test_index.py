@@ -283,6 +283,7 @@ def test_open_again(make: Make, tmp_path: Path) -> None:
     with make() as index:
         index.add(documents(20))
         wanted = index.similar(QUERIES, k=5)
+    assert "closed" in repr(index)
     with pytest.raises(StorageError, match="was closed"):
         len(index)
     with Index.open(tmp_path / "index") as again:

@@ -22,6 +22,7 @@ from wordferry.errors import InputError
 from wordferry.kernels.passes import Heaps
 from wordferry.texts.bow import OnEmpty, Unknown, check_on_empty, check_unknown
 from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.weights import weights_with
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
@@ -238,10 +239,11 @@ class Searcher:
         columns = first.matrix.shape[1]
         if words is None and columns != self._columns:
             raise InputError(f"X has {columns} columns, the collection {self._columns}; they must agree.")
-        first = first.weighed(self._weights, self.options.on_empty, "X")
+        weights = weights_with(self._weights, self.options.weights, words, columns)
+        first = first.weighed(weights, self.options.on_empty, "X")
         frame = self._frame.extended(words_of(first.matrix), columns, words)
         run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=progress)
-        return Problem(self.options, first.bags(frame, self._weights, "X"), self.bags, frame, run)
+        return Problem(self.options, first.bags(frame, weights, "X"), self.bags, frame, run)
 
     def among(self, rows: slice, *, threads: int | None = None) -> Problem:
         """The problem of some documents of the collection against all of it; nothing is prepared again."""

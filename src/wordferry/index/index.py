@@ -183,7 +183,8 @@ class Index(WholeCollection, Listing, Changing):
         return self._catalogue.identity
 
     def __repr__(self) -> str:
-        return f"Index({str(self.path)!r}, {len(self)} documents, {self.config.distance})"
+        documents = "closed" if self._catalogue.closed else f"{len(self)} documents"
+        return f"Index({str(self.path)!r}, {documents}, {self.config.distance})"
 
     def ids(self) -> list[str]:
         """The ids of all documents, in the order in which they were added."""

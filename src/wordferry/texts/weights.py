@@ -6,7 +6,7 @@ A scheme is fitted once, on the documents that are searched, and then used as it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,17 @@ def fit_weights(
             f"got shape {values.shape}."
         )
     return Weighting("given", values, unseen)
+
+
+def weights_with(
+    fitted: Weighting | None, spec: Any, vocabulary: OpenVocabulary | None, columns: int
+) -> Weighting | None:
+    """The same weights with those of words that came later, where a dict names them."""
+    known = 0 if fitted is None else len(fitted.per_word)
+    if fitted is None or vocabulary is None or not isinstance(spec, Mapping) or columns == known:
+        return fitted
+    later = [float(spec.get(vocabulary[column], fitted.unseen)) for column in range(known, columns)]
+    return replace(fitted, per_word=np.concatenate([fitted.per_word, later]))
 
 
 def _fit_named(scheme: str, fitted_on: sp.csr_array, embeddings: Embeddings | None) -> Weighting | None:
