@@ -18,9 +18,12 @@ constexpr float below = 1.0f - 2e-5f;  // times a length in float32: no longer t
 constexpr float cut_short = 127.0f;     // the note of a code that is off by more than can be noted
 constexpr float far_off = 1e30f;
 
+// to += the rows of a matrix, each times its factor.
 WF_CLONES
-void add_scaled(const double* from, std::int64_t count, double factor, double* to) {
-  for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
+void add_rows(const double* matrix, const double* factors, std::int64_t rows, std::int64_t columns, double* to) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) to[c] += factors[r] * matrix[r * columns + c];
+  }
 }
 
 // Places centroids along the axes of a frame.
@@ -36,11 +39,13 @@ class Axes {
   double place(const double* centroid, double apart, double* point) const {
     double squares = 0.0, covered = 0.0;
     std::fill(point, point + frame_.coordinates, 0.0);
+    std::vector<double> away(at(frame_.dimensions));
     for (std::int64_t d = 0; d < frame_.dimensions; ++d) {
-      const double away = centroid[d] - frame_.mean[d];
-      squares += away * away;
-      add_scaled(turned_.data() + d * axes(), axes(), away, point);
+      const double off = centroid[d] - frame_.mean[d];
+      squares += off * off;
+      away[at(d)] = off;
     }
+    add_rows(turned_.data(), away.data(), frame_.dimensions, axes(), point);
     for (std::int64_t a = 0; a < axes(); ++a) covered += point[a] * point[a];
     point[axes()] = std::sqrt(std::max(squares - covered, 0.0) + (frame_.has_apart() ? 0.0 : apart));
     if (frame_.has_apart()) point[axes() + 1] = std::sqrt(apart);
@@ -159,12 +164,12 @@ class CodeBounds {
 
   bool sound() const { return sound_; }
 
+  // A bound of 0 mostly says that nothing is known of a document, so that others are taken before it.
   void take_lowest(std::size_t count, std::vector<NearRow>& rows) const {
     rows.clear();
     for (std::int64_t i = 0; i < rows_; ++i) {
       const NearRow one{bounds_[static_cast<std::size_t>(i)], start_ + first_ + i};
-      if (rows.size() == count && !nearer(one, rows.front())) continue;
-      if (!allowed(i)) continue;
+      if (!(one.distance > 0.0f) || (rows.size() == count && !nearer(one, rows.front())) || !allowed(i)) continue;
       if (rows.size() == count) {
         std::pop_heap(rows.begin(), rows.end(), nearer);
         rows.back() = one;
@@ -172,6 +177,10 @@ class CodeBounds {
         rows.push_back(one);
       }
       std::push_heap(rows.begin(), rows.end(), nearer);
+    }
+    for (std::int64_t i = 0; i < rows_ && rows.size() < count; ++i) {
+      const float bound = bounds_[static_cast<std::size_t>(i)];
+      if (!(bound > 0.0f) && allowed(i)) rows.push_back({bound, start_ + first_ + i});
     }
     for (const NearRow& one : rows) bounds_[static_cast<std::size_t>(one.row - start_ - first_)] = -1.0f;
   }
