@@ -117,6 +117,8 @@ class Scale:
             raise damaged_part(part, error) from None
         if others:
             self._add(part, out, self.others, squared=squared, repeats=repeats)
+        if len(part.rows) > lists.BLOCK:  # a search needs little of what was walked just now
+            part.rows.let_go()
         return out
 
     def _add(self, part: Part, sums: Float64Array, weights: Float64Array, **how: Any) -> None:

@@ -51,8 +51,6 @@ class Sums:
         self.repeats = scale.repeats(part, others=others)
         self._longest = float(scale.lengths(part, others=others).max(initial=0))
         self._part, self._others = part, others
-        if len(part.rows) > lists.BLOCK:  # a search needs little of what was walked just now
-            part.rows.let_go()
 
     @cached_property
     def stored(self) -> lists.WeighedStored:
