@@ -42,6 +42,7 @@ SOURCES = ("20news/train", "amazon/all", "classic/all", "r8/train", "ir/cisi/doc
 OTHERS = ("ohsumed-single23/test",)
 TWEETS = ("twitter/all",)
 BASELINES = ("cosine", "tfidf-cosine", "bow-l1", "tfidf-l1")
+WEIGHED = (("rel-rwmd", "log-idf"), ("rel-rwmd", "bm25"), ("cosine", "log-idf"), ("wcd", "idf"))
 BATCH = 1000
 NEW_WORDS = (20, 200)
 """How many words that are new to the index 1,000 documents bring."""
@@ -255,6 +256,7 @@ def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str
     with Index.open(place) as index:
         measure_queries(results, index, asked, size)
         measure_others(results, index, asked, size)
+        measure_weights(results, index, asked, size)
         measure_changes(results, index, texts, asked, size)
         milliseconds([lambda q=q: index.search(q) for q in asked["title"][:2]])  # what is mapped only once
         for kind, some in asked.items():
@@ -302,6 +304,17 @@ def measure_others(results: Results, index: Index, asked: dict[str, list[str]], 
     for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
         took = milliseconds([lambda c=condition: index.similar(asked["title"][1], filter=c, threads=1)])
         show(results, size, f"a new filter, {name} of the documents", took)
+
+
+def measure_weights(results: Results, index: Index, asked: dict[str, list[str]], size: int) -> None:
+    """Distances with weights that are not a new index's own."""
+    for distance, weights in WEIGHED:
+        options = {"distance": distance, "weights": weights, "unknown": "match", "threads": 1}
+        calls = [lambda q=q, o=options: index.similar(q, **o) for q in asked["40 words"][:21]]
+        own, _ = memory()
+        prepared, *rest = milliseconds(calls)
+        note = f"the first {prepared:.0f} ms, {memory()[0] - own:.0f} MB more of its own"
+        show(results, size, f"{distance}, weights {weights}, 40 words", rest, note=note)
 
 
 def measure_changes(results: Results, index: Index, texts: Any, asked: dict[str, list[str]], size: int) -> None:
