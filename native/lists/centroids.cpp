@@ -145,7 +145,8 @@ class CodeBounds {
         std::uint16_t& group = sharing[found.rows[j] / static_cast<std::size_t>(code_group)];
         group = static_cast<std::uint16_t>(group | (1u << (found.rows[j] % code_group)));
       }
-      const std::int64_t numbers = found.bits == nullptr ? 0 : std::min(all.groups() * group_numbers, std::ssize(sharing));
+      const std::int64_t most = list_block_rows / code_group;
+      const std::int64_t numbers = found.bits == nullptr ? 0 : std::min(all.groups() * group_numbers, most);
       for (std::int64_t n = 0; n < numbers; ++n) {
         std::uint16_t& group = sharing[static_cast<std::size_t>(n)];
         group = static_cast<std::uint16_t>(group | found.bits[n]);
