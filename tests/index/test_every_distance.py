@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from wordferry.compare.distances import DISTANCES
 from wordferry.errors import FormatError
 from wordferry.index import Index, centroids, nearest, publish, shortlist
 from wordferry.index.asked import Asked
+from wordferry.index.model import Document, Hit
 from wordferry.texts.bow import TfIdf, bags
 from wordferry.texts.weights import WEIGHTS
 
@@ -79,221 +81,180 @@ def everything(index: Index, query: str, k: int, distance: str, condition: dict[
     return [(docs[i].id, float(row[i])) for i in sorted(allowed, key=lambda i: (row[i], i))[:k]]
 
 
+@dataclass(frozen=True)
+class Case:
+    """Documents that come and go, and what is asked of them."""
+
+    history: list[tuple[str, Any]]
+    seed: int
+    k: int
+    filtered: bool
+    weights: str
+    unknown: str
+
+    @property
+    def queries(self) -> list[str]:
+        return [*QUERIES, "x01 x02 x02 w03", "x05 unheard", "unknown"] if self.unknown == "match" else QUERIES
+
+    @property
+    def weighing(self) -> dict[str, str]:
+        return {"weights": self.weights, "unknown": self.unknown}
+
+    @contextmanager
+    def played(self, tmp_path_factory: pytest.TempPathFactory, names: list[str], **own: Any) -> Iterator[Played]:
+        """An index of small segments, as the history leaves it."""
+        rng = np.random.default_rng(self.seed)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(publish, "BUFFER", 12)
+            patch.setattr(publish, "SEGMENT", 40)
+            patch.setattr(shortlist, "_BLOCK", 5)
+            patch.setattr(shortlist, "_DEAR", self.seed % 2 * 1_000_000)  # with better bounds, or without
+            place = tmp_path_factory.mktemp("every") / "index"
+            with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
+                play(index, self.history, rng, texts(rng, names))
+                docs = list(index)
+                condition = {"parity": docs[0].metadata["parity"]} if self.filtered and docs else None
+                allowed = [doc for doc in docs if condition is None or doc.metadata["parity"] == condition["parity"]]
+                yield Played(index, docs, allowed, condition, patch)
+
+    def rows(self, index: Index, docs: list[Document], distance: str) -> list[dict[str, float]]:
+        """The distance of each document to each query, by pairwise."""
+        found = wordferry.pairwise(
+            [query.split() for query in self.queries],
+            [str(doc.text).split() for doc in docs],
+            distance,
+            embeddings=index.embeddings,
+            **({} if DISTANCES[distance].tfidf else {"weights": self.weights}),
+            on_empty="keep",
+            unknown=self.unknown,
+        )
+        return [dict(zip((doc.id for doc in docs), row.tolist(), strict=True)) for row in found]
+
+
+class Played(NamedTuple):
+    index: Index
+    docs: list[Document]
+    allowed: list[Document]
+    """Those that the condition lets through."""
+    condition: dict[str, int] | None
+    patch: pytest.MonkeyPatch
+
+
+def cases(**own: Any) -> st.SearchStrategy[Case]:
+    drawn = {
+        "history": HISTORY,
+        "seed": st.integers(0, 10_000),
+        "k": st.sampled_from([1, 3, 10, 1000]),
+        "filtered": st.booleans(),
+        "weights": st.sampled_from(WEIGHTS),
+        "unknown": st.sampled_from(["match", "drop"]),
+    }
+    return st.builds(Case, **drawn | own)
+
+
+def pairs(hits: Sequence[Hit]) -> Pairs:
+    return [(hit.id, hit.distance) for hit in hits]
+
+
 @pytest.mark.parametrize(("distance", "overlap"), MODES)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    history=HISTORY,
-    seed=st.integers(0, 10_000),
-    k=st.sampled_from([1, 3, 10, 1000]),
-    filtered=st.booleans(),
-    one_by_one=st.booleans(),
-)
+@given(case=cases(weights=st.just("counts"), unknown=st.just("drop")), one_by_one=st.booleans())
 def test_every_distance_equals_brute_force(
-    tmp_path_factory: pytest.TempPathFactory,
-    distance: str,
-    overlap: str,
-    history: list[tuple[str, Any]],
-    seed: int,
-    k: int,
-    filtered: bool,
-    one_by_one: bool,
+    tmp_path_factory: pytest.TempPathFactory, distance: str, overlap: str, case: Case, one_by_one: bool
 ) -> None:
     """With ties, deletions, segments, filters, unknown words, documents without words, and k beyond the end."""
-    rng = np.random.default_rng(seed)
-    place = tmp_path_factory.mktemp("every") / "index"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "BUFFER", 12)
-        patch.setattr(publish, "SEGMENT", 40)
+    with case.played(tmp_path_factory, WORDS[:45], overlap=overlap, **PLAIN) as (index, docs, _, condition, patch):
         for module, name in FEW:
             patch.setattr(module, name, 0)
         patch.setattr(shortlist, "_SHARE", 0)
-        patch.setattr(shortlist, "_BLOCK", 5)
-        patch.setattr(shortlist, "_DEAR", seed % 2 * 1_000_000)  # with better bounds, or without
-        with Index.create(
-            place, embeddings=embeddings(), related=3, on_empty="keep", overlap=overlap, **PLAIN
-        ) as index:
-            play(index, history, rng, texts(rng))
-            if not len(index):
-                assert index.similar("w01", k, distance=distance) == []
-                return
-            ask = partial(index.similar, k=k, distance=distance)
-            condition = {"parity": next(iter(index)).metadata["parity"]} if filtered else None
-            if one_by_one:
-                answers = [ask(query, filter=condition) for query in QUERIES]
-            else:
-                answers = ask(QUERIES, filter=condition)
-            for query, hits in zip(QUERIES, answers, strict=True):
-                got = [(hit.id, hit.distance) for hit in hits]
-                wanted = everything(index, query, k, distance, condition)
-                assert got == wanted
-                for module, name in FEW:
-                    patch.setattr(module, name, 1 << 40)
-                assert got == [(hit.id, hit.distance) for hit in ask(query, filter=condition)]
-                for module, name in FEW:
-                    patch.setattr(module, name, 0)
+        if not docs:
+            assert index.similar("w01", case.k, distance=distance) == []
+            return
+        ask = partial(index.similar, k=case.k, distance=distance, filter=condition)
+        answers = [ask(query) for query in QUERIES] if one_by_one else ask(QUERIES)
+        for query, hits in zip(QUERIES, answers, strict=True):
+            assert pairs(hits) == everything(index, query, case.k, distance, condition)
+            for module, name in FEW:
+                patch.setattr(module, name, 1 << 40)
+            assert pairs(hits) == pairs(ask(query))
+            for module, name in FEW:
+                patch.setattr(module, name, 0)
 
 
 @pytest.mark.parametrize("distance", OWN_WORDS)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    history=HISTORY,
-    seed=st.integers(0, 10_000),
-    k=st.sampled_from([1, 3, 10]),
-    filtered=st.booleans(),
-    weights=st.sampled_from(WEIGHTS),
-    unknown=st.sampled_from(["match", "drop"]),
-)
+@given(case=cases())
 def test_shared_words_may_weigh_and_have_no_vector(
-    tmp_path_factory: pytest.TempPathFactory,
-    distance: str,
-    history: list[tuple[str, Any]],
-    seed: int,
-    k: int,
-    filtered: bool,
-    weights: str,
-    unknown: str,
+    tmp_path_factory: pytest.TempPathFactory, distance: str, case: Case
 ) -> None:
     """The first of all documents are those that are found when only some are asked for, bit by bit."""
-    rng = np.random.default_rng(seed)
-    own = {"distance": distance, "weights": weights, "unknown": unknown}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "BUFFER", 12)
-        patch.setattr(publish, "SEGMENT", 40)
-        place = tmp_path_factory.mktemp("shared") / "index"
-        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
-            play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))
-            if not len(index):
-                return
-            condition = {"parity": next(iter(index)).metadata["parity"]} if filtered else None
-            docs = list(index)
-            queries = [*QUERIES, "x01 x02 x02 w03", "x05 unheard"] if unknown == "match" else QUERIES
-            rows = wordferry.pairwise(
-                [query.split() for query in queries],
-                [str(doc.text).split() for doc in docs],
-                distance,
-                embeddings=index.embeddings,
-                **({} if DISTANCES[distance].tfidf else {"weights": weights}),
-                on_empty="keep",
-                unknown=unknown,
-            )
-            values = [dict(zip((doc.id for doc in docs), row.tolist(), strict=True)) for row in rows]
-            for query, row in zip(queries, values, strict=True):
-                hits = index.similar(query, k, filter=condition)
-                every = index.similar(query, 10_000, filter=condition)
-                assert [(hit.id, hit.distance) for hit in hits] == [(hit.id, hit.distance) for hit in every[:k]]
-                assert {hit.id for hit in every} == {
-                    doc.id for doc in docs if condition is None or doc.metadata["parity"] == condition["parity"]
-                }
-                assert [hit.distance for hit in every] == pytest.approx([row[hit.id] for hit in every], abs=1e-6)
-                order = {doc.id: number for number, doc in enumerate(docs)}
-                keys = [(hit.distance, order[hit.id]) for hit in every]
-                assert keys == sorted(keys)
+    names = WORDS[:45] + UNKNOWN
+    with case.played(tmp_path_factory, names, distance=distance, **case.weighing) as (
+        index,
+        docs,
+        allowed,
+        condition,
+        _,
+    ):
+        if not docs:
+            return
+        order = {doc.id: number for number, doc in enumerate(docs)}
+        for query, row in zip(case.queries, case.rows(index, docs, distance), strict=True):
+            hits = index.similar(query, case.k, filter=condition)
+            every = index.similar(query, 10_000, filter=condition)
+            assert pairs(hits) == pairs(every)[: case.k]
+            assert {hit.id for hit in every} == {doc.id for doc in allowed}
+            assert [hit.distance for hit in every] == pytest.approx([row[hit.id] for hit in every], abs=1e-6)
+            keys = [(hit.distance, order[hit.id]) for hit in every]
+            assert keys == sorted(keys)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    history=HISTORY,
-    seed=st.integers(0, 10_000),
-    k=st.sampled_from([1, 3, 1000]),
-    filtered=st.booleans(),
-    weights=st.sampled_from(WEIGHTS),
-    unknown=st.sampled_from(["match", "drop"]),
-)
-def test_centroids_with_weights_equal_brute_force(
-    tmp_path_factory: pytest.TempPathFactory,
-    history: list[tuple[str, Any]],
-    seed: int,
-    k: int,
-    filtered: bool,
-    weights: str,
-    unknown: str,
-) -> None:
+@given(case=cases())
+def test_centroids_with_weights_equal_brute_force(tmp_path_factory: pytest.TempPathFactory, case: Case) -> None:
     """What the codes rule out is not among the nearest of all documents, bit by bit."""
-    rng = np.random.default_rng(seed)
-    own = {"distance": "wcd", "weights": weights, "unknown": unknown}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "BUFFER", 12)
-        patch.setattr(publish, "SEGMENT", 40)
-        place = tmp_path_factory.mktemp("centroids") / "index"
-        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
-            play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))
-            if not len(index):
-                return
-            docs = list(index)
-            condition = {"parity": docs[0].metadata["parity"]} if filtered else None
-            queries = [*QUERIES, "x01 x02 x02 w03", "x05 unheard", "unknown"] if unknown == "match" else QUERIES
-            rows = wordferry.pairwise(
-                [query.split() for query in queries],
-                [str(doc.text).split() for doc in docs],
-                "wcd",
-                embeddings=index.embeddings,
-                weights=weights,
-                on_empty="keep",
-                unknown=unknown,
-            )
-            for query, row in zip(queries, rows.tolist(), strict=True):
-                patch.setattr(centroids, "_FEW", 0)
-                hits = index.similar(query, k, filter=condition)
-                got = [(hit.id, hit.distance) for hit in hits]
-                patch.setattr(centroids, "_FEW", 1 << 40)
-                assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
-                assert hits.counts["evaluated"] <= hits.counts["pairs"]
-                allowed = [
-                    i for i, doc in enumerate(docs) if not condition or doc.metadata["parity"] == condition["parity"]
-                ]
-                wanted = [(docs[i].id, row[i]) for i in sorted(allowed, key=lambda i: (row[i], i))[:k]]
-                assert [d for _, d in got] == pytest.approx([d for _, d in wanted], rel=1e-5, abs=1e-6)
-                assert_same_where_apart(got, wanted)
+    names = WORDS[:45] + UNKNOWN
+    with case.played(tmp_path_factory, names, distance="wcd", **case.weighing) as (
+        index,
+        docs,
+        allowed,
+        condition,
+        patch,
+    ):
+        if not docs:
+            return
+        for query, row in zip(case.queries, case.rows(index, docs, "wcd"), strict=True):
+            patch.setattr(centroids, "_FEW", 0)
+            hits = index.similar(query, case.k, filter=condition)
+            patch.setattr(centroids, "_FEW", 1 << 40)
+            assert pairs(hits) == pairs(index.similar(query, case.k, filter=condition))
+            assert hits.counts["evaluated"] <= hits.counts["pairs"]
+            wanted = sorted(((doc.id, row[doc.id]) for doc in allowed), key=lambda pair: pair[1])[: case.k]
+            assert [hit.distance for hit in hits] == pytest.approx([d for _, d in wanted], rel=1e-5, abs=1e-6)
+            assert_same_where_apart(pairs(hits), wanted)
 
 
 @pytest.mark.parametrize(("distance", "overlap"), [mode for mode in MODES if mode[0] in COSTLY])
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    history=HISTORY,
-    seed=st.integers(0, 10_000),
-    k=st.sampled_from([1, 3, 1000]),
-    filtered=st.booleans(),
-    weights=st.sampled_from(WEIGHTS),
-    unknown=st.sampled_from(["match", "drop"]),
-)
+@given(case=cases())
 def test_costly_distances_with_weights_equal_brute_force(
-    tmp_path_factory: pytest.TempPathFactory,
-    distance: str,
-    overlap: str,
-    history: list[tuple[str, Any]],
-    seed: int,
-    k: int,
-    filtered: bool,
-    weights: str,
-    unknown: str,
+    tmp_path_factory: pytest.TempPathFactory, distance: str, overlap: str, case: Case
 ) -> None:
     """Documents that the lists rule out are not among the nearest of all documents, prepared in memory."""
-    rng = np.random.default_rng(seed)
-    own = {"overlap": overlap, "weights": weights, "unknown": unknown}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "BUFFER", 12)
-        patch.setattr(publish, "SEGMENT", 40)
-        patch.setattr(shortlist, "_SHARE", seed // 2 % 2 * 1_000_000)  # in one of two, too few are ruled out
-        patch.setattr(shortlist, "_DEAR", seed % 2 * 1_000_000)  # with better bounds, or without
+    names = WORDS[:45] + UNKNOWN
+    with case.played(tmp_path_factory, names, overlap=overlap, **case.weighing) as (index, docs, _, condition, patch):
+        patch.setattr(shortlist, "_SHARE", case.seed // 2 % 2 * 1_000_000)  # in one of two, too few are ruled out
         patch.setattr(shortlist, "_FIRST", 1)
         patch.setattr(shortlist, "_WHOLE", 0)
-        patch.setattr(shortlist, "_BLOCK", 5)
-        place = tmp_path_factory.mktemp("costly") / "index"
-        with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:
-            play(index, history, rng, texts(rng, WORDS[:45] + UNKNOWN))
-            if not len(index):
-                return
-            ask = partial(index.similar, k=k, distance=distance)
-            condition = {"parity": next(iter(index)).metadata["parity"]} if filtered else None
-            for query in [*QUERIES, "x01 x02 x02 w03", "x05 unheard"] if unknown == "match" else QUERIES:
-                patch.setattr(shortlist, "_LEAST", 1 << 40)
-                wanted = [(hit.id, hit.distance) for hit in ask(query, filter=condition)]
-                patch.setattr(shortlist, "_LEAST", 0)
-                hits = ask(query, filter=condition)
-                got = [(hit.id, hit.distance) for hit in hits]
-                assert got == wanted
-                if len({word for doc in index for word in str(doc.text).split() if word in WORDS}) > 4:
-                    assert "evaluated" in hits.counts  # fewer words than are related to each have no c_max
+        known = {word for doc in docs for word in str(doc.text).split() if word in WORDS}
+        for query in case.queries if docs else []:
+            patch.setattr(shortlist, "_LEAST", 1 << 40)
+            wanted = index.similar(query, case.k, distance=distance, filter=condition)
+            patch.setattr(shortlist, "_LEAST", 0)
+            hits = index.similar(query, case.k, distance=distance, filter=condition)
+            assert pairs(hits) == pairs(wanted)
+            if len(known) > 4:
+                assert "evaluated" in hits.counts  # fewer words than are related to each have no c_max
 
 
 @pytest.mark.parametrize("options", [PLAIN, *({"weights": name, "unknown": "match"} for name in WEIGHTS[1:])])

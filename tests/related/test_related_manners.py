@@ -39,9 +39,16 @@ SCRIPT = """
 import numpy as np
 from wordferry import Embeddings, RelatedWords
 embeddings = Embeddings([str(i) for i in range(50_000)], np.random.default_rng(0).standard_normal((50_000, 200)))
-print("ready", flush=True)
+started = False
+
+def progress(done, total):
+    global started
+    if not started:  # everything is loaded: Python ends otherwise when it is stopped while it loads a module
+        print("ready", flush=True)
+    started = True
+
 try:
-    RelatedWords.build(embeddings, 16, {method!r}, probes=50, threads={threads})
+    RelatedWords.build(embeddings, 16, {method!r}, probes=50, threads={threads}, progress=progress)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
