@@ -70,6 +70,7 @@ class CentroidDocuments {
   CentroidDocuments(const Weighed& documents, const Weights& weights, double apart)
       : weighed_(documents), weights_(weights), apart_(apart) {
     require(apart >= 0.0 && apart <= largest_number, "apart must be the square of a length");
+    require(documents.has_totals(), "documents need their totals here");
   }
 
   std::int64_t documents() const { return counts_ ? counts_->documents() : weighed_->documents(); }

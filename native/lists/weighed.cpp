@@ -21,30 +21,31 @@ class WeighedRow {
     });
     const WeighedPart& part = *(after - 1);
     row -= part.known.start;
-    const double total = part.totals[row];
     words_.clear();
-    masses_.clear();
+    values_.clear();
     if (!read(part, part.known.bags, row, weights_.known, weights_.known_count, 0) ||
         !read(part, part.others.bags, row, weights_.others, weights_.other_count, weights_.known_count)) {
       return false;
     }
     distance = std::numeric_limits<float>::infinity();
+    double total = 0.0;  // summed as everywhere else, one word after the other
+    for (const double value : values_) total += value;
     if (!(total > 0.0)) return true;
     const auto size = static_cast<std::int64_t>(words_.size());
-    distance = query.value(words_.data(), size, Side::both, [this](std::int64_t k) { return masses_[static_cast<std::size_t>(k)]; });
+    distance = query.value(words_.data(), size, Side::both, [this, total](std::int64_t k) {
+      return static_cast<float>(values_[static_cast<std::size_t>(k)] / total);
+    });
     return true;
   }
 
  private:
   bool read(const WeighedPart& part, const StoredBags& bags, std::int64_t row, const double* weights,
             std::int64_t count, std::int64_t first) {
-    const double total = part.totals[row];
     return bags.rows == 0 || bags.read(row, count, [&](const auto* words, const auto* counts, std::int64_t size) {
       for (std::int64_t k = 0; k < size; ++k) {
         const auto word = static_cast<std::int64_t>(words[k]);
         words_.push_back(static_cast<std::int32_t>(first + word));
-        const double times = part.repeats.times(static_cast<std::int64_t>(counts[k]), row);
-        masses_.push_back(static_cast<float>(times * weights[word] / total));
+        values_.push_back(part.repeats.times(static_cast<std::int64_t>(counts[k]), row) * weights[word]);
       }
     });
   }
@@ -52,7 +53,7 @@ class WeighedRow {
   const std::vector<WeighedPart>& parts_;
   const WordWeights& weights_;
   std::vector<std::int32_t> words_;
-  std::vector<float> masses_;
+  std::vector<double> values_;  // what each of them counts times what it weighs
 };
 
 // What the heaviest of some words weighs; nothing of them may stay yet.

@@ -20,7 +20,7 @@ struct WordWeights {
 // The totals of both bags are the sums of what words count times what they weigh, over all words of a document.
 struct WeighedPart {
   SearchedPart known, others;
-  const double* totals;  // the same sums as they were made
+  const double* totals;  // the same sums as they were made, where something needs them
   float words;           // no document has more, repeated ones counted as often
   Repeats repeats;
 };

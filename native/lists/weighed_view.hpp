@@ -42,12 +42,13 @@ class Weighed {
   Weighed(const ListPart& known, const ListPart& others, In<double> totals, float words, const RepeatedWords& repeats)
       : known_(known), others_(others), totals_(std::move(totals)), words_(words), repeats_(repeats) {
     require(others.documents() == known.documents() || others.documents() == 0, "both kinds of words are of the same documents");
-    require(totals_.length() == known.documents(), "one total for each document");
+    require(totals_.length() == known.documents() || totals_.length() == 0, "one total for each document, or none");
     require(words >= 0.0f && words <= largest_words, "words must be a number of words");
     repeats_.get(known.documents());
   }
 
   std::int64_t documents() const { return known_.documents(); }
+  bool has_totals() const { return totals_.length() == known_.documents(); }
   WeighedPart get(std::int64_t start, const std::uint8_t* allowed) const {
     return {known_.get(start, allowed), others_.get(start, nullptr), totals_.data(), words_,
             repeats_.get(known_.documents())};

@@ -26,6 +26,7 @@ from wordferry.index.nearest import stacked
 from wordferry.index.others import EMPTY, read_others
 from wordferry.index.scale import Scale
 from wordferry.index.snapshot import Snapshot
+from wordferry.index.sums import Sums
 from wordferry.index.totals import Totals
 from wordferry.index.weighed_lists import WeighedQuery
 from wordferry.index.weighed_state import State, Weighing, encoded_bags
@@ -68,11 +69,20 @@ class WeighedEngine:
         with self._mutex:
             found = self._states.get(key)
             if found is None:
-                found = self._states[key] = self._weighed(connection, snapshot, Weighing(scheme, weighing.unknown))
+                found = self._weighed(connection, snapshot, Weighing(scheme, weighing.unknown))
+                found.earlier.update(self._bases(key, snapshot))
+                self._states[key] = found
             self._states.move_to_end(key)
             while len(self._states) > _KEPT_STATES or next(iter(self._states))[0] < snapshot.generation - 1:
                 self._states.popitem(last=False)
             return found
+
+    def _bases(self, key: tuple[Any, ...], snapshot: Snapshot) -> dict[Any, Sums]:
+        """What is known of the parts of a snapshot from the last state with such weights."""
+        same = [known for known in self._states if known[1:] == key[1:]]
+        present = {part.key for part in snapshot.parts}
+        found = self._states[max(same)].bases if same else {}
+        return {name: sums for name, sums in found.items() if name in present}
 
     def _weighed(self, connection: sqlite3.Connection, snapshot: Snapshot, weighing: Weighing) -> State:
         if weighing.keeps and snapshot.state["others_checksum"] != self._read["others_checksum"]:

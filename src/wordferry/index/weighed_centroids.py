@@ -15,7 +15,7 @@ from wordferry.base.arrays import BoolArray, Neighbors
 from wordferry.index.centroids import KeptCodes, nearest
 from wordferry.index.scale import Asked, Scale
 from wordferry.index.snapshot import Part, Snapshot
-from wordferry.index.weighed_lists import Sums
+from wordferry.index.sums import Sums
 from wordferry.kernels.centroids import WEIGHED_AXES, CentroidPart, CentroidQuery, Codes
 from wordferry.kernels.related_lists import BLOCK
 from wordferry.words.embeddings import Embeddings

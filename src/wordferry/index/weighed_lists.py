@@ -29,6 +29,7 @@ from wordferry.index.nearest import maps_in_parts, part_by_part, ranked
 from wordferry.index.query_words import Words
 from wordferry.index.scale import Asked, Scale
 from wordferry.index.snapshot import Part, Snapshot, damaged_among, damaged_part
+from wordferry.index.sums import Sums
 from wordferry.kernels import passes
 from wordferry.kernels import related_lists as lists
 
@@ -36,32 +37,6 @@ _FEW = 1024
 """With no more documents than this to choose from, all of them are compared."""
 _ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
-
-
-_NO_BAGS = np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8)
-_NO_WORDS = lists.Stored(lists.build(*_NO_BAGS), _NO_BAGS, np.zeros(0, np.float32))
-
-
-class Sums:
-    """The sums of the documents of a part, and the part as kernels take it with them."""
-
-    def __init__(self, part: Part, scale: Scale, *, others: bool) -> None:
-        self.exact = scale.sums(part, others=others)
-        self.short = self.exact.astype(np.float32)
-        self.repeats = scale.repeats(part, others=others)
-        self._longest = float(scale.lengths(part, others=others).max(initial=0))
-        self._part, self._others = part, others
-
-    @cached_property
-    def stored(self) -> lists.WeighedStored:
-        """Documents with the words that count."""
-        rows = self._part.rows
-        known = lists.Stored(rows.lists, (rows.bags.indptr, rows.bags.words, rows.bags.counts), self.short)
-        others = _NO_WORDS
-        if self._others:
-            indptr, words, counts = rows.bags.others
-            others = lists.Stored(rows.other_lists, (indptr.astype(np.int64, copy=False), words, counts), self.short)
-        return lists.WeighedStored(known, others, self.exact, self._longest, self.repeats)
 
 
 class WeighedQuery:
@@ -246,13 +221,13 @@ def _nearest_by_kernel(
 ) -> Neighbors:
     """The kernel does it all; nothing is held for every document but its sum."""
     if snapshot.count(mask) > max(_FEW, k) and maps_in_parts(snapshot):
-        slack, weights = _slack(snapshot, query), scale.native
+        slack, weights = _slack(snapshot, query, sums), scale.native
 
         def search(part: Part, some: BoolArray | None, most: int) -> lists.Found:
-            return lists.nearest_weighed(query.listed, [sums(part).stored], weights, some, slack, most, threads)
+            return lists.nearest_weighed(query.listed, [sums(part).rough], weights, some, slack, most, threads)
 
         return part_by_part(snapshot, k, mask, search)
-    parts = [sums(part).stored for part in snapshot.parts]
+    parts = [sums(part).rough for part in snapshot.parts]
     allowed = snapshot.count(mask)
     try:
         if allowed <= max(_FEW, k):
@@ -260,17 +235,18 @@ def _nearest_by_kernel(
             values = lists.weighed_distances(query.listed, parts, scale.native, rows)
             found = lists.Found(rows, values, 0, allowed)
         else:
-            slack = _slack(snapshot, query)
+            slack = _slack(snapshot, query, sums)
             found = lists.nearest_weighed(query.listed, parts, scale.native, mask, slack, k, threads)
     except ValueError as error:
         raise damaged_among(snapshot.parts, error) from None
     return ranked(found, k, {"pairs": allowed, "postings": found.visited, "evaluated": found.evaluated})
 
 
-def _slack(snapshot: Snapshot, query: WeighedQuery) -> float:
-    """How far sums in float32 may be off."""
+def _slack(snapshot: Snapshot, query: WeighedQuery, sums: Callable[[Part], Sums] | None = None) -> float:
+    """How far bounds may be off: by sums in float32, and by the sums of documents where these are rough."""
     longest = max(part.rows.longest + part.rows.longest_others for part in snapshot.parts)
-    return query.c_max * _ROUNDING * (longest + 32)
+    rough = 0.0 if sums is None else max(sums(part).error for part in snapshot.parts)
+    return query.c_max * (_ROUNDING * (longest + 32) + rough)
 
 
 def bounds_of(

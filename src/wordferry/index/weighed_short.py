@@ -17,7 +17,8 @@ from wordferry.index.query_words import Words
 from wordferry.index.scale import Asked, Scale
 from wordferry.index.shortlist import TRUE, Bounds
 from wordferry.index.snapshot import Part, Snapshot
-from wordferry.index.weighed_lists import Sums, WeighedQuery, bounds_of
+from wordferry.index.sums import Sums
+from wordferry.index.weighed_lists import WeighedQuery, bounds_of
 from wordferry.kernels import related_lists as lists
 
 

@@ -17,8 +17,8 @@ from wordferry.index import baselines
 from wordferry.index.scale import Asked, Scale
 from wordferry.index.segments import Bags
 from wordferry.index.snapshot import Part
+from wordferry.index.sums import Sums
 from wordferry.index.weighed_centroids import WeighedCentroids
-from wordferry.index.weighed_lists import Sums
 from wordferry.index.weighed_short import Weighed
 from wordferry.texts.bow import Encoded, LookedUp, check_unknown
 from wordferry.texts.weights import WEIGHTS, Weighting
@@ -61,13 +61,21 @@ class State:
     numbers: dict[str, int]
     """The index's numbers of words without a vector; words that came later have numbers beyond those of the scale."""
     embeddings: Embeddings
+    earlier: dict[Any, Sums] = field(default_factory=dict)
+    """The sums of parts in an earlier state, of which those of this one can be made."""
     _sums: dict[Any, Sums] = field(default_factory=dict)
+
+    @property
+    def bases(self) -> dict[Any, Sums]:
+        """The same for a later state."""
+        return self.earlier | {key: sums.base for key, sums in self._sums.items()}
 
     def sums(self, part: Part) -> Sums:
         """The sums of the documents of a part, made when they are first asked for."""
         found = self._sums.get(part.key)
         if found is None:
-            found = self._sums[part.key] = Sums(part, self.scale, others=self.weighing.keeps)
+            earlier = self.earlier.pop(part.key, None)
+            found = self._sums[part.key] = Sums(part, self.scale, others=self.weighing.keeps, earlier=earlier)
         return found
 
     @property
