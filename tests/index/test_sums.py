@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +99,21 @@ def test_words_that_become_frequent_at_once(tmp_path: Path, monkeypatch: pytest.
                 assert index.similar(queries, 3) == fresh.similar(queries, 3)
             largest = max(one.error for one in list(index.weighed._states.values())[-1]._sums.values())
             assert (largest > 0.1) == (drift > 1)
+
+
+@pytest.mark.parametrize("many", [0, 1000])
+def test_earlier_states_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """No more than the state that sums were made of is kept, however often the index changes."""
+    rng, seen = np.random.default_rng(0), []
+    monkeypatch.setattr(sums, "_FEW", 0)
+    monkeypatch.setattr(sums, "_MANY", many)
+    monkeypatch.setattr(sums, "_DRIFT", 0.0)
+    monkeypatch.setattr(publish, "SEGMENT", 400)
+    with Index.create(tmp_path / "index", embeddings=embeddings(), related=3, on_empty="keep") as index:
+        index.add([some_text(rng) for _ in range(300)])
+        for _ in range(12):
+            index.add([some_text(rng) for _ in range(3)])
+            index.similar("w01 w02 w03", 3)
+            seen.append(weakref.ref(list(index.weighed._states.values())[-1].scale))
+        gc.collect()
+        assert sum(one() is not None for one in seen) <= 4

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,8 @@ class Scale:
     growth: str = "counts"
     mean_length: float = 1.0
     """The mean number of words of a document, where what repeated words count depends on its length."""
+    drifts: WeakKeyDictionary[Scale, Any] = field(default_factory=WeakKeyDictionary)
+    """What is known of how it came from earlier ones, which it does not keep."""
     _repeats: dict[Any, Repeats] = field(default_factory=dict)
 
     @classmethod

@@ -8,6 +8,7 @@ worked out so are off by a known little. They do for bounds; documents that are 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,45 @@ _ROUNDING = 1e-5
 """Sums in float32 are off by no larger share."""
 _NO_BAGS = np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8)
 _NO_WORDS = lists.Stored(lists.build(*_NO_BAGS), _NO_BAGS, np.zeros(0, np.float32))
+
+
+class Changed(NamedTuple):
+    """Words that weigh more or less than they did, all others being off by a small share."""
+
+    words: Int64Array
+    less: Float64Array
+    """How much less each of them weighs, beside what all words have changed by."""
+    rest: float
+    """The largest share by which one of the others has changed."""
+
+    @classmethod
+    def between(cls, before: Float64Array, now: Float64Array, shift: float) -> Changed:
+        """The change of words, of which some may have come since."""
+        less = before + shift - now[: len(before)]
+        share = np.abs(less) / now[: len(before)]
+        far = share > _DRIFT
+        words = np.flatnonzero(far)
+        return cls(words, less[words], float(share[~far].max(initial=0)))
+
+
+class Drift(NamedTuple):
+    """How the weights of words have changed from one state to another."""
+
+    shift: float
+    """By how much most words weigh more: those that stand in no document that came or went."""
+    known: Changed
+    others: Changed
+
+    @classmethod
+    def between(cls, before: Scale, now: Scale) -> Drift:
+        """Worked out once for all parts."""
+        found = now.drifts.get(before)
+        if found is None:
+            shift = float(np.median(now.known - before.known))
+            known = Changed.between(before.known, now.known, shift)
+            found = now.drifts[before] = cls(shift, known, Changed.between(before.others, now.others, shift))
+        drift: Drift = found
+        return drift
 
 
 class Sums:
@@ -92,30 +132,32 @@ class Sums:
     @cached_property
     def _drifted(self) -> tuple[Float32Array, float] | None:
         """The earlier sums with what has changed since, and how far off that may be; None where it does not pay."""
+        found = self._of_earlier()
+        if found is None and self._earlier is not None:
+            self._lengths = self._earlier._lengths
+            self._earlier = None  # nor are those kept that they came from
+        return found
+
+    def _of_earlier(self) -> tuple[Float32Array, float] | None:
         earlier, scale = self._earlier, self._scale
         if earlier is None or scale.growth != "counts" or len(self._part.rows) <= _FEW:
             return None
-        kinds = [(earlier._scale.known, scale.known, self._part.rows.lists)]
+        drift = Drift.between(earlier._scale, scale)
+        kinds = [(drift.known, self._part.rows.lists)]
         if self._others:
-            kinds.append((earlier._scale.others, scale.others, self._part.rows.other_lists))
-        shift = float(np.median(scale.known - earlier._scale.known))  # most words stand in no document that changed
-        found: Float32Array = earlier.short + np.float32(shift) * self._lengths
-        error = _ROUNDING
-        for before, now, listed in kinds:
-            less = before + shift - now[: len(before)]
-            share = np.abs(less) / now[: len(before)]
-            words = np.flatnonzero(share > _DRIFT)
-            if len(words) > _MANY:
-                return None
-            error += float(share[share <= _DRIFT].max(initial=0))
-            if len(words):
-                found += self._of(listed, words, less[words])
-        return found, error
+            kinds.append((drift.others, self._part.rows.other_lists))
+        if any(len(changed.words) > _MANY for changed, _ in kinds):
+            return None
+        found: Float32Array = earlier.short + np.float32(drift.shift) * self._lengths
+        for changed, listed in kinds:
+            if len(changed.words):
+                found += self._of(listed, changed)
+        return found, _ROUNDING + sum(changed.rest for changed, _ in kinds)
 
-    def _of(self, listed: lists.Lists, words: Int64Array, less: Float64Array) -> Float32Array:
-        """How much less documents weigh in which some words weigh less: below 0, or 0."""
-        nothing = np.zeros(len(words), dtype=np.float32)
-        touched = lists.Touched(words.astype(np.int32), nothing, less.astype(np.float32), nothing)
+    def _of(self, listed: lists.Lists, changed: Changed) -> Float32Array:
+        """What the words that have changed add to documents, or take away."""
+        nothing = np.zeros(len(changed.words), dtype=np.float32)
+        touched = lists.Touched(changed.words.astype(np.int32), nothing, changed.less.astype(np.float32), nothing)
         try:
             return lists.bounds(listed, touched, np.ones(len(self._part.rows), np.float32), 0.0, 1)[0]
         except ValueError as error:
