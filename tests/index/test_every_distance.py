@@ -108,6 +108,7 @@ class Case:
             patch.setattr(publish, "BUFFER", 12)
             patch.setattr(publish, "SEGMENT", 40)
             patch.setattr(shortlist, "_BLOCK", 5)
+            patch.setattr(shortlist, "_SMALL", 0)
             patch.setattr(shortlist, "_DEAR", self.seed % 2 * 1_000_000)  # with better bounds, or without
             place = tmp_path_factory.mktemp("every") / "index"
             with Index.create(place, embeddings=embeddings(), related=3, on_empty="keep", **own) as index:

@@ -216,8 +216,10 @@ class Engine:
             near = None
             if len(ids):
                 bounds = shortlist.bounds_of(snapshot, words, (ids, masses), record.name, overlap)
-                better = partial(shortlist.walked, snapshot, words, ids) if record.name in shortlist.TRUE else None
-                near = shortlist.nearest(bounds, k, mask, near_among, better)
+                better = partial(shortlist.walked, snapshot, words, ids)
+                near = shortlist.nearest(
+                    bounds, k, mask, near_among, better if shortlist.tightens(record, snapshot) else None
+                )
             if near is None:
                 near = self._top_k_parts(snapshot, one, k, record, mask, threads, None)
             found.append(near)

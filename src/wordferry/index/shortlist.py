@@ -30,6 +30,8 @@ _SHARE = 4
 """A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
 _DEAR = 40
 """Where better bounds can be had, they are made for shortlists of more than one in so many."""
+_SMALL = 1 << 15
+"""Where problems are solved, having fewer documents than this all prepared costs less than better bounds."""
 _WHOLE = 1 << 18
 """In an index of more documents than this they are never prepared all at once, however few are ruled out."""
 _BLOCK = 1 << 15
@@ -51,6 +53,11 @@ def applies(record: Distance, snapshot: Snapshot, graph: RelatedWords | None) ->
         and not np.isnan(graph.c_max)
         and len(snapshot.numbers) >= _LEAST
     )
+
+
+def tightens(record: Distance, snapshot: Snapshot) -> bool:
+    """Whether better bounds than those of the lists can be had, and pay off."""
+    return record.name in TRUE and (not record.transport or len(snapshot.numbers) >= _SMALL)
 
 
 class Bounds(NamedTuple):

@@ -220,7 +220,7 @@ class WeighedEngine:
             return some.top_k([tokens], k, threads=threads).renumbered(rows)
 
         better = partial(weighed_short.walked, snapshot, words, state.weighed, words_asked, far)
-        return shortlist.nearest(bounds, k, mask, among, better if record.name in shortlist.TRUE else None)
+        return shortlist.nearest(bounds, k, mask, among, better if shortlist.tightens(record, snapshot) else None)
 
     def _some(self, snapshot: Snapshot, state: State, record: Distance, tokens: LookedUp, rows: Int64Array) -> Searcher:
         """A searcher over some rows, for a query of these words."""
