@@ -18,8 +18,9 @@ constexpr std::int64_t list_block_rows = 1 << 16;
 // Bits lie in numbers of 16, and are made for whole groups of 512 rows.
 constexpr std::int64_t number_rows = 16, group_rows = 512, group_numbers = group_rows / number_rows;
 
-constexpr std::int64_t groups_for(std::int64_t rows) { return (rows + group_rows - 1) / group_rows; }
-constexpr std::int64_t blocks_for(std::int64_t rows) { return (rows + list_block_rows - 1) / list_block_rows; }
+// Rounded up; also of as many rows as a number can say, which a caller may say.
+constexpr std::int64_t groups_for(std::int64_t rows) { return rows > 0 ? (rows - 1) / group_rows + 1 : 0; }
+constexpr std::int64_t blocks_for(std::int64_t rows) { return rows > 0 ? (rows - 1) / list_block_rows + 1 : 0; }
 
 // What one block says of one word.
 struct ListedRows {
