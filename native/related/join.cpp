@@ -8,9 +8,8 @@
 
 #include "related/scan.hpp"
 #include "support/at.hpp"
-#include "support/compiler.hpp"
-#include "support/cpu.hpp"
 #include "support/lanes.hpp"
+#include "support/products.hpp"
 
 namespace wordferry {
 
@@ -18,11 +17,8 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t lanes = lane_count;
-constexpr int tile_rows = 6;                           // as many sums as fit in the registers, of 256 bits too
-constexpr std::int64_t few_rows = 8 * tile_rows;       // so that these vectors stay in the cache for all columns
-constexpr std::int64_t block_rows = 16 * few_rows;     // what a thread takes at once; sums are of such blocks
-constexpr std::int64_t ahead = 2 * tile_rows;          // rows that are asked for before they are needed
-constexpr double above = 1 + 1e-6;                     // a limit is a little above the distance, for the rounding
+constexpr std::int64_t block_rows = 16 * product_rows;  // what a thread takes at once; sums are of such blocks
+constexpr double above = 1 + 1e-6;                      // a limit is a little above the distance, for the rounding
 
 struct Ranked {
   double square;
@@ -31,65 +27,6 @@ struct Ranked {
     return square < other.square || (square == other.square && id < other.id);
   }
 };
-
-WF_CLONES double squared_length(const float* vector, std::int64_t dimensions) {
-  constexpr std::int64_t width = 8;
-  double sums[width] = {};
-  std::int64_t k = 0;
-  for (; k + width <= dimensions; k += width) {
-    for (std::int64_t l = 0; l < width; ++l) {
-      const double value = static_cast<double>(vector[k + l]);
-      sums[l] += value * value;
-    }
-  }
-  for (; k < dimensions; ++k) sums[k % width] += static_cast<double>(vector[k]) * static_cast<double>(vector[k]);
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  return sum;
-}
-
-// The vectors of the new words in sixteens: for each sixteen, all first dimensions, all second ones, and so on.
-LaneArray sixteens(const WordVectors& vectors, std::int64_t first, std::int64_t count) {
-  LaneArray packed(at((count + lanes - 1) / lanes * vectors.dimensions));
-  for (std::int64_t j = 0; j < count; ++j) {
-    const float* vector = vectors.of(first + j);
-    Lanes* columns = packed.data() + j / lanes * vectors.dimensions;
-    for (std::int64_t k = 0; k < vectors.dimensions; ++k) lane(columns[k], static_cast<int>(j % lanes)) = vector[k];
-  }
-  return packed;
-}
-
-template <int Rows>
-WF_ALWAYS_INLINE void products_of(const float* const* rows, std::int64_t dimensions, const Lanes* columns, float* out,
-                                  std::int64_t stride) {
-  const float* row[Rows];
-  Lanes sums[Rows];
-  for (int r = 0; r < Rows; ++r) {
-    row[r] = rows[r];
-    fill_lanes(sums[r], 0.0F);
-  }
-  for (std::int64_t k = 0; k < dimensions; ++k) {
-    for (int r = 0; r < Rows; ++r) add_scaled(sums[r], row[r][k], columns[k]);
-  }
-  for (int r = 0; r < Rows; ++r) store(out + r * stride, sums[r]);
-}
-
-// The inner products of `count` rows with all columns. Beyond them there are as many as `ahead` pointers more.
-WF_CLONES void products_of_rows(const float* const* rows, std::int64_t count, std::int64_t dimensions,
-                                const Lanes* columns, std::int64_t sixteen, float* out) {
-  const std::int64_t stride = sixteen * lanes, bytes = dimensions * static_cast<std::int64_t>(sizeof(float));
-  for (std::int64_t p = 0; p < sixteen; ++p, columns += dimensions, out += lanes) {
-    std::int64_t i = 0;
-    for (; i + tile_rows <= count; i += tile_rows) {
-      for (std::int64_t next = i + ahead; p == 0 && next < i + ahead + tile_rows; ++next) {
-        const char* from = reinterpret_cast<const char*>(rows[next]);
-        for (std::int64_t k = 0; k < bytes; k += 64) prefetch_line(from + k);
-      }
-      products_of<tile_rows>(rows + i, dimensions, columns, out + i * stride, stride);
-    }
-    for (; i < count; ++i) products_of<1>(rows + i, dimensions, columns, out + i * stride, stride);
-  }
-}
 
 // For each new word, what can still be among its r nearest of the words that one thread has seen.
 class Nearest {
@@ -177,7 +114,7 @@ class Comparison {
  public:
   Comparison(const WordVectors& vectors, const StoredLists& lists)
       : vectors_(vectors), lists_(lists), old_(lists.words), count_(vectors.words - lists.words),
-        error_(product_error(vectors.dimensions)), columns_(sixteens(vectors, old_, count_)), norms_(at(count_)) {
+        error_(product_error(vectors.dimensions)), columns_(sixteens(count_, vectors.dimensions, [&](std::int64_t j) { return vectors.of(old_ + j); })), norms_(at(count_)) {
     for (std::int64_t j = 0; j < count_; ++j) {
       norms_[at(j)] = static_cast<float>(squared_length(vectors.of(old_ + j), vectors.dimensions));
     }
@@ -188,16 +125,17 @@ class Comparison {
   void block(std::int64_t number, Nearest& nearest, Block& out, Pace& pace) {
     const std::int64_t first = number * block_rows, stop = std::min(vectors_.words, first + block_rows);
     const std::int64_t sixteen = (count_ + lanes - 1) / lanes;
-    const float* rows[block_rows + ahead + tile_rows];
-    for (std::int64_t i = 0; i < block_rows + ahead + tile_rows; ++i) {
+    const float* rows[block_rows + rows_ahead];
+    for (std::int64_t i = 0; i < block_rows + rows_ahead; ++i) {
       rows[i] = vectors_.of(std::min(first + i, vectors_.words - 1));
     }
-    std::vector<float> products(at(few_rows * sixteen * lanes));
+    std::vector<float> products(at(product_rows * sixteen * lanes));
     double halves = 0;  // old words are seen from one end only
-    for (std::int64_t low = first; low < stop; low += few_rows) {
-      const std::int64_t here = std::min(few_rows, stop - low);
+    for (std::int64_t low = first; low < stop; low += product_rows) {
+      const std::int64_t here = std::min(product_rows, stop - low);
       pace.spend(here * sixteen * vectors_.dimensions);
-      products_of_rows(rows + (low - first), here, vectors_.dimensions, columns_.data(), sixteen, products.data());
+      products_of_rows(rows + (low - first), here, vectors_.dimensions, columns_.data(), sixteen, products.data(),
+                       sixteen * lanes);
       for (std::int64_t i = 0; i < here; ++i) {
         const double sum = row(low + i, rows[low - first + i], products.data() + i * sixteen * lanes, nearest, out);
         (low + i < old_ ? halves : out.total) += sum;

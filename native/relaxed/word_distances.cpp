@@ -3,54 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/at.hpp"
 #include "support/cpu.hpp"
 #include "support/lanes.hpp"
+#include "support/products.hpp"
 
 namespace wordferry {
 
 namespace {
 
 constexpr std::int64_t lanes = lane_count;
-constexpr int tile_rows = 6;                        // as many sums as fit in the registers, of 256 bits too
-constexpr std::int64_t block_rows = 8 * tile_rows;  // so that these vectors stay in the cache for all columns
 // Below this share of the squared lengths, a squared distance from a product has lost too many digits.
 constexpr float lost_share = 0.01f;
-
-// The vectors of `b` in sixteens: for each sixteen, all first dimensions, all second ones, and so on.
-LaneArray sixteens(const VectorRows& b) {
-  LaneArray packed(at(b.rows / lanes * b.dimensions));
-  for (std::int64_t j = 0; j < b.rows; ++j) {
-    Lanes* columns = packed.data() + j / lanes * b.dimensions;
-    for (std::int64_t k = 0; k < b.dimensions; ++k) {
-      lane(columns[k], static_cast<int>(j % lanes)) = b.values[j * b.dimensions + k];
-    }
-  }
-  return packed;
-}
-
-template <int Rows>
-WF_ALWAYS_INLINE void products_of(const float* a, std::int64_t dimensions, const Lanes* columns, float* out,
-                                  std::int64_t stride) {
-  Lanes sums[Rows];
-  for (int r = 0; r < Rows; ++r) fill_lanes(sums[r], 0.0f);
-  for (std::int64_t k = 0; k < dimensions; ++k) {
-    for (int r = 0; r < Rows; ++r) add_scaled(sums[r], a[r * dimensions + k], columns[k]);
-  }
-  for (int r = 0; r < Rows; ++r) store(out + r * stride, sums[r]);
-}
-
-WF_CLONES
-void product_block(const float* a, std::int64_t rows, std::int64_t dimensions, const Lanes* columns,
-                   std::int64_t sixteen, float* out, std::int64_t stride) {
-  for (std::int64_t p = 0; p < sixteen; ++p, columns += dimensions, out += lanes) {
-    std::int64_t i = 0;
-    for (; i + tile_rows <= rows; i += tile_rows) {
-      products_of<tile_rows>(a + i * dimensions, dimensions, columns, out + i * stride, stride);
-    }
-    for (; i < rows; ++i) products_of<1>(a + i * dimensions, dimensions, columns, out + i * stride, stride);
-  }
-}
 
 // row[j] = the squared distance; returns whether one of them is so small that it must be computed again.
 WF_CLONES
@@ -86,25 +49,23 @@ void squared_lengths(const VectorRows& a, float* out, Watch& watch) {
   Pace pace(watch);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     pace.spend(a.dimensions);
-    double sum = 0.0;
-    for (std::int64_t k = 0; k < a.dimensions; ++k) {
-      const double value = static_cast<double>(a.values[i * a.dimensions + k]);
-      sum += value * value;
-    }
-    out[i] = static_cast<float>(sum);
+    out[i] = static_cast<float>(squared_length(a.values + i * a.dimensions, a.dimensions));
   }
 }
 
 void word_distances(const VectorRows& a, const float* a_squares, const VectorRows& b, const float* b_squares,
                     float* out, std::int64_t stride, int threads, Watch& watch) {
-  LaneArray packed = sixteens(b);
+  LaneArray packed = sixteens(b.rows, b.dimensions, [&](std::int64_t j) { return b.values + j * b.dimensions; });
   const Lanes* const columns = packed.data();
   const auto body = [&](std::int64_t block, int) {
     watch.check();
     Pace pace(watch);
-    const std::int64_t first = block * block_rows, stop = std::min(first + block_rows, a.rows);
-    product_block(a.values + first * a.dimensions, stop - first, a.dimensions, columns, b.rows / lanes,
-                  out + first * stride, stride);
+    const std::int64_t first = block * product_rows, stop = std::min(first + product_rows, a.rows);
+    const float* rows[product_rows + rows_ahead];
+    for (std::int64_t i = 0; i < product_rows + rows_ahead; ++i) {
+      rows[i] = a.values + std::min(first + i, a.rows - 1) * a.dimensions;
+    }
+    products_of_rows(rows, stop - first, a.dimensions, columns, b.rows / lanes, out + first * stride, stride);
     for (std::int64_t i = first; i < stop; ++i) {
       float* row = out + i * stride;
       if (squared_row(row, b.rows, a_squares[i], b_squares)) {
@@ -118,7 +79,7 @@ void word_distances(const VectorRows& a, const float* a_squares, const VectorRow
       root_row(row, b.rows);
     }
   };
-  for_blocks((a.rows + block_rows - 1) / block_rows, threads, body, watch);
+  for_blocks((a.rows + product_rows - 1) / product_rows, threads, body, watch);
 }
 
 }  // namespace wordferry

@@ -36,7 +36,7 @@ class Moving:
         self.moving, self.target, self.nearby = moving.movable, target.movable, target.nearby
         self.omr, self.threads, self.frame = omr, threads, frame
         self.vectors, self.squares = target.ordered_vectors(frame)
-        self.moving_vectors, self.moving_squares = moving.ordered_vectors(frame)
+        self.moving_vectors, _ = moving.ordered_vectors(frame)
         self.rows = self.nearby.bags.shape[1]  # one more than there are vectors where some words have none
         self.panels = -(-len(target) // 16)
         columns = NEAREST_BYTES // (64 * max(self.panels, 1)) // COLUMNS * COLUMNS
