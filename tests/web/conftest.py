@@ -26,6 +26,14 @@ PACKAGE = Path(wordferry.__file__).resolve().parents[1]
 DOCUMENTS = len(wordferry.sample().articles) + 1
 """How many the index of the fixtures holds: the sample and one more."""
 SCRIPT = "<script>document.title='stolen'</script> volunteers repair software <img src=x onerror=alert(1)>"
+QUERY = "Volunteers repair abandoned software"
+WRITER = {"authorization": "Bearer writer"}
+
+
+def post(client: Any, path: str, body: Any, status: int = 200, **options: Any) -> Any:
+    answer = client.post(path, json=body, **options)
+    assert answer.status_code == status, answer.text
+    return answer.json()
 
 
 @pytest.fixture(scope="session")
