@@ -328,13 +328,6 @@ class RelatedWords:
             raise FormatError(f"{path} is not a complete folder of related words: {error}. Build it again.") from None
         return self
 
-    def cost_lookup(self) -> dict[int, dict[int, float]]:
-        """The graph as nested dicts, for the reference implementations."""
-        result: dict[int, dict[int, float]] = {}
-        for i in range(len(self)):
-            result[i] = dict(zip(*(values.tolist() for values in self.edges.row(i)), strict=True))
-        return result
-
 
 def checked_r(r: Any) -> int:
     """r as an int of at least 1."""
