@@ -5,18 +5,16 @@
 
 namespace wordferry {
 void bind_cancel(nanobind::module_&);
-void bind_lists(nanobind::module_&);
 void bind_relaxed(nanobind::module_&);
 void bind_join(nanobind::module_&);
 void bind_related(nanobind::module_&);
 void bind_numbers(nanobind::module_&);
 void bind_place_lists(nanobind::module_&);
-void bind_row_sums(nanobind::module_&);
-void bind_related_lists(nanobind::module_&);
+void bind_stored(nanobind::module_&);
+void bind_all_bounds(nanobind::module_&);
 void bind_centroids(nanobind::module_&);
 void bind_nearest_lists(nanobind::module_&);
-void bind_weighed_lists(nanobind::module_&);
-void bind_stored_words(nanobind::module_&);
+void bind_word_search(nanobind::module_&);
 void bind_texts(nanobind::module_&);
 void bind_transport(nanobind::module_&);
 void bind_views(nanobind::module_&);
@@ -28,18 +26,16 @@ NB_MODULE(_native, m) {
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_cancel(m);
   wordferry::bind_views(m);
-  wordferry::bind_lists(m);
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);
   wordferry::bind_join(m);
   wordferry::bind_numbers(m);
   wordferry::bind_place_lists(m);
-  wordferry::bind_row_sums(m);
-  wordferry::bind_related_lists(m);
+  wordferry::bind_stored(m);
+  wordferry::bind_all_bounds(m);
   wordferry::bind_nearest_lists(m);
-  wordferry::bind_weighed_lists(m);
   wordferry::bind_centroids(m);
-  wordferry::bind_stored_words(m);
+  wordferry::bind_word_search(m);
   wordferry::bind_texts(m);
   wordferry::bind_transport(m);
 }

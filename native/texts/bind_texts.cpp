@@ -33,18 +33,13 @@ class Counted {
   explicit Counted(CountedTexts texts) : texts_(std::move(texts)) {}
   std::int64_t documents() const { return static_cast<std::int64_t>(texts_.tokens.size()); }
   std::int64_t pairs() const { return static_cast<std::int64_t>(texts_.words.size()); }
-  std::int64_t other_pairs() const { return static_cast<std::int64_t>(texts_.other_words.size()); }
   nb::bytes new_words() const { return nb::bytes(texts_.new_words.data(), texts_.new_words.size()); }
 
   void fill(const Out<std::int64_t>& indptr, const Out<std::int32_t>& words, const Out<std::int32_t>& counts,
-            const Out<std::int64_t>& other_indptr, const Out<std::int32_t>& other_words,
-            const Out<std::int32_t>& other_counts, const Out<std::int64_t>& tokens) const {
+            const Out<std::int64_t>& tokens) const {
     copy(texts_.indptr, indptr);
     copy(texts_.words, words);
     copy(texts_.counts, counts);
-    copy(texts_.other_indptr, other_indptr);
-    copy(texts_.other_words, other_words);
-    copy(texts_.other_counts, other_counts);
     copy(texts_.tokens, tokens);
   }
 
@@ -73,7 +68,7 @@ class WordCounter {
     for_words(view_of(words), [&](std::string_view word) {
       require(at < codes.length(), "one code for each word");
       const WordCode code = codes.data()[at];
-      require(code != no_code && code > -largest_number, "codes are numbers, or -2 and less for words without a vector");
+      require(code >= 0 && code < largest_number, "codes must not be negative");
       table_.put(word).code = code;
       ++at;
     });
@@ -81,9 +76,9 @@ class WordCounter {
   }
 
   Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split,
-                std::int32_t next_other, int threads) {
+                std::int32_t next, int threads) {
     require(ends.length() == split.length(), "ends and split must agree in length");
-    require(next_other >= 0 && next_other < largest_number, "next_other must fit");
+    require(next >= 0 && next < largest_number, "next must be a number that fits");
     const std::int64_t size = static_cast<std::int64_t>(bytes.size());
     require(size < largest_number / 2, "too many bytes at once");
     for (std::int64_t i = 0; i < ends.length(); ++i) {
@@ -94,7 +89,7 @@ class WordCounter {
     const int limit = thread_limit(threads);
     run_native([&](Watch& watch) {
       const std::lock_guard lock(mutex_);
-      found = count_texts(table_, view_of(bytes), ends.data(), split.data(), ends.length(), how_, next_other, limit, watch);
+      found = count_texts(table_, view_of(bytes), ends.data(), split.data(), ends.length(), how_, next, limit, watch);
     });
     return Counted(std::move(found));
   }
@@ -111,18 +106,16 @@ void bind_texts(nb::module_& m) {
   nb::class_<Counted>(m, "CountedTexts")
       .def_prop_ro("documents", &Counted::documents)
       .def_prop_ro("pairs", &Counted::pairs)
-      .def_prop_ro("other_pairs", &Counted::other_pairs)
       .def_prop_ro("new_words", &Counted::new_words)
       .def("fill", &Counted::fill, nb::arg("indptr").noconvert(), nb::arg("words").noconvert(),
-           nb::arg("counts").noconvert(), nb::arg("other_indptr").noconvert(), nb::arg("other_words").noconvert(),
-           nb::arg("other_counts").noconvert(), nb::arg("tokens").noconvert());
+           nb::arg("counts").noconvert(), nb::arg("tokens").noconvert());
   nb::class_<WordCounter>(m, "WordCounter")
       .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(),
            nb::arg("words"), nb::arg("codes").noconvert(), nb::arg("stop"), nb::arg("lowercase"),
            nb::arg("min_length"))
       .def("add", &WordCounter::add, nb::arg("words"), nb::arg("codes").noconvert())
       .def("count", &WordCounter::count, nb::arg("bytes"), nb::arg("ends").noconvert(), nb::arg("split").noconvert(),
-           nb::arg("next_other"), nb::arg("threads"));
+           nb::arg("next"), nb::arg("threads"));
 }
 
 }  // namespace wordferry

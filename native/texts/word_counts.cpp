@@ -111,7 +111,7 @@ std::int32_t resolve(WordTable& table, Block& block, std::int32_t next, std::str
     if (code != unresolved) continue;
     WordTable::Entry& entry = table.put(*word);
     if (entry.code == no_code) {
-      entry.code = code_of_other(next++);
+      entry.code = next++;
       new_words.append(*word).push_back(word_end);
     }
     code = entry.code;
@@ -127,21 +127,14 @@ void count_block(Block& block) {
     const auto first = block.codes.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = block.codes.begin() + static_cast<std::ptrdiff_t>(end);
     std::sort(first, last);
-    const auto known = std::lower_bound(first, last, 0);
-    const auto put = [](auto at, auto stop, auto& words, auto& counts) {
-      while (at != stop) {
-        auto next = at;
-        while (next != stop && *next == *at) ++next;
-        words.push_back(number_of(*at));
-        counts.push_back(static_cast<std::int32_t>(next - at));
-        at = next;
-      }
-    };
-    put(known, last, out.words, out.counts);
-    // Codes of words without a vector fall as their numbers rise.
-    put(std::reverse_iterator(known), std::reverse_iterator(first), out.other_words, out.other_counts);
+    for (auto at = first; at != last;) {
+      auto next = at;
+      while (next != last && *next == *at) ++next;
+      out.words.push_back(*at);
+      out.counts.push_back(static_cast<std::int32_t>(next - at));
+      at = next;
+    }
     out.indptr.push_back(static_cast<std::int64_t>(out.words.size()));
-    out.other_indptr.push_back(static_cast<std::int64_t>(out.other_words.size()));
     out.tokens.push_back(static_cast<std::int64_t>(end - begin));
     begin = end;
   }
@@ -203,7 +196,7 @@ void WordTable::grow() {
 }
 
 CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
-                         std::int64_t documents, const Splitting& how, std::int32_t next_other, int threads,
+                         std::int64_t documents, const Splitting& how, std::int32_t next, int threads,
                          Watch& watch) {
   const std::int64_t count = (documents + documents_a_block - 1) / documents_a_block;
   std::vector<Block> blocks(static_cast<std::size_t>(count));
@@ -222,17 +215,14 @@ CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::in
   };
   for_blocks(count, threads, read, watch);
   CountedTexts all;
-  for (Block& block : blocks) next_other = resolve(table, block, next_other, all.new_words);
+  for (Block& block : blocks) next = resolve(table, block, next, all.new_words);
   for_blocks(count, threads, [&](std::int64_t number, int) { count_block(blocks[static_cast<std::size_t>(number)]); },
              watch);
   for (Block& block : blocks) {
     append_ends(all.indptr, block.counted.indptr);
-    append_ends(all.other_indptr, block.counted.other_indptr);
     append(all.tokens, block.counted.tokens);
     append(all.words, block.counted.words);
     append(all.counts, block.counted.counts);
-    append(all.other_words, block.counted.other_words);
-    append(all.other_counts, block.counted.other_counts);
     block = Block();
   }
   return all;

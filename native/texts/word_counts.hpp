@@ -13,11 +13,9 @@ namespace wordferry {
 // Ends every word where words stand one after the other: a byte that no UTF-8 text holds.
 constexpr char word_end = '\xff';
 
-// What a word counts as: a row of the vectors (0 and up), or the number n of a word without a vector, as -2 - n.
+// The number of a word, by which the words of a document are ordered.
 using WordCode = std::int32_t;
 constexpr WordCode no_code = -1;
-inline WordCode code_of_other(std::int32_t number) { return -2 - number; }
-inline std::int32_t number_of(WordCode code) { return code >= 0 ? code : -2 - code; }
 
 class WordTable {
  public:
@@ -49,18 +47,18 @@ struct Splitting {
   std::int64_t min_length = 1;
 };
 
-// Documents as bags of words, the words of a row rising; words with and without a vector apart.
+// Documents as bags of words, the words of a row rising.
 struct CountedTexts {
-  std::vector<std::int64_t> indptr{0}, other_indptr{0}, tokens;
-  std::vector<std::int32_t> words, counts, other_words, other_counts;
+  std::vector<std::int64_t> indptr{0}, tokens;
+  std::vector<std::int32_t> words, counts;
   std::string new_words;  // in the order of their numbers, each ended by word_end
 };
 
 // One document after the other in `bytes`, document i ending at ends[i]. Where split[i] is set it is an ASCII text, else
-// words that each end with word_end. Words that the table does not have are added to it with numbers from next_other on,
+// words that each end with word_end. Words that the table does not have are added to it with numbers from `next` on,
 // in the order in which they come, so the result does not depend on the number of threads.
 CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
-                         std::int64_t documents, const Splitting& how, std::int32_t next_other, int threads,
+                         std::int64_t documents, const Splitting& how, std::int32_t next, int threads,
                          Watch& watch);
 
 }  // namespace wordferry

@@ -57,74 +57,6 @@ class WholeCsr:
     @property
     def shape(self) -> tuple[int, int]: ...
 
-class WordBags:
-    """Bags of words, to be turned into lists by stem."""
-
-    def __init__(
-        self,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        form_of: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        groups: int,
-    ) -> None: ...
-    def count(
-        self,
-        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None:
-        """How long the list of each stem is, and how many documents it names."""
-
-    def fill(
-        self,
-        documents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-        forms: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-        counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None:
-        """The lists, one after the other."""
-
-class WordLists:
-    def __init__(
-        self,
-        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        documents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        forms: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        lengths: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def best(
-        self,
-        groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        forms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        stem: float,
-        floor: float,
-        slope: float,
-        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    ) -> int:
-        """The best documents; how many there are."""
-
-class StemRows:
-    """A few documents by their stems."""
-
-    def __init__(
-        self,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        stems: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        groups: int,
-    ) -> None: ...
-    def nearest(
-        self,
-        found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-        cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    ) -> None:
-        """For each document its nearest others by cosine."""
-
 class PanelKind(enum.Enum):
     omr = 0
 
@@ -560,323 +492,9 @@ class Repeats:
         room: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
-@overload
-def add_row_sums(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    squared: bool,
-    repeats: Repeats,
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None: ...
-@overload
-def add_row_sums(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    squared: bool,
-    repeats: Repeats,
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None: ...
-@overload
-def add_row_sums(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    squared: bool,
-    repeats: Repeats,
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None: ...
-@overload
-def add_row_sums(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    squared: bool,
-    repeats: Repeats,
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None: ...
-@overload
-def add_row_sums(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    squared: bool,
-    repeats: Repeats,
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None: ...
-@overload
-def add_row_sums(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    squared: bool,
-    repeats: Repeats,
-    sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None:
-    """
-    Add what the words of each row count, times their weights, to its sum, or the squares of that.
-    """
-
-def list_bounds(
-    lists: StoredWordLists,
-    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    repeats: Repeats,
-    rest: float,
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> int: ...
-
-class ListPart:
-    """Documents as they are stored, by row and by word."""
-
-    @overload
-    def __init__(
-        self,
-        lists: StoredWordLists,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        lists: StoredWordLists,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        lists: StoredWordLists,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        lists: StoredWordLists,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        lists: StoredWordLists,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        lists: StoredWordLists,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bag_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-
-class ListQuery:
-    """A query of Rel-RWMD against documents with lists."""
-
-    def __init__(
-        self,
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        positions: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        related: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        c_max: float,
-        overlap: Overlap,
-        vocabulary: int,
-    ) -> None: ...
-    def nearest(
-        self,
-        parts: Sequence[ListPart],
-        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        slack: float,
-        threads: int,
-        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    ) -> tuple[int, int, int]:
-        """
-        The nearest rows; how many there are, how many entries of lists and how many documents were looked at.
-        """
-
-    def distances(
-        self,
-        parts: Sequence[ListPart],
-        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None:
-        """The distances of some rows."""
-
-def nearest_many(
-    queries: Sequence[ListQuery],
-    parts: Sequence[ListPart],
-    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    slack: float,
-    threads: int,
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-) -> tuple[int, int]:
-    """
-    The nearest rows to each query of a panel; how many entries of lists and documents were looked at.
-    """
-
-class WordWeights:
-    """What each word weighs, with a vector and without."""
-
-    def __init__(
-        self,
-        known: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        others: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-
-class WeighedPart:
-    """
-    Documents with their words of both kinds, and the sums of what those weigh.
-    """
-
-    def __init__(
-        self,
-        known: ListPart,
-        others: ListPart,
-        totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        words: float,
-        repeats: Repeats,
-    ) -> None: ...
-
-def nearest_weighed(
-    query: ListQuery,
-    parts: Sequence[WeighedPart],
-    weights: WordWeights,
-    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    slack: float,
-    threads: int,
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-) -> tuple[int, int, int]:
-    """
-    The nearest rows; how many there are, how many entries of lists and how many documents were looked at.
-    """
-
-def weighed_distances(
-    query: ListQuery,
-    parts: Sequence[WeighedPart],
-    weights: WordWeights,
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """The distances of some rows."""
-
-class CentroidFrame:
-    """Along which axes centroids are coded, and in which steps."""
-
-    def __init__(
-        self,
-        mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        steps: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        error_step: float,
-    ) -> None: ...
-
-class CentroidCodes:
-    """The codes of the centroids of a part."""
-
-    def __init__(
-        self,
-        frame: CentroidFrame,
-        codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-
-class CentroidPart:
-    """Documents whose centroids are asked for."""
-
-    @overload
-    def __init__(self, counts: ListPart) -> None: ...
-    @overload
-    def __init__(self, documents: WeighedPart, weights: WordWeights, apart: float) -> None: ...
-
-def centroids_of(
-    parts: Sequence[CentroidPart],
-    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    apart: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """
-    The centroids of some rows, and the lengths of what their words without a vector add.
-    """
-
-def encode_centroids(
-    part: CentroidPart,
-    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    frame: CentroidFrame,
-    codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None:
-    """The codes of the centroids of all rows of a part."""
-
-class CentroidQuery:
-    """A query of the word centroid distance against stored documents."""
-
-    def __init__(
-        self,
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        others: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        other_masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        new_masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def nearest(
-        self,
-        parts: Sequence[CentroidPart],
-        codes: Sequence[CentroidCodes],
-        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        threads: int,
-        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    ) -> tuple[int, int]:
-        """
-        The nearest rows; how many there are and how many documents were compared in full.
-        """
-
-    def distances(
-        self,
-        parts: Sequence[CentroidPart],
-        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None:
-        """The distances of some rows."""
-
 class StoredWordLists:
+    """Posting lists as they are stored."""
+
     @overload
     def __init__(
         self,
@@ -920,42 +538,197 @@ class StoredWordLists:
         bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
-class StoredRows:
-    """Words and counts by row."""
+class StoredDocuments:
+    """Documents as they are stored, by word and by row."""
 
     def __init__(
         self,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        lists: StoredWordLists,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
+    def add_sums(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        squared: bool,
+        repeats: Repeats,
+        sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        threads: int,
+    ) -> None:
+        """
+        Add what the words of each document count, times their weights, to its sum, or the squares of that.
+        """
 
-class StoredPart:
-    """Documents by word and by row, with a vector and without."""
+class WordWeights:
+    """What each word weighs; 0 for one that does not count."""
+
+    def __init__(
+        self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
+
+class WeighedDocuments:
+    """Stored documents with the sums of what their words weigh."""
 
     def __init__(
         self,
-        known: StoredWordLists,
-        others: StoredWordLists,
-        bags: StoredRows,
-        other_bags: StoredRows,
+        stored: StoredDocuments,
         totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        exact: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        longest: float,
+        repeats: Repeats,
     ) -> None: ...
-    def tokens(
+
+def list_bounds(
+    lists: StoredWordLists,
+    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    repeats: Repeats,
+    rest: float,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> int: ...
+
+class ListQuery:
+    """A query of Rel-RWMD against documents with lists."""
+
+    def __init__(
         self,
-        alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ) -> int:
-        """The tokens of documents."""
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        positions: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        related: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        c_max: float,
+        overlap: Overlap,
+        vocabulary: int,
+    ) -> None: ...
+
+def nearest_by_lists(
+    queries: Sequence[ListQuery],
+    parts: Sequence[WeighedDocuments],
+    weights: WordWeights,
+    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    slack: float,
+    threads: int,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+) -> tuple[int, int]:
+    """
+    The nearest rows to each query of a panel; how many entries of lists and documents were looked at.
+    """
+
+def list_distances(
+    query: ListQuery,
+    parts: Sequence[WeighedDocuments],
+    weights: WordWeights,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """The distances of some rows to a query."""
+
+class CentroidFrame:
+    """Along which axes centroids are coded, and in which steps."""
+
+    def __init__(
+        self,
+        mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        steps: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        error_step: float,
+    ) -> None: ...
+
+class CentroidCodes:
+    """The codes of the centroids of a part."""
+
+    def __init__(
+        self,
+        frame: CentroidFrame,
+        codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class WordVectors:
+    """Vectors, which of them a word has, and what words weigh."""
+
+    def __init__(
+        self,
+        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        weights: WordWeights,
+        apart: float,
+    ) -> None: ...
+
+def centroids_of(
+    parts: Sequence[WeighedDocuments],
+    vectors: WordVectors,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    apart: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """
+    The centroids of some rows, and the lengths of what their words without a vector add.
+    """
+
+def encode_centroids(
+    part: WeighedDocuments,
+    vectors: WordVectors,
+    frame: CentroidFrame,
+    codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """The codes of the centroids of all rows of a part."""
+
+class CentroidQuery:
+    """A query of the word centroid distance against stored documents."""
+
+    def __init__(
+        self,
+        vectors: WordVectors,
+        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        apart: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        apart_masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def nearest(
+        self,
+        parts: Sequence[WeighedDocuments],
+        codes: Sequence[CentroidCodes],
+        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        threads: int,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    ) -> tuple[int, int]:
+        """
+        The nearest rows; how many there are and how many documents were compared in full.
+        """
+
+    def distances(
+        self,
+        parts: Sequence[WeighedDocuments],
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """The distances of some rows."""
+
+class WordDocuments:
+    """Stored documents with the tokens of each, for word search."""
+
+    def __init__(
+        self,
+        stored: StoredDocuments,
+        lengths: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
 
 def best_by_words(
-    parts: Sequence[StoredPart],
+    parts: Sequence[WordDocuments],
     slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_other: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     is_exact: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     stem: float,
@@ -970,9 +743,8 @@ def best_by_words(
     """
 
 def near_rows(
-    parts: Sequence[StoredPart],
+    parts: Sequence[WordDocuments],
     group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    vocabulary: int,
     idf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     wanted: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -984,14 +756,24 @@ def near_rows(
     For each of some documents the nearest others, and whether it has all wanted stems.
     """
 
+def nearest_among(
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    stems: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    groups: int,
+    found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """For each of a few documents its nearest others by cosine."""
+
 def stem_frequencies(
-    known: StoredWordLists,
-    others: StoredWordLists,
+    lists: StoredWordLists,
     starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    vocabulary: int,
     df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
+) -> None:
+    """Add the document frequency of each stem."""
 
 class CountedTexts:
     @property
@@ -999,17 +781,12 @@ class CountedTexts:
     @property
     def pairs(self) -> int: ...
     @property
-    def other_pairs(self) -> int: ...
-    @property
     def new_words(self) -> bytes: ...
     def fill(
         self,
         indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
         words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-        other_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        other_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-        other_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         tokens: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     ) -> None: ...
 
@@ -1032,7 +809,7 @@ class WordCounter:
         bytes: bytes,
         ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        next_other: int,
+        next: int,
         threads: int,
     ) -> CountedTexts: ...
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wordferry import _native
-from wordferry.kernels import related_lists
+from wordferry.kernels import lists
 
 
 def bags(**other: Any) -> list[Any]:

@@ -139,8 +139,8 @@ def assert_equals_brute_force(index: Index, queries: list[str], k: int = 5, dist
     name = distance or index.config.distance
     related = None
     if name.startswith("rel-") and docs:
-        with index.view() as (_, snapshot):
-            words = snapshot.words.tolist()
+        with index.backend.state() as (_, snapshot):
+            words = snapshot.terms.rows.tolist()
         assert {word for doc in docs for word in bag(str(doc.text), index.embeddings)} <= set(words)
         related = graph_over(words, index.config.r, index.embeddings)
     for query, hits in zip(queries, index.similar(queries, k, distance=distance, **PLAIN), strict=True):

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.index.collection import documents, embeddings
-from wordferry.index import Index, publish
+from wordferry.index import Index
+from wordferry.index.write import segment_writer as publish
 
 POOL = [doc["text"] for doc in documents(400, seed=77, length=4)]
 Change = tuple[str, Any]

@@ -80,12 +80,12 @@ def run_together(make: Make, place: Path, seconds: float) -> int:
 
 
 def test_readers_and_a_writer(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 12)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 12)
     assert run_together(make, tmp_path / "index", 5) > 3
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_readers_and_a_writer_for_a_minute(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 12)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 12)
     assert run_together(make, tmp_path / "index", 60) > 50

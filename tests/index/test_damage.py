@@ -26,7 +26,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed index with segments, a buffer, tombstones and a graph."""
     place = tmp_path_factory.mktemp("sound") / "index"
     with pytest.MonkeyPatch.context() as patch, Index.create(place, embeddings=embeddings(), related=4) as index:
-        patch.setattr("wordferry.index.publish.BUFFER", 10)
+        patch.setattr("wordferry.index.write.segment_writer.BUFFER", 10)
         index.add(documents(40))
         index.add([{**doc, "id": f"x{i}"} for i, doc in enumerate(documents(5, seed=1))])
         odd = {"label": "l0", "metadata": {"year": 2001}}
@@ -266,7 +266,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_full_disk(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding until the disk is full: a clear error, nothing of the call stored, and all else as before."""
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 40)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 40)
     index = Index.create(small_disk / "index", embeddings=embeddings(), related=4)
     stored = 0
     with pytest.raises(StorageError, match="the disk is full") as caught:  # noqa: PT012
@@ -292,7 +292,7 @@ def test_documents_are_stored_when_only_the_graph_finds_no_room(
         raise StorageError("no room")
 
     with Index.create(tmp_path / "index", embeddings=embeddings(), related=4) as index:
-        monkeypatch.setattr("wordferry.index.graph.Graphs.save", no_room)
+        monkeypatch.setattr("wordferry.index.storage.graph.Graphs.save", no_room)
         assert len(index.add(documents(20))) == 20
         assert "in memory only: no room" in caplog.text
         assert_equals_brute_force(index, [QUERY])

@@ -19,9 +19,13 @@ from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from tests.index.test_lists import assert_same_where_apart
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import FormatError
-from wordferry.index import Index, centroids, nearest, publish, shortlist
-from wordferry.index.asked import Asked
-from wordferry.index.model import Document, Hit
+from wordferry.index import Index
+from wordferry.index.results import Document, Hit
+from wordferry.index.search import centroids, shortlist, similar
+from wordferry.index.search import lists as nearest
+from wordferry.index.search.requests import Request
+from wordferry.index.search.weights import QueryWords
+from wordferry.index.write import segment_writer as publish
 from wordferry.texts.bow import TfIdf, bags
 from wordferry.texts.weights import WEIGHTS
 
@@ -30,7 +34,7 @@ OWN_WORDS = [name for name, record in DISTANCES.items() if record.shared is not 
 """Distances that the words decide which two documents share."""
 COSTLY = (*shortlist.TRUE, *shortlist.RELATED)
 MODES = [(name, overlap) for name, record in DISTANCES.items() for overlap in record.overlaps or ("omr",)]
-FEW = [(nearest, "_FEW"), (centroids, "_FEW"), (shortlist, "_LEAST")]
+FEW = [(nearest, "FEW"), (centroids, "FEW"), (shortlist, "_LEAST")]
 
 
 def words(rng: np.random.Generator, size: int, names: Sequence[str]) -> str:
@@ -62,9 +66,9 @@ def everything(index: Index, query: str, k: int, distance: str, condition: dict[
     record = DISTANCES[distance]
     docs = list(index)
     tokens = [str(doc.text).split() for doc in docs]
-    with index.view() as (_, snapshot):
-        related = index.engine.related(snapshot, record)
-        a_word = [WORDS[i] for i in snapshot.words[:1]]  # one that related words know, which the documents may not have
+    with index.backend.state() as (_, snapshot):
+        related = index.backend._views.graph(snapshot) if record.needs_related else None
+        a_word = [WORDS[i] for i in snapshot.terms.rows[:1]]  # one that related words know, which the documents may not have
     living = bags(tokens, index.embeddings.vocabulary, on_empty="keep")
     row = wordferry.pairwise(
         [query.split()],
@@ -225,9 +229,9 @@ def test_centroids_with_weights_equal_brute_force(tmp_path_factory: pytest.TempP
         if not docs:
             return
         for query, row in zip(case.queries, case.rows(index, docs, "wcd"), strict=True):
-            patch.setattr(centroids, "_FEW", 0)
+            patch.setattr(centroids, "FEW", 0)
             hits = index.similar(query, case.k, filter=condition)
-            patch.setattr(centroids, "_FEW", 1 << 40)
+            patch.setattr(centroids, "FEW", 1 << 40)
             assert pairs(hits) == pairs(index.similar(query, case.k, filter=condition))
             assert hits.counts["evaluated"] <= hits.counts["pairs"]
             wanted = sorted(((doc.id, row[doc.id]) for doc in allowed), key=lambda pair: pair[1])[: case.k]
@@ -300,8 +304,16 @@ def test_a_word_that_hardly_counts_is_not_overlooked(make: Callable[..., Index])
     query = sp.csr_array(([*bag.values()], ([0, 0, 0], [*bag])), shape=(1, len(WORDS)))
     row = wordferry.pairwise(query, [str(doc.text).split() for doc in index], "bow-l1", embeddings=index.embeddings)[0]
     assert row[40] < row[0]
-    with index.view() as (_, snapshot):
-        near = index.engine.top_k(snapshot, Asked([bag], len(WORDS)), 1, DISTANCES["bow-l1"])
+    measure = index.measure("bow-l1")
+    with index.backend.state() as (_, snapshot):
+        view = index.backend.view(snapshot, measure)
+        numbers = {row: number for number, row in zip(snapshot.terms.numbers, snapshot.terms.rows, strict=True)}
+        asked = QueryWords(
+            np.array([numbers.get(word, 100 + word) for word in bag]),
+            np.array([*bag]),
+            np.array([*bag.values()], dtype=np.float64),
+        )
+        near = similar.nearest(view, [asked], Request(measure.distance, measure.overlap, 1, None, 1))
     assert (near.indices[0, 0], near.distances[0, 0]) == (40, row[40])
 
 
@@ -310,7 +322,7 @@ def test_damaged_bags_are_named(make: Callable[..., Index], distance: str) -> No
     """A word that no vector belongs to is found where documents are summed up, or else where they are compared."""
     index = make()
     index.add(["w01 w02", "w03", "w04 w05"])
-    with index.view() as (_, snapshot):
+    with index.backend.state() as (_, snapshot):
         part = snapshot.parts[0]
         wrong = replace(part.rows.bags, words=np.where(part.rows.bags.words == 1, 999, part.rows.bags.words))
         damaged = replace(snapshot, parts=(replace(part, rows=replace(part.rows, bags=wrong)),))

@@ -38,7 +38,7 @@ def stopping(docs: list[Any], after: int) -> Iterator[Any]:
 def contents(index: Index) -> Any:
     """All that an index holds, but for the names of its files."""
     index.verify()
-    with index.view() as (connection, snapshot):
+    with index.backend.state() as (connection, snapshot):
         parts = [
             {file: facts["sha256"] for file, facts in storage.read_manifest(segment)["files"].items()}
             for segment in (index.path / "segments" / one.name for one in snapshot.segments)
@@ -53,7 +53,7 @@ def contents(index: Index) -> Any:
 
 @pytest.fixture
 def whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 8)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 8)
     index = make("whole", on_empty="drop")
     assert index.fill(DOCS, step=STEP) == len(DOCS) - 1
     return contents(index)
@@ -81,7 +81,7 @@ def test_what_was_stopped_goes_on(stops: list[int], tmp_path_factory: pytest.Tem
     folder = tmp_path_factory.mktemp("filling")
     options = {"embeddings": embeddings(), "related": 4, "on_empty": "drop", **PLAIN}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("wordferry.index.publish.BUFFER", 8)
+        patch.setattr("wordferry.index.write.segment_writer.BUFFER", 8)
         with Index.create(folder / "whole", **options) as index:
             index.fill(DOCS, step=STEP)
             wanted = contents(index)
@@ -139,7 +139,7 @@ def test_other_documents_are_refused(make: Make) -> None:
 
 
 def test_the_command_line_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.publish.SEGMENT", STEP)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.SEGMENT", STEP)
     file, place = tmp_path / "docs.jsonl", tmp_path / "news"
     lines = [json.dumps({"id": d["id"], "text": f"the number {i} is water"}) for i, d in enumerate(DOCS)]
     file.write_text("\n".join([*lines[:90], "{broken", *lines[90:]]), encoding="utf-8")

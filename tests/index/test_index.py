@@ -87,7 +87,7 @@ def test_any_distance(make: Make, distance: str) -> None:
 
 
 def test_segments_and_buffer_answer_as_one(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 5)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 5)
     index = make()
     docs = documents(34)
     for start in range(0, 34, 4):
@@ -118,7 +118,7 @@ def test_very_small_indexes(make: Make) -> None:
 
 
 def test_ten_batches_equal_all_at_once(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 7)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 7)
     docs = documents(50)
     one, ten = make("one"), make("ten")
     one.add(docs)
@@ -235,7 +235,7 @@ def test_delete(make: Make) -> None:
 
 def test_random_history_equals_a_plain_dictionary(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred random changes; after each few the index holds exactly what a dict holds and answers the same."""
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 6)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 6)
     rng = random.Random(11)
     index = make()
     model: dict[str, str] = {}
@@ -423,7 +423,7 @@ def test_batch_equals_single(make: Make) -> None:
 
 
 def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.helpers.BLOCK_VALUES", 100)
+    monkeypatch.setattr("wordferry.index.all_pairs.BLOCK_VALUES", 100)
     index = make()
     docs = documents(25, length=3)
     docs += [{"id": "copy", "text": docs[4]["text"]}, {"id": "gone", "text": docs[4]["text"]}]
@@ -432,7 +432,7 @@ def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.Monk
     texts = [str(doc.text) for doc in index]
     ids = index.ids()
     for distance in ("rel-rwmd", "wmd", "rel-wmd"):
-        with index.view() as (_, snapshot):
+        with index.backend.state() as (_, snapshot):
             related = index.engine.related(snapshot, wordferry.DISTANCES[distance])
         full = wordferry.pairwise(texts, distance=distance, embeddings=index.embeddings, related=related)
         threshold = float(np.quantile(full[np.triu_indices(26, 1)], 0.2)) + 1e-4
@@ -456,8 +456,8 @@ def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.Monk
 
 
 def _used(index: Index) -> wordferry.Embeddings:
-    with index.view() as (_, snapshot):
-        return index.embeddings.restrict(snapshot.words)
+    with index.backend.state() as (_, snapshot):
+        return index.embeddings.restrict(snapshot.terms.rows)
 
 
 @pytest.mark.parametrize("distance", ["rel-rwmd", "wmd"])

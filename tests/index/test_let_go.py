@@ -18,7 +18,9 @@ import wordferry
 from tests.index.collection import PLAIN, documents, embeddings
 from wordferry.base.cancel import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError, ReplacedError
-from wordferry.index import Index, nearest, publish
+from wordferry.index import Index
+from wordferry.index.search import lists as nearest
+from wordferry.index.write import segment_writer as publish
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="/proc tells what is open")
 DISTANCES = ["rel-rwmd", "wmd", "wcd", "rwmd", "rel-wmd", "cosine", "tfidf-l1"]
@@ -29,7 +31,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments after a few documents, and lists for every search, so that all parts are used."""
     monkeypatch.setattr(publish, "BUFFER", 10)
     monkeypatch.setattr(publish, "SEGMENT", 40)
-    monkeypatch.setattr(nearest, "_FEW", 2)
+    monkeypatch.setattr(nearest, "FEW", 2)
 
 
 @pytest.fixture
@@ -122,11 +124,11 @@ def test_a_query_that_is_refused_costs_no_connection(make: Callable[..., Index])
     index = make()
     index.add(documents(3))
     index.similar("w01")
-    with index.view() as (connection, _):
+    with index.backend.state() as (connection, _):
         before = connection
     with pytest.raises(InputError, match="word"):
         index.similar("nothing-that-has-a-vector")
-    with index.view() as (connection, _):
+    with index.backend.state() as (connection, _):
         assert connection is before
 
 

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import HISTORY, PLAIN, WORDS, embeddings, play
 from tests.kernels.stored_lists import counts_of
-from wordferry.index import Index, bounded, centroids, nearest, publish, segments, shortlist
+from wordferry.index import Index
+from wordferry.index.search import centroids, shortlist
+from wordferry.index.search import lists as nearest
+from wordferry.index.write import segment_writer as publish
 from wordferry.kernels import native, reference
-from wordferry.kernels import related_lists as lists
+from wordferry.kernels import lists
 
 Make = Callable[..., Index]
 FREQUENT = st.sampled_from([0, 2, 10, 1000])
@@ -31,8 +34,8 @@ def everything(
     docs = [doc for doc in index if allowed(doc)]
     if not docs:
         return []
-    with index.view() as (_, snapshot):
-        related = index._graphs.get(snapshot.words, snapshot.epoch, snapshot.graph)
+    with index.backend.state() as (_, snapshot):
+        related = index.backend._views.graph(snapshot)
     bags = [str(doc.text).split() for doc in docs]
     row = wordferry.pairwise(
         [query.split()], bags, "rel-rwmd", embeddings=index.embeddings, related=related, overlap=overlap
@@ -66,8 +69,7 @@ def test_pruned_equals_brute_force(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 40)
-        patch.setattr(nearest, "_FEW", 0)
-        patch.setattr(bounded, "STEP", 4)
+        patch.setattr(nearest, "FEW", 0)
         patch.setattr(lists, "_FEWEST", 1)
         patch.setattr(lists, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **PLAIN) as index:
@@ -89,8 +91,7 @@ def test_pruned_equals_brute_force(
                 got = [(hit.id, hit.distance) for hit in hits]
                 assert got == wanted
                 assert got == compared_one_by_one(index, query, k, condition)
-            patch.setattr(nearest, "_LARGE", 0)
-            with Index.open(place) as again:  # its first search goes part by part
+            with Index.open(place) as again:
                 first = [(hit.id, hit.distance) for hit in again.similar(queries[1], k, filter=condition)]
             assert first == compared_one_by_one(index, queries[1], k, condition)
 
@@ -106,7 +107,7 @@ def assert_same_where_apart(got: list[tuple[str, float]], wanted: list[tuple[str
 def compared_one_by_one(index: Index, query: str, k: int, condition: Any) -> list[tuple[str, float]]:
     """The same kernel over every document, without lists and bounds: equal to the last bit, ties by place."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearest, "_FEW", 1 << 40)
+        patch.setattr(nearest, "FEW", 1 << 40)
         return [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
 
 
@@ -137,9 +138,9 @@ def test_shortlists_equal_everything(
             for size in (1, 5, 20):
                 query = " ".join(WORDS[i] for i in rng.integers(0, 60, size=size))
                 patch.setattr(shortlist, "_LEAST", 1 << 40)
-                wanted = index.search(query, k, distance=distance, filter=condition)
+                wanted = index.similar(query, k, distance=distance, filter=condition)
                 patch.setattr(shortlist, "_LEAST", 0)
-                found = index.search(query, k, distance=distance, filter=condition)
+                found = index.similar(query, k, distance=distance, filter=condition)
                 assert [(hit.id, hit.distance) for hit in found] == [(hit.id, hit.distance) for hit in wanted]
                 if found:
                     assert found.counts["evaluated"] <= len(index)
@@ -151,20 +152,17 @@ def test_shortlists_equal_everything(
     k=st.sampled_from([1, 4, 500]),
     deleted=st.floats(0, 0.7),
     filtered=st.booleans(),
-    stored=st.booleans(),
 )
 def test_centroids_equal_everything(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, k: int, deleted: float, filtered: bool, stored: bool
+    tmp_path_factory: pytest.TempPathFactory, seed: int, k: int, deleted: float, filtered: bool
 ) -> None:
-    """wcd through codes, of segments and of the buffer, as over all documents; also where no codes are stored."""
+    """wcd through codes, of segments and of the buffer, as over all documents."""
     rng = np.random.default_rng(seed)
     place = tmp_path_factory.mktemp("codes") / "index"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 60)
-        patch.setattr(centroids, "_FEW", 0)
-        if not stored:
-            patch.setattr(segments, "_codes", lambda stored: None)
+        patch.setattr(centroids, "FEW", 0)
         with Index.create(place, embeddings=embeddings(), related=3, **PLAIN) as index:
             for amount in (40, 55, 5):
                 picks = [rng.integers(0, 45, size=rng.integers(1, 12)) for _ in range(amount)]
@@ -176,11 +174,11 @@ def test_centroids_equal_everything(
                 query = " ".join(WORDS[i] for i in rng.integers(0, 60, size=size))
                 found = index.similar(query, k, distance="wcd", filter=condition)
                 got = [(hit.id, hit.distance) for hit in found]
-                patch.setattr(centroids, "_FEW", 1 << 40)
+                patch.setattr(centroids, "FEW", 1 << 40)
                 assert got == [
                     (hit.id, hit.distance) for hit in index.similar(query, k, distance="wcd", filter=condition)
                 ]
-                patch.setattr(centroids, "_FEW", 0)
+                patch.setattr(centroids, "FEW", 0)
                 if docs:
                     bags = [str(doc.text).split() for doc in docs]
                     row = wordferry.pairwise([query.split()], bags, "wcd", embeddings=index.embeddings)[0]
@@ -304,7 +302,7 @@ def test_damaged_lists_are_refused(frequent: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_hits_say_what_was_touched(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest, "_FEW", 10)
+    monkeypatch.setattr(nearest, "FEW", 10)
     index = make(related=2)
     rng = np.random.default_rng(3)
     index.add([" ".join(WORDS[i] for i in rng.integers(0, 60, size=12)) for _ in range(2000)])
@@ -312,29 +310,3 @@ def test_hits_say_what_was_touched(make: Make, monkeypatch: pytest.MonkeyPatch) 
     assert hits.counts["pairs"] == 2000
     assert 3 <= hits.counts["evaluated"] < 1000
     assert 0 < hits.counts["postings"] < 2000 * 12
-
-
-def test_an_earlier_format_is_upgraded(make: Make, tmp_path: Path) -> None:
-    from tests.index.collection import documents
-    from tests.index.format_one import to_format_one
-    from wordferry.errors import FormatError
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "BUFFER", 10)
-        index = make()
-        index.add(documents(40))
-        index.add([{"id": "late", "text": "w01 w02"}])
-        index.delete(["d3"])
-        wanted, docs = index.similar("w01 w02", k=50), list(index)
-        index.close()
-    to_format_one(tmp_path / "index")
-    with pytest.raises(FormatError, match=r"format 1; .* wordferry index upgrade"):
-        Index.open(tmp_path / "index")
-    assert Index.upgrade(tmp_path / "index") is True
-    assert Index.upgrade(tmp_path / "index") is False
-    with Index.open(tmp_path / "index") as index:
-        index.verify()
-        assert list(index) == docs
-        assert index.similar("w01 w02", k=50) == wanted
-        assert index.identity is not None
-        assert len(index.similar("w01", k=50, filter={"topic": "law"})) > 5

@@ -14,7 +14,7 @@ import pytest
 from tests.index.collection import documents
 from wordferry.errors import LockedError, StorageError, Unsupported
 from wordferry.index import Index
-from wordferry.index.lock import file_system, refuse_network
+from wordferry.index.storage.lock import file_system, refuse_network
 
 Make = Callable[..., Index]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wordferry.base.arrays import BoolArray
 from wordferry.kernels import centroids, native, reference
-from wordferry.kernels import related_lists as lists
+from wordferry.kernels import lists
 
 WORDS, C_MAX = 60, 0.75
 Bags = list[dict[int, int]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import PLAIN, WORDS, assert_equals_brute_force, documents, embeddings
 from wordferry.index import Index
-from wordferry.index.graph import Graphs
+from wordferry.index.storage.graph import Graphs
 from wordferry.words.related import graph as graphs
 
 Make = Callable[..., Index]
@@ -23,10 +23,10 @@ DISTANCES = ("rel-rwmd", "rel-wmd", "wmd", "rwmd")
 
 def check_graph(index: Index) -> None:
     """The related words of the index are those of its words when they are found all at once."""
-    with index.view() as (_, snapshot):
-        found = index.engine.graph(snapshot)
+    with index.backend.state() as (_, snapshot):
+        found = index.backend._views.graph(snapshot)
     assert found is not None
-    wanted = wordferry.RelatedWords.build(index.embeddings.restrict(snapshot.words), index.config.r, "exact")
+    wanted = wordferry.RelatedWords.build(index.embeddings.restrict(snapshot.terms.rows), index.config.r, "exact")
     np.testing.assert_array_equal(found.own, wanted.own)
     np.testing.assert_array_equal(found.own_distances, wanted.own_distances)
     for name in ("indptr", "indices", "data"):

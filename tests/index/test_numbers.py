@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordferry.index.numbers import Numbers, Span
+from wordferry.index.storage.snapshot import DocumentNumbers, Span
 
 gaps = st.lists(st.integers(1, 3), min_size=1, max_size=6)
 
@@ -18,7 +18,7 @@ def test_numbers_are_those_of_one_array(parts: list[list[int]], asked: list[int]
         own = last + np.cumsum(part)
         spans.append(Span(own.astype(np.int32), int(own[0]), int(own[-1])))
         every, last = np.concatenate([every, own]), int(own[-1])
-    numbers = Numbers(spans)
+    numbers = DocumentNumbers(spans)
     assert len(numbers) == len(every)
     assert numbers.total == every.sum()
     assert numbers.of(range(len(every))) == every.tolist()

@@ -11,7 +11,8 @@ import pytest
 
 from tests.index.collection import documents, embeddings
 from tests.index.other_user import Ask, other_user
-from wordferry.index import Index, publish
+from wordferry.index import Index
+from wordferry.index.write import segment_writer as publish
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.index.collection import documents
 from wordferry.errors import FormatError
 from wordferry.index import Index
-from wordferry.index.catalogue import DOCUMENT_COLUMNS, SCHEMA, document_checksum
-from wordferry.index.dictionary import compressor, decompressor, trained
-from wordferry.index.packs import DOCUMENTS, FEWEST, Packer, Unpacker
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, document_checksum
+from wordferry.index.storage.texts import compressor, decompressor, trained
+from wordferry.index.storage.texts import DOCUMENTS, FEWEST, Packer, Unpacker
 
 Make = Callable[..., Index]
 labels = st.one_of(st.none(), st.just(""), st.text(st.characters(exclude_categories=["Cs"]), max_size=4))
@@ -49,12 +49,12 @@ def test_every_text_comes_back(rows: list[Any], threads: int, backwards: bool) -
 
 
 def packs_of(index: Index) -> list[tuple[int, int]]:
-    with index.view() as (connection, _):
+    with index.backend.state() as (connection, _):
         return list(connection.execute("SELECT first, last FROM packs ORDER BY first"))
 
 
 def loose_of(index: Index) -> int:
-    with index.view() as (connection, _):
+    with index.backend.state() as (connection, _):
         return int(connection.execute("SELECT count(*) FROM documents WHERE text IS NOT NULL").fetchone()[0])
 
 
@@ -81,7 +81,7 @@ def test_compaction_drops_deleted_texts_and_packs_loose_ones(make: Make) -> None
     index.delete(gone)
     index.compact()
     assert loose_of(index) == 0
-    with index.view() as (connection, _):
+    with index.backend.state() as (connection, _):
         unpacker = Unpacker(connection, index.path)
         held = []
         for first, _ in packs_of(index):

@@ -14,7 +14,8 @@ import wordferry
 from tests.index.collection import documents, embeddings
 from tests.index.crash_worker import POOL, STEPS, apply, follow
 from tests.index.disk import CALLS, Disk, Tree, calls, write_tree
-from wordferry.index import Index, publish
+from wordferry.index import Index
+from wordferry.index.write import segment_writer as publish
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = [("safe", "safe"), ("all", "safe"), ("all", "all"), ("safe", "some"), ("all", "some")]

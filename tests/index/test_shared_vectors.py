@@ -12,7 +12,7 @@ import wordferry
 from tests.index.collection import embeddings
 from wordferry import Index
 from wordferry.errors import InputError, VocabularyMismatch
-from wordferry.index.catalogue import Catalogue, get_meta, set_meta
+from wordferry.index.storage.catalogue import Catalogue, get_meta, set_meta
 
 DOCUMENTS = [{"id": "a", "text": "the cat sat on the mat"}, {"id": "b", "text": "stock prices fell sharply"}]
 

@@ -13,7 +13,7 @@ import wordferry
 from wordferry.errors import FormatError
 from wordferry.find.stems import edition, stem_keys
 from wordferry.index import Index, finding, publish, segments, stems
-from wordferry.index.segments import Rows
+from wordferry.index.storage.segments import Rows
 
 ARTICLES = wordferry.sample().articles[:90]
 QUERIES = ["the cost of heating and the price of bread", "zzyzx heated qwertzuiop", "planets and their moons"]
@@ -110,12 +110,12 @@ def test_of_many_words_without_vectors_only_those_asked_for_are_read(
     with Index.open(tmp_path / "index") as index:
         assert answers(index) == wanted
         assert index.words._texts.words.keys() < set(range(90))
-        with index.view() as (connection, _):
+        with index.backend.state() as (connection, _):
             (number,) = connection.execute("SELECT number FROM others WHERE word = 'qwertzuiop7'").fetchone()
         assert number not in index.words._texts.words
     with Index.open(tmp_path / "index") as index:  # a word that is not the one whose stem the segment knows
         index.search("planets")
-        with index._catalogue.writing() as connection:
+        with index.backend._catalogue.writing() as connection:
             connection.execute("UPDATE others SET word = 'other' WHERE word = 'qwertzuiop8'")
             key = int(index.words._keys.of_words(["qwertzuiop8"])[0])
         assert index.words._numbers.find(key) >= 0

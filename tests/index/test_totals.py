@@ -8,7 +8,7 @@ import pytest
 import wordferry
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError
-from wordferry.index.totals import Totals, stem_counts
+from wordferry.index.search.statistics import Totals, stem_counts
 from wordferry.words.related.graph import RelatedWords
 
 ARTICLES = wordferry.sample().articles[:120]
@@ -20,7 +20,7 @@ QUERIES = ["the cost of heating and the price of bread", "planets and their moon
 
 
 def others_of(index) -> list[str]:
-    with index.view() as (connection, _):
+    with index.backend.state() as (connection, _):
         return [word for (word,) in connection.execute("SELECT word FROM others ORDER BY number")]
 
 

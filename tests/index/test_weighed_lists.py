@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 import wordferry
 from tests.index.collection import HISTORY, WORDS, embeddings, play
 from tests.index.test_lists import FREQUENT, assert_same_where_apart
-from wordferry.index import Index, bounded, nearest, publish, weighed_lists
-from wordferry.kernels import related_lists
+from wordferry.index import Index
+from wordferry.index.search import lists
+from wordferry.index.write import segment_writer as publish
+from wordferry.kernels import lists as kernel
 from wordferry.texts.weights import WEIGHTS
 
 Make = Callable[..., Index]
-PLAINLY = ("counts", "drop")
 NAMES = [*WORDS, *(f"x{i:02d}" for i in range(20))]
 """The last twenty have no vector; neither do some that only queries have."""
 
@@ -41,8 +42,8 @@ def some_text(rng: np.random.Generator) -> str:
 def everything(index: Index, query: str, k: int, options: dict[str, Any], allowed: Any) -> list[tuple[str, float]]:
     """The k nearest by the row of all distances; weights are fitted on all living documents."""
     docs = list(index)
-    with index.view() as (_, snapshot):
-        related = index.engine.graph(snapshot)
+    with index.backend.state() as (_, snapshot):
+        related = index.backend._views.graph(snapshot)
     row = wordferry.pairwise(
         [query.split()],
         [str(doc.text).split() for doc in docs],
@@ -63,7 +64,7 @@ def everything(index: Index, query: str, k: int, options: dict[str, Any], allowe
     seed=st.integers(0, 10_000),
     k=st.sampled_from([1, 3, 10, 1000]),
     overlap=st.sampled_from(["omr", "keep", "residual"]),
-    options=st.tuples(st.sampled_from(WEIGHTS), st.sampled_from(["match", "drop"])).filter(lambda o: o != PLAINLY),
+    options=st.tuples(st.sampled_from(WEIGHTS), st.sampled_from(["match", "drop"])),
     filtered=st.booleans(),
     frequent=FREQUENT,
 )
@@ -84,9 +85,8 @@ def test_lists_equal_brute_force(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publish, "BUFFER", 12)
         patch.setattr(publish, "SEGMENT", 40)
-        patch.setattr(bounded, "STEP", 4)
-        patch.setattr(related_lists, "_FEWEST", 1)
-        patch.setattr(related_lists, "_FREQUENT", frequent)
+        patch.setattr(kernel, "_FEWEST", 1)
+        patch.setattr(kernel, "_FREQUENT", frequent)
         with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **own) as index:
             play(index, history, rng, lambda: some_text(rng))
             if not len(index):
@@ -96,7 +96,7 @@ def test_lists_equal_brute_force(
             condition = {"parity": 0} if filtered and any(doc.metadata["parity"] == 0 for doc in index) else None
             allowed = lambda doc: condition is None or doc.metadata["parity"] == 0  # noqa: E731
             for query in queries:
-                patch.setattr(weighed_lists, "_FEW", 0)
+                patch.setattr(lists, "FEW", 0)
                 hits = index.similar(query, k, filter=condition)
                 got = [(hit.id, hit.distance) for hit in hits]
                 if any(
@@ -108,10 +108,9 @@ def test_lists_equal_brute_force(
                 assert hits.counts["pairs"] == sum(map(allowed, index))
                 if len({word for doc in index for word in str(doc.text).split() if word in WORDS}) > 4:
                     assert "evaluated" in hits.counts  # fewer words than are related to each have no c_max
-                patch.setattr(nearest, "_LARGE", 0)
-                with Index.open(place, embeddings=embeddings()) as fresh:  # searched part by part at first
+                with Index.open(place, embeddings=embeddings()) as fresh:
                     assert got == [(hit.id, hit.distance) for hit in fresh.similar(query, k, filter=condition)]
-                patch.setattr(weighed_lists, "_FEW", 1 << 40)
+                patch.setattr(lists, "FEW", 1 << 40)
                 assert got == [(hit.id, hit.distance) for hit in index.similar(query, k, filter=condition)]
 
 

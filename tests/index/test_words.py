@@ -47,7 +47,7 @@ def assert_like_in_memory(index: Index, **constants: Any) -> None:
 def test_scores_are_those_of_the_collection_however_it_came_about(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wordferry.index.publish.BUFFER", 10)
+    monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 10)
     index = make()
     index.add(texts(25))
     index.search("cobol")  # so that lists are there before more words come
@@ -165,8 +165,8 @@ def test_similar_weighs_like_a_search_in_memory(make: Make, distance: str, weigh
     index.add([{"id": "late", "text": "xylophone w01 w02"}])
     there = list(index)
     asked = "w01 w02 cobol cobol unheard"
-    with index.view() as (_, snapshot):
-        related = index.engine.graph(snapshot)
+    with index.backend.state() as (_, snapshot):
+        related = index.backend._views.graph(snapshot)
     searcher = wordferry.Searcher(
         [one.text for one in there],
         distance,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wordferry.kernels import related_lists as lists
+from wordferry.kernels import lists
 
 
 def counts_of(made: lists.Lists) -> dict[tuple[int, int], int]:

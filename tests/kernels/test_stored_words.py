@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wordferry.kernels import native_lists, related_lists, stored_words
-from wordferry.kernels.stored_words import QueryForms, StemsOfWords, WordPart
+from wordferry.kernels.words import QueryForms, StemsOfWords, WordPart
 
 WORDS, OTHERS = 30, 8
 DAMAGED = 600

@@ -23,7 +23,9 @@ from tests.index.collection import WORDS, assert_hits, embeddings
 from tests.index.other_user import Ask, other_user
 from wordferry.base.cancel import Cancel, cancellable
 from wordferry.errors import Cancelled, ReplacedError
-from wordferry.index import Index, nearest, publish
+from wordferry.index import Index
+from wordferry.index.search import lists as nearest
+from wordferry.index.write import segment_writer as publish
 
 LONG = float(os.environ.get("WORDFERRY_SOAK_SECONDS", "600"))
 SAID = "w01 w07 w13 w22"
@@ -115,11 +117,11 @@ class Soak:
         query = text(rng)
         distance = rng.choice(["rel-rwmd", "rel-rwmd", "wcd", "wmd"])
         condition = rng.choice([None, {"n": {"lte": 2}}])
-        with index.view() as (_, before):
+        with index.backend.state() as (_, before):
             pass
         hits = index.similar(query, k=5, distance=distance, filter=condition, threads=1)
         docs = list(index)
-        with index.view() as (_, after):
+        with index.backend.state() as (_, after):
             related = None
             if distance == "rel-rwmd" and len(after.words):
                 related = index.engine.related(after, wordferry.DISTANCES[distance])

@@ -8,7 +8,7 @@ import pytest
 import wordferry
 from wordferry.base.frames import html_table
 from wordferry.errors import InputError
-from wordferry.index.model import Document, Hit
+from wordferry.index.results import Document, Hit
 from wordferry.judge.agreement import agreement
 from wordferry.judge.choosing import RChoice
 from wordferry.judge.likeness import judge_pairs

@@ -10,7 +10,7 @@ from wordferry.base.arrays import Neighbors
 from wordferry.base.frames import columns_of
 from wordferry.errors import MissingDependency
 from wordferry.index import Index
-from wordferry.index.model import Hits
+from wordferry.index.results import Hits
 
 arrow = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -343,3 +343,37 @@ def _not_after_the_proved(found: Neighbors, part: Neighbors) -> BoolArray:
     whole = sure == part.proved.shape[1]
     result: BoolArray = whole[:, None] | ((sure > 0)[:, None] & before & (found.indices >= 0))
     return result
+
+
+class Counts(NamedTuple):
+    """Words and how often they come, of one document after the other: the rows of a CSR matrix of counts."""
+
+    indptr: Int64Array
+    words: npt.NDArray[Any]
+    counts: npt.NDArray[Any]
+
+    def select(self, rows: Int64Array) -> Counts:
+        """Some rows, in the order given."""
+        lengths = self.indptr[rows + 1] - self.indptr[rows]
+        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Counts(indptr, self.words[places], self.counts[places])
+
+    @classmethod
+    def join(cls, parts: Sequence[Counts]) -> Counts:
+        """The rows of several, one after the other."""
+        starts = np.cumsum([0, *(len(part.words) for part in parts)])
+        ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+        none = [np.zeros(0, dtype=np.int32)] if not parts else []
+        return cls(
+            np.concatenate([np.zeros(1, dtype=np.int64), *ends]),
+            np.concatenate([*none, *(part.words for part in parts)]),
+            np.concatenate([*none, *(part.counts for part in parts)]),
+        )
+
+    @property
+    def totals(self) -> Int64Array:
+        """The sum of the counts of each row."""
+        sums = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))
+        result: Int64Array = np.diff(sums[self.indptr])
+        return result

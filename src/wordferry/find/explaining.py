@@ -10,7 +10,7 @@ import numpy as np
 
 from wordferry.base.charts import bars
 from wordferry.base.frames import Tabular, columns_of
-from wordferry.find.ranking import Collection, QueryWord, Ranking
+from wordferry.find.ranking import QueryWord, Ranker, Ranking
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _listed(forms: Mapping[str, int]) -> str:
 
 
 def explain_score(
-    collection: Collection, ranking: Ranking, place: int, names: Sequence[str] | None = None
+    collection: Ranker, ranking: Ranking, place: int, names: Sequence[str] | None = None
 ) -> ScoreExplanation:
     """The parts of one score of a ranking; ``names`` are the ids of its neighbours, in their order."""
     row = int(ranking.rows[place])
@@ -123,20 +123,20 @@ def _near(ranking: Ranking, place: int, n: int) -> bool:
     return bool(ranking.neighbours[place, n] >= 0 and ranking.shares[place, n] > 0)
 
 
-def _forms(collection: Collection, row: int, query: Sequence[QueryWord]) -> tuple[dict[int, dict[str, int]], int]:
+def _forms(collection: Ranker, row: int, query: Sequence[QueryWord]) -> tuple[dict[int, dict[str, int]], int]:
     """The words of a document that share a stem with one of the query, by stem, and how many words it has."""
-    bag = collection.bags(np.array([row]))
+    bag = collection.source.bags(np.array([row]))
     wanted = {word.group for word in query}
     found: dict[int, dict[str, int]] = {}
     for word, count in zip(bag.words.tolist(), bag.counts.tolist(), strict=True):
-        group = int(collection.group_of[word])
+        group = int(collection.forms.group_of[word])
         if group in wanted:
             found.setdefault(group, {})[collection.forms.word(word)] = count
     return found, int(bag.counts.sum(dtype=np.int64))
 
 
 def _word(
-    collection: Collection, ranking: Ranking, word: QueryWord, forms: dict[str, int], length: int, own: float
+    collection: Ranker, ranking: Ranking, word: QueryWord, forms: dict[str, int], length: int, own: float
 ) -> WordPart:
     constants = collection.saturation(ranking.settings)
     exact = forms.get(word.word, 0)

@@ -9,15 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from wordferry.base.arrays import Int32Array
-from wordferry.errors import InputError
 from wordferry.find.stems import stemmer
-from wordferry.kernels.native_lists import UInt16Array
-
-_MOST_FORMS = 1 << 16
 
 
-class Place(NamedTuple):
-    """Where a word of a query stands: its stem, and which form of it (-1 when no document has that form)."""
+class FormPlace(NamedTuple):
+    """Where a word of a query stands: its stem, and its number (-1 when no document has that form)."""
 
     group: int
     form: int
@@ -28,7 +24,7 @@ class Forms:
 
     >>> forms = Forms("english", ["heat", "heating", "cat"])
     >>> forms.place("heated"), forms.place("cat"), forms.place("dog")
-    (Place(group=0, form=-1), Place(group=1, form=0), None)
+    (FormPlace(group=0, form=-1), FormPlace(group=1, form=2), None)
     """
 
     def __init__(self, language: str = "english", words: Iterable[str] = ()) -> None:
@@ -37,12 +33,11 @@ class Forms:
         self._mutex = Lock()
         self._numbers: dict[str, int] = {}
         self._groups: dict[str, int] = {}
-        self._sizes: list[int] = []
-        """How many forms each stem has."""
+        self._forms: list[list[int]] = []
+        """The words of each stem."""
         self._words: list[str] = []
         self._group_of: list[int] = []
-        self._form_of: list[int] = []
-        self._arrays: tuple[Int32Array, UInt16Array] | None = None
+        self._array: Int32Array | None = None
         self.grow(words)
 
     def __len__(self) -> int:
@@ -51,25 +46,23 @@ class Forms:
     @property
     def groups(self) -> int:
         """How many stems there are."""
-        return len(self._sizes)
+        return len(self._forms)
 
     def grow(self, words: Iterable[str]) -> None:
         """Number words that are new, in the order in which they come."""
         with self._mutex:
             new = [word for word in dict.fromkeys(words) if word not in self._numbers]
-            groups, sizes = self._groups, self._sizes
+            groups, forms = self._groups, self._forms
             for word, stem in zip(new, self._stems(new), strict=True):
                 group = groups.get(stem, -1)
                 if group < 0:
-                    group = groups[stem] = len(sizes)
-                    sizes.append(0)
-                if sizes[group] == _MOST_FORMS:
-                    raise InputError(f"The stem {stem!r} has more than {_MOST_FORMS} forms; use language='none'.")
+                    group = groups[stem] = len(forms)
+                    forms.append([])
+                number = len(self._words)
                 self._group_of.append(group)
-                self._form_of.append(sizes[group])
-                sizes[group] += 1
+                forms[group].append(number)
                 self._words.append(word)
-                self._numbers[word] = len(self._words) - 1  # last: whoever finds the word finds all of it
+                self._numbers[word] = number  # last: whoever finds the word finds all of it
 
     def numbers(self, words: Sequence[str]) -> list[int]:
         """The numbers of words, new ones being numbered."""
@@ -80,29 +73,27 @@ class Forms:
             self.grow(words)
             return [known[word] for word in words]
 
-    def place(self, word: str) -> Place | None:
+    def place(self, word: str) -> FormPlace | None:
         """The stem and the form of a word of a query; None when no document has any form of it."""
         number = self._numbers.get(word)
         if number is not None:
-            return Place(self._group_of[number], self._form_of[number])
+            return FormPlace(self._group_of[number], number)
         with self._mutex:  # compiled stemmers are not made for several threads
             group = self._groups.get(self._stems([word])[0])
-        return None if group is None else Place(group, -1)
+        return None if group is None else FormPlace(group, -1)
 
     def word(self, number: int) -> str:
         """A word by its number."""
         return self._words[number]
 
+    def words_of(self, group: int) -> Int32Array:
+        """The words of a stem, ascending."""
+        return np.array(self._forms[group], dtype=np.int32)
+
     @property
     def group_of(self) -> Int32Array:
         """The stem of every word, by its number."""
-        return self.arrays[0]
-
-    @property
-    def arrays(self) -> tuple[Int32Array, UInt16Array]:
-        """The stem and the form of every word, by its number."""
         with self._mutex:
-            if self._arrays is None or len(self._arrays[0]) != len(self._group_of):
-                group_of = np.array(self._group_of, dtype=np.int32)
-                self._arrays = group_of, np.array(self._form_of, dtype=np.uint16)
-            return self._arrays
+            if self._array is None or len(self._array) != len(self._group_of):
+                self._array = np.array(self._group_of, dtype=np.int32)
+            return self._array

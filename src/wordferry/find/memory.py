@@ -11,10 +11,10 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.errors import InputError
+from wordferry.find.documents import DocumentsPart, WordCollection
 from wordferry.find.explaining import ScoreExplanation, explain_score
 from wordferry.find.forms import Forms
-from wordferry.find.lists import Lists
-from wordferry.find.ranking import Collection, Ranking
+from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
 from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
 
@@ -26,7 +26,7 @@ class WordHits:
     """What a query found, best first: iterate over (row, score), or take ``rows`` and ``scores``."""
 
     ranking: Ranking
-    collection: Collection
+    collection: Ranker
 
     @property
     def rows(self) -> Int64Array:
@@ -80,8 +80,8 @@ class WordSearch:
         self.tokenizer = tokenizer or default_tokenizer()
         self.settings = settings or Settings()
         forms = Forms(language)
-        lists = Lists.count((self._tokens(one, f"Document {n}") for n, one in enumerate(documents)), forms)
-        self.collection = Collection(forms, lists)
+        part = DocumentsPart.count((self._tokens(one, f"Document {n}") for n, one in enumerate(documents)), forms)
+        self.collection = Ranker(WordCollection([part], forms, forms.groups, _impossible))
 
     def __len__(self) -> int:
         return len(self.collection)
@@ -107,3 +107,8 @@ class WordSearch:
         if isinstance(text, Sequence) and all(isinstance(token, str) for token in text):
             return text
         raise InputError(f"{what} must be a text or a sequence of tokens, got {type(text).__name__}.")
+
+
+def _impossible(error: Exception) -> Exception:
+    """What is in memory was checked when it was made."""
+    return error

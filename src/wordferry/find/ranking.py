@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from wordferry.find.forms import Place
-from wordferry.find.lists import Around, Counted, Documents, Scored
+from wordferry.find.documents import QueryStems, Surroundings, WordCollection
 from wordferry.find.settings import Settings
-from wordferry.kernels.native_lists import QueryWords, Saturation
+from wordferry.kernels.words import BestRows, Saturation
 
-Surroundings = Callable[[Int64Array, int], Around]
+Around = Callable[[Int64Array, int], Surroundings]
 """From rows to what is around them, m neighbours of each."""
 
 
@@ -70,40 +69,21 @@ class Statistics:
     documents: int
     tokens: int
     df: Int64Array
-    """In how many documents each stem stands."""
+    """Document frequency of each stem."""
 
 
-class Words(Protocol):
-    """The words of a collection by their numbers, and their stems."""
-
-    @property
-    def group_of(self) -> Int32Array:
-        """The stem of each word."""
-
-    def place(self, word: str) -> Place | None:
-        """The stem and the form of a word of a query; None when no document has any form of it."""
-
-    def word(self, number: int) -> str:
-        """A word by its number, which at least those have that share a stem with a word that was looked up."""
-
-
-class Collection:
-    """Documents and their words; deleted ones count for nothing.
+class Ranker:
+    """Ranks documents by the words of queries; deleted ones count for nothing.
 
     ``together`` are the statistics of a larger collection that these documents are a shard of.
     """
 
     def __init__(
-        self,
-        forms: Words,
-        source: Documents,
-        alive: BoolArray | None = None,
-        together: Statistics | None = None,
+        self, source: WordCollection, alive: BoolArray | None = None, together: Statistics | None = None
     ) -> None:
-        self.forms = forms
+        self.forms = source.words
         self.source = source
         self.alive = None if alive is None or alive.all() else alive
-        self.group_of = forms.group_of
         self.together = together
         living = len(source) if self.alive is None else int(self.alive.sum())
         self.documents = living if together is None else together.documents
@@ -113,7 +93,7 @@ class Collection:
 
     @cached_property
     def df(self) -> Int64Array:
-        """In how many living documents each stem stands."""
+        """Document frequency of each stem, over the living documents."""
         return self.source.df(self.alive) if self.together is None else self.together.df
 
     @cached_property
@@ -167,40 +147,36 @@ class Collection:
         ranking = ranked(found.rows, found.scores, partial(self.near, query), k, (query, missing, settings))
         return replace(ranking, visited=found.visited, evaluated=found.evaluated)
 
-    def best(self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None) -> Scored:
+    def best(self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None) -> BestRows:
         """The best k rows by their own words, and their scores; ties go to the earlier row."""
         mask = allowed
         if self.alive is not None and allowed is not self.alive:
             mask = self.alive if allowed is None else allowed & self.alive
-        asked = QueryWords(
+        asked = QueryStems(
             np.array([word.group for word in query], dtype=np.int32),
             np.array([word.form for word in query], dtype=np.int32),
             np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64),
         )
         return self.source.best(asked, self.saturation(settings), min(k, max(len(self), 1)), mask)
 
-    def near(self, query: Sequence[QueryWord], rows: Int64Array, m: int) -> Around:
+    def near(self, query: Sequence[QueryWord], rows: Int64Array, m: int) -> Surroundings:
         """The m nearest of some rows to each of them, and which of them have every word of a query in some form."""
         return self.source.around(rows, m, self.idf, stems_of(query))
 
-    def bags(self, rows: Int64Array) -> Counted:
-        """The bags of some rows, in the order given."""
-        return self.source.bags(rows)
-
 
 def stems_of(query: Sequence[QueryWord]) -> Int32Array:
-    """The stems of a query, rising."""
+    """The stems of a query, ascending."""
     return np.array(sorted({word.group for word in query}), dtype=np.int32)
 
 
-def _nobody() -> Around:
-    return Around(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))
+def _nobody() -> Surroundings:
+    return Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))
 
 
 def ranked(
     rows: Int64Array,
     own: Float64Array,
-    surroundings: Surroundings,
+    surroundings: Around,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
@@ -214,7 +190,7 @@ def ranked(
 def _ranking(
     rows: Int64Array,
     own: Float64Array,
-    around: Around,
+    around: Surroundings,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
@@ -251,5 +227,5 @@ def _ranking(
 
 
 def _longer(lines: npt.NDArray[Any], more: int, value: int) -> npt.NDArray[Any]:
-    """The same with so many more lines of one value."""
+    """Append ``more`` rows filled with ``value``."""
     return np.pad(lines, ((0, more), (0, 0)), constant_values=value) if more else lines

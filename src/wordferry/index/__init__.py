@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from wordferry.index.index import Index
-from wordferry.index.model import Document, Hit, Hits
+from wordferry.index.results import Document, Hit, Hits
 
 __all__ = ["Document", "Hit", "Hits", "Index"]

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
-from wordferry.index.catalogue import get_meta
-from wordferry.index.segments import check_manifest
+from wordferry.index.storage.catalogue import get_meta
+from wordferry.index.storage.segments import check_manifest
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
@@ -29,7 +29,10 @@ class Config:
     """The choices of ``Index.create``, stored in the catalogue."""
 
     distance: str
+    """With its parameters, as ``find_distance`` reads it."""
     overlap: str | None
+    weights: str
+    unknown: str
     r: int
     on_empty: str
     tokenizer: dict[str, Any]
@@ -42,21 +45,18 @@ class Config:
     normalized: bool
     vocabulary: str
     """Fingerprint of the words of the full embeddings."""
+    package: dict[str, str] | None = None
+    """With ``keep="package"``: which vectors, as :func:`wordferry.texts.datasets.default_source` names them."""
     base: dict[str, Any] | None = None
     """The related words that were given at creation, if any."""
+    copied: str = COPY
+    """With ``keep="copy"``: the folder of the vectors."""
     manifest: str | None = None
     """sha256 of the manifest of the copied vectors."""
     language: str = "english"
     """Whose stems word search knows."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Constants of word search that differ from the defaults."""
-    weights: str = "counts"
-    unknown: str = "drop"
-    """What words count for in ``similar``, and whether those without a vector do; these are what an index has that was
-    made before there was a choice."""
-
-    package: dict[str, str] | None = None
-    """With ``keep="package"``: which vectors, as :func:`wordferry.texts.datasets.default_source` names them."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,6 +76,18 @@ def read_config(connection: sqlite3.Connection, file: Path) -> Config:
     if values is None:
         raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
     return Config.from_json(values)
+
+
+def vector_facts(embeddings: Embeddings, keep: str, place: Path | None) -> dict[str, Any]:
+    """The part of a :class:`Config` that says which vectors an index has, and where they are."""
+    return {
+        "keep": keep,
+        "path": None if place is None else str(place),
+        "fingerprint": embeddings.fingerprint,
+        "normalized": embeddings.normalized,
+        "vocabulary": embeddings.vocabulary.fingerprint,
+        "package": default_source() if keep == "package" else None,
+    }
 
 
 def check_keep(keep: str | None, embeddings: Any) -> tuple[str, Path | None]:
@@ -110,7 +122,7 @@ def read_embeddings(given: Any) -> Embeddings:
 def open_embeddings(folder: Path, config: Config) -> Embeddings:
     """The embeddings of an index, memory-mapped, held to what the catalogue says of them."""
     if config.keep == "copy":
-        return _open_copy(folder / COPY, config)
+        return _open_copy(folder / config.copied, config)
     if config.keep == "package":
         return _open_packaged(folder, config)
     place = Path(str(config.path))

@@ -15,7 +15,8 @@ from typing import Any
 from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.checks import real_number
 from wordferry.base.frames import Tabular, columns_of
-from wordferry.errors import FormatError, InputError
+from wordferry.errors import FormatError, InputError, NotFound
+from wordferry.index.results import Document
 
 REVIEW = ("group", "action", "id", "distance", "kind", "reason", "checksum", "text")
 """Columns of a list for review."""
@@ -203,6 +204,11 @@ class Duplicates(list[Pair], Tabular):
             writer.writerows(self.rows())
 
 
+def written(text: str | Sequence[str]) -> str:
+    """A text as a list for review shows it: tokens with a blank between two."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
 def checksum(text: str) -> str:
     """A short digest of a text, so that a document which has changed since the review is noticed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -216,6 +222,13 @@ class Reviewed:
     action: str
     checksum: str
     line: int
+
+    def check(self, found: Document | None, review: Any, folder: Path) -> None:
+        """Refuse to go on when the document is no longer the one that was looked at."""
+        if found is None:
+            raise NotFound(f"{review}, line {self.line}: {self.id!r} is no longer in {folder}.")
+        if checksum(written(found.text)) != self.checksum:
+            raise InputError(f"{review}, line {self.line}: {self.id!r} has changed since the review. Review again.")
 
 
 def read_review(path: str | os.PathLike[str]) -> list[Reviewed]:

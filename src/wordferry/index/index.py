@@ -3,53 +3,47 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wordferry.base.runtime import ShowProgress, logger
-from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError
-from wordferry.index import create, finding, searching, upgrade
-from wordferry.index.asked import Asked
-from wordferry.index.catalogue import (
-    DOCUMENT_COLUMNS,
-    Catalogue,
-    all_ids,
-    damaged,
-    get_meta,
-)
-from wordferry.index.changing import Changing
-from wordferry.index.config import Keep, check_fingerprint, open_embeddings, read_config, read_embeddings
-from wordferry.index.engine import Engine
-from wordferry.index.fields import Field, fields_of
-from wordferry.index.finding import WordEngine
-from wordferry.index.graph import Graphs
-from wordferry.index.listing import Listing
-from wordferry.index.lock import WriterLock, refuse_network
-from wordferry.index.model import Document, Hits, checked_id
-from wordferry.index.packs import Unpacker, all_documents
-from wordferry.index.segments import MissingFolder, with_remedy
-from wordferry.index.snapshot import Snapshot, Snapshots
-from wordferry.index.stats import Stats, collect
-from wordferry.index.totals import Totals
-from wordferry.index.verify import Checker, Verification
-from wordferry.index.weighed import WeighedEngine
-from wordferry.index.weighed_state import Weighing
-from wordferry.index.weighing import run as weighing_run
-from wordferry.index.whole import WholeCollection
-from wordferry.index.writer import Writer
+from wordferry.base.checks import real_number, whole_number
+from wordferry.base.lazy import sparse as sp
+from wordferry.base.runtime import ShowProgress, no_progress, progress_for, thread_count
+from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
+from wordferry.compare.search import check_k
+from wordferry.errors import InputError, NotFound
+from wordferry.find.settings import Settings
+from wordferry.index import all_pairs
+from wordferry.index.backend import Backend, open_backend
+from wordferry.index.config import Config, Keep
+from wordferry.index.duplicates import Duplicates, read_review
+from wordferry.index.results import Document
+from wordferry.index.search.fields import Field
+from wordferry.index.search.filters import compile_filter
+from wordferry.index.search.requests import Ask
+from wordferry.index.search.similar import compared_tokens, queries_of, query_tokens
+from wordferry.index.storage.stats import Stats
+from wordferry.index.storage.verify import Verification
+from wordferry.index.write import segment_writer
+from wordferry.index.write.create import create_folder
+from wordferry.index.write.entries import checked_id, entries
+from wordferry.index.write.export import export_documents
 from wordferry.texts.bow import OnEmpty
+from wordferry.texts.records import Fields, Record
 from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.weights import check_scheme
+from wordferry.words.embeddings import Embeddings
 
-_ATTEMPTS = 8
+if TYPE_CHECKING:
+    from wordferry.explanations.explain import Explanation
+    from wordferry.maps.atlas import Map
 
 
-class Index(WholeCollection, Listing, Changing):
+class Index:
     """A collection of documents on disk, opened with :meth:`create` or :meth:`open`.
 
     Any number of readers may have it open while one writer works; a search sees one state of the index. A call that
@@ -64,36 +58,9 @@ class Index(WholeCollection, Listing, Changing):
     (['a'], ['a'])
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, embeddings: Any = None, totals: Totals | None = None) -> None:
-        self.path = Path(path)
-        refuse_network(self.path)
-        self._catalogue = Catalogue(self.path)
-        try:
-            with self._catalogue.reading() as connection:
-                self.config = read_config(connection, self._catalogue.file)
-            if embeddings is None:
-                self.embeddings = open_embeddings(self.path, self.config)
-            else:
-                self.embeddings = read_embeddings(embeddings)
-                check_fingerprint(self.embeddings, self.config)
-        except FormatError:  # what looks like damage may be the files of another index
-            with closing(self._catalogue):
-                self._catalogue.check_use()
-            raise
-        except BaseException:
-            self._catalogue.close()
-            raise
-        self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
-        vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
-        self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base, vouched)
-        self._engine = Engine(self.embeddings, self._graphs, self.config.overlap, totals)
-        own = Weighing(self.config.weights, self.config.unknown)
-        self.weighed = WeighedEngine(self.embeddings, self._engine, self._catalogue.file, own, totals)
-        self.words = WordEngine(self.embeddings.vocabulary, self.config.language, self._catalogue.file, totals)
-        self._snapshots = Snapshots(self.path, frozenset() if totals is None else totals.fields)
-        self._lock = WriterLock(self.path)
-        self._writer = Writer(self._catalogue, self.config, self.embeddings)
-        self._mutex = RLock()
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        """What answers: a folder of this machine, or shards, wherever they are."""
 
     @classmethod
     def create(
@@ -104,14 +71,14 @@ class Index(WholeCollection, Listing, Changing):
         related: Any = None,
         distance: str = "rel-rwmd",
         overlap: str | None = None,
+        weights: str = "idf",
+        unknown: str = "match",
+        language: str | None = None,
         tokenizer: Tokenizer | str | None = None,
         on_empty: OnEmpty = "error",
         keep: Keep | None = None,
         overwrite: bool = False,
-        language: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        weights: str = "idf",
-        unknown: str = "match",
     ) -> Index:
         """Make an empty index in a new folder.
 
@@ -122,6 +89,9 @@ class Index(WholeCollection, Listing, Changing):
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
         distance, overlap : what :meth:`similar` uses unless told otherwise.
+        weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
+            them; "counts", "log-idf", "bm25", "norm", "norm-idf"), and whether those without a vector do ("match": onto
+            themselves, "drop": not at all, "error": a document or query with such a word is refused).
         language : the language of the documents: its stop words, word boundaries and stems. None is English, or that of
             the tokenizer; "none" is for words without stems.
         tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer`` or a registered name, in the place of the
@@ -129,127 +99,114 @@ class Index(WholeCollection, Listing, Changing):
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then), "package"
             takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
-        weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
-            them; "counts", "log-idf", "bm25", "norm"), and whether those without a vector do ("match": onto themselves,
-            "drop": not at all, "error": a document or query with such a word is refused).
+        overwrite : whether an index at ``path`` is replaced.
         settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
+
+        Returns
+        -------
+        The opened index.
         """
-        create.create_folder(
+        create_folder(
             Path(path),
-            given=embeddings,
-            related=related,
-            distance=distance,
-            overlap=overlap,
-            tokenizer=tokenizer,
+            measure={"distance": distance, "overlap": overlap, "weights": weights, "unknown": unknown},
+            vectors={"embeddings": embeddings, "related": related, "keep": keep},
+            words={"tokenizer": tokenizer, "language": language},
             on_empty=on_empty,
-            keep=keep,
             overwrite=overwrite,
-            language=language,
             settings=settings,
-            weighing=Weighing(weights, unknown),
         )
-        return cls(path)
+        return cls(open_backend(path))
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None, totals: Totals | None = None) -> Index:
-        """Open an index. ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved; ``totals``
-        are what was counted over a whole collection that the index is one shard of."""
-        return cls(path, embeddings=embeddings, totals=totals)
+    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None) -> Index:
+        """Open an index, or a folder of shards, for reading; the first change takes the writer's lock.
 
-    @staticmethod
-    def upgrade(path: str | os.PathLike[str]) -> bool:
-        """Bring an index of an earlier format up to date, in its place; False when there is nothing to do."""
-        return upgrade.upgrade(path)
+        ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved.
+        """
+        return cls(open_backend(path, embeddings))
 
-    # -- reading ----------------------------------------------------------------------------------------------------
+    # -- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.backend.path
+
+    @property
+    def config(self) -> Config:
+        """What was chosen when the index was made."""
+        return self.backend.config
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The word vectors."""
+        return self.backend.embeddings
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What splits documents and queries."""
+        return self.backend.tokenizer
+
+    @property
+    def identity(self) -> str:
+        """A name that no other index has."""
+        return self.backend.identity
 
     def __len__(self) -> int:
-        with self._catalogue.reading() as connection:
-            return int(get_meta(connection, "state", self._catalogue.file)["documents"])
+        return len(self.backend)
 
     def __iter__(self) -> Iterator[Document]:
         """All documents of one state, in the order in which they were added."""
-        with self._catalogue.reading() as connection:
-            for row in all_documents(connection, self._catalogue.file):
-                yield searching.document(row)
+        return iter(self.backend)
 
     def __contains__(self, id: object) -> bool:
-        with self.view() as (connection, snapshot):
-            return self._names_document(connection, snapshot, id)
-
-    @property
-    def identity(self) -> str | None:
-        """A name that no other index has; None in an index made before there were any."""
-        return self._catalogue.identity
+        try:
+            return self.backend.find(checked_id(id, "in")) is not None
+        except InputError:
+            return False
 
     def __repr__(self) -> str:
-        documents = "closed" if self._catalogue.closed else f"{len(self)} documents"
+        documents = "closed" if self.backend.closed else f"{len(self)} documents"
         return f"Index({str(self.path)!r}, {documents}, {self.config.distance})"
 
-    def ids(self) -> list[str]:
-        """The ids of all documents, in the order in which they were added."""
-        with self._catalogue.reading() as connection:
-            return all_ids(connection, self._catalogue.file)
-
-    def get(self, id: str | int) -> Document:
-        """One document by its id; NotFound when there is none."""
-        id = checked_id(id, "get")
-        with self.view() as (connection, snapshot):
-            return self._document(connection, snapshot, id)
-
-    def _document(self, connection: sqlite3.Connection, snapshot: Snapshot, id: str) -> Document:
-        row = self._row(connection, snapshot, DOCUMENT_COLUMNS, id)
-        if row is None:
-            raise NotFound(f"{self.path} has no document {id!r}.")
-        return searching.document(Unpacker(connection, self._catalogue.file).checked(row))
-
-    def _row(self, connection: sqlite3.Connection, snapshot: Snapshot, columns: str, id: str) -> Any:
-        """Some columns of the document with an id, or None when the segments know no living one either."""
-        row = connection.execute(f"SELECT {columns} FROM documents WHERE id = ?", (id,)).fetchone()
-        if row is None and snapshot.has_living(id):
-            raise damaged(self._catalogue.file, f"the entry of document {id!r} (it cannot be found)")
-        return row
+    # -- searching --------------------------------------------------------------------------------------------------
 
     def search(
         self,
         query: Any,
         k: int = 10,
         *,
-        distance: str | None = None,
         filter: Mapping[str, Any] | None = None,
         explain: bool = False,
-        rerank: str | None = None,
         candidates: int | None = None,
-        threads: int | None = None,
         progress: ShowProgress = None,
         **constants: Any,
     ) -> Any:
         """The k documents that the words of a query find best, or of each of several queries; each has a score.
 
         Every word counts, with a vector or without; other forms of a word count less. The score is exact over the
-        whole collection. With ``distance`` or ``rerank`` texts are compared instead, as by :meth:`similar` with
-        ``weights="counts", unknown="drop"``, whatever the index's own choice.
+        whole collection.
 
         Parameters
         ----------
         query : a text (or a tuple of tokens) gives :class:`Hits`; a list of texts or token lists gives a list of them.
+        k : the number of hits.
         filter : conditions on metadata, e.g. ``{"topic": "sport", "year": {"gte": 2001}}``, applied before the
             best are chosen. Operators: eq, ne, in, gt, gte, lt, lte, exists.
         explain : attach to every hit what its score is made of; ``hit.explain()`` does so later.
         candidates, constants : of :class:`wordferry.find.Settings`, for this call: ``lift=0`` is for finding one text
             that you know.
+        progress : True for a bar, or a callable that is told how many queries of how many are done.
+
+        Returns
+        -------
+        Hits, best first, or a list of them.
         """
-        if distance is not None or rerank is not None:
-            if constants:
-                raise InputError(f"{min(constants)}= is a constant of word search; it has no meaning for a distance.")
-            plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
-            with self.view() as (connection, snapshot):
-                return self._compared(connection, snapshot, query, plan, threads, progress)
-        question = finding.Question.check(self.config, k, filter, explain, {"candidates": candidates, **constants})
-        queries, single = searching.queries(query)
-        tokens = [searching.query_tokens(self, one, number) for number, one in enumerate(queries)]
-        with self.view() as (connection, snapshot):
-            found = finding.run(self, connection, snapshot, question, tokens, progress)
+        settings = Settings().changed(**self.config.settings).changed(candidates=candidates, **constants)
+        ask = Ask(check_k(k), compile_filter(filter), explain, progress=progress)
+        queries, single = queries_of(query)
+        tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
+        found = self.backend.search(tokens, ask, settings)
         return found[0] if single else found
 
     def similar(
@@ -272,123 +229,393 @@ class Index(WholeCollection, Listing, Changing):
 
         Parameters
         ----------
-        query : a text, a tuple of tokens, or the id of a document, which is then not among the hits; a list of texts
-            or token lists gives a list of :class:`Hits`.
-        id : a document by its id, where a text might be meant as well.
+        query : a text, or a tuple of tokens; a list of texts or token lists gives a list of :class:`Hits`.
+        k : the number of hits.
+        id : the id of a document to ask about in the place of a text; it is not among the hits.
         distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
         weights, unknown : as in :meth:`create`; None is the index's own choice. Frequencies are those of the living
-            documents, so they follow the collection. "idf", "norm" and "counts" compare through the stored lists by
-            every distance but wcd; other weights prepare all documents in memory at first.
+            documents, so they follow the collection.
         filter : as in :meth:`search`.
         explain : attach to every hit which word moved where; ``hit.explain()`` does so later.
         rerank : a second distance, e.g. "wmd", that orders the ``candidates`` (default 10 k, at least 100) nearest by
             ``distance``. Faster than searching by the second distance, and *not exact*: a document that the first
             one does not rank among the candidates is missed. ``Hits.exact`` is False.
+        candidates : how many documents the second distance orders.
+        threads : the number of threads; None is all that ``WORDFERRY_THREADS`` allows.
+        progress : True for a bar, or a callable that is told how many queries of how many are done.
+
+        Returns
+        -------
+        Hits, nearest first, or a list of them.
         """
         if (query is None) == (id is None):
-            raise InputError("similar takes either a query (a text, tokens or an id) or id=.")
-        plan = searching.Plan.check(self.config, k, distance, filter, explain, rerank, candidates)
-        weighing = self._weighing(weights, unknown)
-        id = None if id is None else checked_id(id, "similar")
-        with self.view() as (connection, snapshot):
-            if id is None and isinstance(query, str) and self._names_document(connection, snapshot, query):
-                id = query
-            if id is not None:
-                found = self._document(connection, snapshot, id)
-                query, plan = found.text, replace(plan, without=found.id)
-            if weighing.plain:
-                return self._compared(connection, snapshot, query, plan, threads, progress)
-            queries, single = searching.queries(query)
-            tokens = searching.compared_tokens(self, queries, plan, weighing.unknown)
-            hits = weighing_run(self, connection, snapshot, plan, weighing, tokens, threads, progress)
-        return hits[0] if single else hits
-
-    def _names_document(self, connection: sqlite3.Connection, snapshot: Snapshot, value: object) -> bool:
-        """Whether something is the id of a document."""
-        if isinstance(value, str) and len(value) > snapshot.longest_id:
-            return False  # as most queries
-        try:
-            return self._row(connection, snapshot, "number", checked_id(value, "in")) is not None
-        except InputError:
-            return False
-
-    def _compared(
-        self,
-        connection: sqlite3.Connection,
-        snapshot: Snapshot,
-        query: Any,
-        plan: searching.Plan,
-        threads: int | None,
-        progress: ShowProgress,
-    ) -> Hits | list[Hits]:
-        """The nearest documents by a distance."""
-        queries, single = searching.queries(query)
-        bags = Asked.of(searching.compared_tokens(self, queries, plan, "drop"))
-        found = searching.run(self, connection, snapshot, plan, queries, bags, threads, progress)
+            raise InputError("similar takes either a query (a text or tokens) or id=.")
+        measure = self.measure(distance, weights, unknown)
+        second = None if rerank is None else self.measure(rerank, weights, unknown)
+        rest: dict[str, Any] = {"explain": explain, "threads": threads, "progress": progress}
+        name = None if id is None else checked_id(id, "similar")
+        if name is not None:
+            query = self.get(name).text
+            query = query if isinstance(query, str) else tuple(query)
+        ask = Ask.check(k, filter, second, candidates, without=name, **rest)
+        queries, single = ([query], True) if name is not None else queries_of(query)
+        tokens = compared_tokens(queries, self.tokenizer, self.embeddings.vocabulary, measure, name)
+        found = self.backend.similar(tokens, measure, ask)
         return found[0] if single else found
 
-    @contextmanager
-    def view(self) -> Iterator[tuple[sqlite3.Connection, Snapshot]]:
-        """One state of the index: a read transaction and the arrays that belong to it."""
-        missing, seen = "", -1
-        for _ in range(_ATTEMPTS):
-            with ExitStack() as stack:
-                connection = stack.enter_context(self._catalogue.reading())
-                try:
-                    snapshot = self._snapshots.get(connection)
-                except MissingFolder as error:  # compacted away after this transaction began, or lost
-                    generation = get_meta(connection, "state", self._catalogue.file)["generation"]
-                    lost, seen, missing = generation == seen, generation, str(error)
-                else:
-                    yield connection, snapshot
-                    return
-            if lost:
-                self._recover(missing)
-        raise with_remedy(FormatError(missing))
+    def measure(self, distance: str | None = None, weights: str | None = None, unknown: str | None = None) -> Measure:
+        """How this index compares, with what a call says in the place of its own choice."""
+        record = find_distance(distance or self.config.distance)
+        overlap = self.config.overlap if self.config.overlap in record.overlaps else None
+        return Measure(
+            record,
+            overlap,
+            weights=check_scheme(weights or self.config.weights),
+            unknown=unknown or self.config.unknown,  # type: ignore[arg-type]  # which Measure checks
+            embeddings=self.embeddings,
+        )
 
-    def _recover(self, missing: str) -> None:
-        """Make lost segments again from the texts, if nobody else is writing."""
-        try:
-            held = self._lock.held
-            logger.warning("%s The segments are made again from the texts.", missing)
-            self.compact(rebuild=True)
-            if not held:
-                self._lock.release()
-        except (LockedError, StorageError) as error:
-            raise with_remedy(FormatError(f"{missing} ({error})")) from error
+    def explain(
+        self,
+        a: Any,
+        b: Any,
+        *,
+        distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
+    ) -> Explanation:
+        """Why two texts are as far apart as this index says: which word moved where, and what it cost.
 
-    @property
-    def engine(self) -> Engine:
-        """What searches snapshots."""
-        return self._engine
+        Words weigh by their frequencies in the index. Neither text need be a document.
 
-    # -- the rest ---------------------------------------------------------------------------------------------------
+        Parameters
+        ----------
+        a, b : texts, or tuples of tokens.
+        distance, weights, unknown : as in :meth:`similar`.
+        """
+        measure = self.measure(distance, weights, unknown)
+        one, other = compared_tokens([a, b], self.tokenizer, self.embeddings.vocabulary, measure)
+        found: Explanation = self.backend.explain((one, other), measure)
+        return found
 
-    def stats(self) -> Stats:
-        """Sizes and counts of the index."""
-        with self.view() as (connection, snapshot):
-            return collect(self, connection, snapshot)
+    # -- documents --------------------------------------------------------------------------------------------------
+
+    def ids(self) -> list[str]:
+        """The ids of all documents, in the order in which they were added."""
+        return self.backend.ids()
+
+    def get(self, id: str | int) -> Document:
+        """One document by its id; NotFound when there is none."""
+        name = checked_id(id, "get")
+        found = self.backend.find(name)
+        if found is None:
+            raise NotFound(f"{self.path} has no document {name!r}.")
+        return found
+
+    def count(self, filter: Mapping[str, Any] | None = None) -> int:
+        """How many documents pass a filter, as in :meth:`search`."""
+        return self.backend.count(compile_filter(filter))
+
+    def page(
+        self,
+        limit: int = 100,
+        after: str | int | None = None,
+        *,
+        offset: int = 0,
+        filter: Mapping[str, Any] | None = None,
+    ) -> list[Document]:
+        """Some documents in the order in which they were added.
+
+        Parameters
+        ----------
+        limit : how many at most.
+        after : an id; the documents that were added after it.
+        offset : how many to pass over first. ``after`` is the faster way through a large collection.
+        filter : conditions on metadata, as in :meth:`search`.
+        """
+        limit = min(whole_number(limit, "limit", least=1), sys.maxsize)
+        offset = min(whole_number(offset, "offset", least=0), sys.maxsize)
+        name = None if after is None else checked_id(after, "page")
+        return self.backend.page((limit, offset), name, compile_filter(filter))
+
+    def documents(self, filter: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        """All documents of one state that pass a filter, in the order in which they were added."""
+        return self.backend.documents(compile_filter(filter))
+
+    def export(
+        self,
+        path: str | os.PathLike[str] | None,
+        *,
+        format: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        text: str = "text",
+        id: str = "id",
+        label: str = "label",
+        progress: ShowProgress = None,
+    ) -> int:
+        """Write documents into a file that :meth:`add` and ``wordferry index create`` read; how many there were.
+
+        JSON lines and JSON bring back the same documents. In Parquet and CSV a field that a document does not have
+        comes back as None, and CSV has no kinds of values: numbers come back as numbers, everything else as text.
+
+        Parameters
+        ----------
+        path : the file; None for the standard output.
+        format : "jsonl", "json", "csv" or "parquet"; None goes by the file's name.
+        filter : conditions on metadata, as in :meth:`search`.
+        text, id, label : the names of the fields for these. Where the metadata has such a field too, it must have
+            another name here, and the same when the file is read.
+        progress : True for a bar, or a callable that is told how many documents of how many are written.
+        """
+        own = Fields.of(text, id, label, split=None)
+        show = progress_for(progress, "writing documents") or no_progress
+        return export_documents(self.documents(filter), self.count(filter), own, (path, format), show)
 
     def fields(self, most: int = 20) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
-        with self.view() as (_, snapshot):
-            alive = snapshot.alive
-            parts = [(part.rows.columns, None if alive is None else alive[part.span]) for part in snapshot.parts]
-            return fields_of(parts, most)
+        return self.backend.fields(most)
+
+    def stats(self) -> Stats:
+        """Sizes and counts of the index."""
+        return self.backend.stats()
 
     def verify(self) -> Verification:
         """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""
-        return Checker(self._catalogue, self.config, self.embeddings, self._graphs).run()
+        return self.backend.verify()
+
+    # -- changing ---------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        documents: Any,
+        *,
+        text: str = "text",
+        id: str = "id",
+        label: str = "label",
+        skip: Iterable[str] = (),
+        threads: int | None = None,
+        progress: ShowProgress = None,
+        graph_progress: ShowProgress = None,
+    ) -> list[str]:
+        """Add documents, all or none; their ids, given or generated.
+
+        Parameters
+        ----------
+        documents : texts, lists of tokens, :class:`~wordferry.texts.documents.Record` objects, or mappings with
+            ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are
+            metadata too. Or a table: a DataFrame of any library, an Arrow table, a Hugging Face dataset, a dict of
+            columns. An id that exists is an error.
+        text, id, label, skip : the columns (or keys) that hold these, and those to leave out; the rest is metadata.
+        threads : on how many threads texts are split; the index is the same whatever their number.
+        progress : is told of documents; True shows a bar, for the related words too.
+        graph_progress : is told of the related words, which are extended when many new words have come.
+        """
+        fields = Fields.of(text, id, label, skip=skip)
+        return self._store(documents, fields, False, threads, (progress, graph_progress))
+
+    def upsert(
+        self,
+        documents: Any,
+        *,
+        text: str = "text",
+        id: str = "id",
+        label: str = "label",
+        skip: Iterable[str] = (),
+        threads: int | None = None,
+        progress: ShowProgress = None,
+        graph_progress: ShowProgress = None,
+    ) -> list[str]:
+        """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
+        fields = Fields.of(text, id, label, skip=skip)
+        return self._store(documents, fields, True, threads, (progress, graph_progress))
+
+    def _store(
+        self,
+        documents: Any,
+        fields: Fields,
+        replace: bool,
+        threads: int | None,
+        progress: tuple[ShowProgress, ShowProgress],
+    ) -> list[str]:
+        report, count = _reporter(documents, progress[0]), thread_count(threads)
+        ids: list[str] = self.backend.store(
+            lambda writer: writer.add(entries(documents, fields), replace=replace, report=report, threads=count),
+            _graph_progress(*progress),
+        )
+        return ids
+
+    def fill(
+        self,
+        documents: Any,
+        *,
+        text: str = "text",
+        id: str = "id",
+        label: str = "label",
+        skip: Iterable[str] = (),
+        resume: bool = False,
+        step: int | None = None,
+        threads: int | None = None,
+        progress: ShowProgress = None,
+        graph_progress: ShowProgress = None,
+    ) -> int:
+        """Add a large collection in steps, each on the disk before the next begins; how many documents it has.
+
+        Other than with :meth:`add`, what was stored stays when the call fails or is stopped.
+
+        Parameters
+        ----------
+        documents, text, id, label, skip, threads, progress, graph_progress : as in :meth:`add`.
+        resume : go on after what an earlier call has stored: pass the same documents again, which is checked; those
+            that are stored are passed over. The index is then the same as if nothing had happened.
+        step : the number of documents of a step (262,144): fewer need less memory.
+        """
+        step = whole_number(segment_writer.SEGMENT if step is None else step, "step")
+        report, count = _reporter(documents, progress), thread_count(threads)
+        given = entries(documents, Fields.of(text, id, label, skip=skip))
+        stored: int = self.backend.store(
+            lambda writer: writer.fill(given, resume=resume, step=step, report=report, threads=count),
+            _graph_progress(progress, graph_progress),
+        )
+        return stored
+
+    def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
+        """Delete documents by id, all or none; how many were deleted. An unknown id is NotFound unless allowed."""
+        wanted = [checked_id(id, "delete") for id in ([ids] if isinstance(ids, str | int) else ids)]
+        with self.backend.writing() as writer:
+            return writer.delete(wanted, missing_ok=missing_ok)
+
+    def compact(self, *, rebuild: bool = False) -> None:
+        """Write the live documents into as few files as possible, and forget words that none of them has.
+
+        ``rebuild=True`` makes bags of words and related words again from the texts, e.g. after damage to their files.
+        """
+        self.backend.compact(rebuild=rebuild)
+
+    # -- all documents together -------------------------------------------------------------------------------------
+
+    def duplicates(
+        self,
+        threshold: float,
+        *,
+        distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
+        threads: int | None = None,
+        progress: ShowProgress = None,
+    ) -> Duplicates:
+        """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held.
+
+        The result also has the ``groups`` that the pairs form, the ``reason`` of a pair (the words that differ), exact
+        ``copies`` apart from ``near`` ones, and ``to_csv`` for review before :meth:`prune`.
+
+        Parameters
+        ----------
+        threshold : the largest distance of a pair.
+        distance, weights, unknown, threads, progress : as in :meth:`similar`.
+        """
+        limit = real_number(threshold, "threshold", what="a distance")
+        measure = self.measure(distance, weights, unknown)
+        return all_pairs.duplicates(self.backend, limit, measure, threads, progress_for(progress, "comparing"))
+
+    def leakage(
+        self,
+        documents: Iterable[Any],
+        threshold: float,
+        *,
+        distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
+        threads: int | None = None,
+        progress: ShowProgress = None,
+    ) -> Duplicates:
+        """Pairs of a document of this index and one of ``documents``, at most ``threshold`` apart.
+
+        That is test data in training data. ``first`` of a pair is an id of the index, ``second`` one of theirs. Words
+        weigh by their frequencies in the index.
+
+        Parameters
+        ----------
+        documents : what :meth:`add` takes.
+        threshold, distance, weights, unknown, threads, progress : as in :meth:`duplicates`.
+        """
+        limit = real_number(threshold, "threshold", what="a distance")
+        measure, given = self.measure(distance, weights, unknown), list(entries(documents))
+        tell = progress_for(progress, "comparing")
+        return all_pairs.leakage(self.backend, given, limit, measure, (threads, tell))
+
+    def prune(self, review: str | os.PathLike[str], *, dry_run: bool = False) -> list[str]:
+        """Delete what a reviewed list marks with ``delete``; the ids that go, or would go with ``dry_run``.
+
+        The list is one of :meth:`Duplicates.to_csv`, looked at and perhaps edited. A document that has changed or gone
+        since then stops the call before anything is deleted.
+        """
+        lines = read_review(review)
+        going = [line.id for line in lines if line.action == "delete"]
+
+        def check(find: Callable[[str], Document | None]) -> None:
+            for line in lines:
+                line.check(find(line.id), review, self.path)
+
+        if dry_run or not going:
+            check(self.backend.find)
+        else:
+            with self.backend.writing() as writer:
+                writer.delete(going, missing_ok=False, check=check)
+        return going
+
+    def knn_graph(
+        self,
+        k: int,
+        *,
+        distance: str | None = None,
+        weights: str | None = None,
+        unknown: str | None = None,
+        threads: int | None = None,
+        progress: ShowProgress = None,
+    ) -> sp.csr_array:
+        """The k nearest other documents of each document, as a CSR matrix of distances; rows as :meth:`ids` says.
+
+        Made for scikit-learn (``metric="precomputed"``), UMAP and HDBSCAN. Zeros between equal documents are stored.
+        Parameters are those of :meth:`similar`.
+        """
+        measure, k = self.measure(distance, weights, unknown), check_k(k)
+        return all_pairs.knn_graph(self.backend, k, measure, threads, progress_for(progress, "comparing"))
+
+    def map(
+        self,
+        *,
+        neighbours: int = 15,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: ShowProgress = None,
+    ) -> Map:
+        """The collection as a map: a place for each document, clusters with names; ``.to_html(path)`` is a page.
+
+        Parameters
+        ----------
+        neighbours : how many nearest documents of each the layout keeps together.
+        seed : the same documents, seed and number of threads give the same map.
+        threads, progress : as in :meth:`similar`.
+        """
+        from wordferry.maps.atlas import make_map
+
+        records = [Record(one.text, one.id, one.label, metadata=one.metadata) for one in self]
+        return make_map(
+            records,
+            embeddings=self.embeddings,
+            tokenizer=self.tokenizer,
+            r=self.config.r,
+            neighbours=neighbours,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+
+    # -- the end ----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Put what is only in memory on the disk, give the lock back, and close the files."""
-        with self._mutex:
-            try:
-                if self._lock.held and not self._catalogue.closed:
-                    self._keep_graph()
-            finally:
-                self._catalogue.close()
-                self._lock.release()
+        self.backend.close()
 
     def __enter__(self) -> Index:
         return self
@@ -397,3 +624,14 @@ class Index(WholeCollection, Listing, Changing):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _reporter(documents: Any, progress: ShowProgress) -> Callable[[int], object]:
+    """Tells a progress how many documents of how many are done, as far as that is known."""
+    tell = progress_for(progress, "adding documents") or no_progress
+    total = len(documents) if isinstance(documents, Sized) else 0
+    return lambda done: tell(done, max(total, done))
+
+
+def _graph_progress(progress: ShowProgress, graph_progress: ShowProgress) -> ShowProgress:
+    return True if progress is True and graph_progress is None else graph_progress

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
@@ -90,37 +87,3 @@ def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: i
 def union_graph(own: Int32Array, distances: Float32Array) -> tuple[Int64Array, Int32Array, Float32Array]:
     """indptr, indices and data of the graph that joins i and j when either lists the other."""
     return _native.union_graph(own, distances)
-
-
-class Repeats:
-    """How much a word counts that a document has more than once; one that stands there once counts 1.
-
-    ``growth`` is "counts" (as often as it stands there), "logarithm" (``1 + ln(count)``) or "saturation"
-    (``count * (1 + room) / (count + room)``, with the room of each row).
-    """
-
-    def __init__(self, growth: str = "counts", room: Float64Array | None = None) -> None:
-        self.room = room
-        self.native = _native.Repeats(_native.Growth[growth], np.zeros(0) if room is None else room)
-
-
-COUNTS = Repeats()
-
-
-def add_row_sums(
-    bags: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],
-    weights: Float64Array,
-    sums: Float64Array,
-    *,
-    squared: bool = False,
-    repeats: Repeats = COUNTS,
-    threads: int = 1,
-) -> None:
-    """Add what the words of each row count times their weights, one after the other, to its sum, or the squares.
-
-    ``bags`` are where the rows begin, their words and their counts. ValueError when these lead outside of themselves,
-    or to a word without a weight.
-    """
-    indptr, words, counts = bags
-    starts = indptr.astype(np.int64, copy=False)
-    _native.add_row_sums(starts, words, counts, weights, squared, repeats.native, sums, threads)

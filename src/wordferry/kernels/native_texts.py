@@ -15,55 +15,45 @@ _END = b"\xff"
 
 
 class CountedTexts(NamedTuple):
-    """Documents as bags of words (CSR, the words of a row rising), and the words that were new."""
+    """Documents as bags of words (CSR, the codes of a row ascending), and the words that were new."""
 
     indptr: Int64Array
-    words: Int32Array
+    codes: Int32Array
     counts: Int32Array
-    other_indptr: Int64Array
-    other_words: Int32Array
-    other_counts: Int32Array
     tokens: Int64Array
     new_words: list[str]
-    """Words that had no number before, in the order of those they have now."""
+    """Words that had no code before, in the order of the codes they have now."""
 
 
 class WordCounter:
-    """Words with their numbers: rows of the vectors, or numbers of their own for words without a vector.
+    """Counts documents against a table of words with their codes.
 
     ``stop`` are left out of texts, as are words with fewer than ``min_length`` letters; lists of words are taken as
     they are.
     """
 
-    def __init__(
-        self, known: dict[str, int], others: dict[str, int], stop: Iterable[str], *, lowercase: bool, min_length: int
-    ) -> None:
-        codes = np.fromiter(known.values(), np.int32, len(known))
-        self._native = _native.WordCounter(_joined(known), codes, _joined(stop), lowercase, min_length)
-        self.add(others)
+    def __init__(self, codes: dict[str, int], stop: Iterable[str], *, lowercase: bool, min_length: int) -> None:
+        own = np.fromiter(codes.values(), np.int32, len(codes))
+        self._native = _native.WordCounter(_joined(codes), own, _joined(stop), lowercase, min_length)
 
-    def add(self, others: dict[str, int]) -> None:
-        """Words without a vector that have a number already."""
-        self._native.add(_joined(others), -2 - np.fromiter(others.values(), np.int32, len(others)))
+    def add(self, codes: dict[str, int]) -> None:
+        """Put more words into the table."""
+        self._native.add(_joined(codes), np.fromiter(codes.values(), np.int32, len(codes)))
 
-    def count(self, documents: Sequence[str | Sequence[str]], next_other: int, threads: int) -> CountedTexts:
+    def count(self, documents: Sequence[str | Sequence[str]], next_code: int, threads: int) -> CountedTexts:
         """Count documents: texts of ASCII letters, which are split, or lists of words.
 
-        Words that have no number yet get those from ``next_other`` on, in the order in which they come.
+        Words that are not in the table yet get the codes from ``next_code`` on, in the order in which they come.
         """
         data = [text.encode("ascii") if isinstance(text, str) else _joined(text) for text in documents]
         split = np.fromiter((isinstance(text, str) for text in documents), np.uint8, len(data))
         ends = np.cumsum(np.fromiter(map(len, data), np.int64, len(data)))
-        found = self._native.count(b"".join(data), ends, split, next_other, threads)
-        known, others = found.pairs, found.other_pairs
-        arrays = (
-            *(np.empty(len(data) + 1, np.int64), np.empty(known, np.int32), np.empty(known, np.int32)),
-            *(np.empty(len(data) + 1, np.int64), np.empty(others, np.int32), np.empty(others, np.int32)),
-            np.empty(len(data), np.int64),
-        )
-        found.fill(*arrays)
+        found = self._native.count(b"".join(data), ends, split, next_code, threads)
+        pairs = np.empty(found.pairs, np.int32), np.empty(found.pairs, np.int32)
+        indptr, tokens = np.empty(len(data) + 1, np.int64), np.empty(len(data), np.int64)
+        found.fill(indptr, *pairs, tokens)
         new = found.new_words.split(_END)[:-1]
-        return CountedTexts(*arrays, [word.decode("utf-8", "surrogatepass") for word in new])
+        return CountedTexts(indptr, *pairs, tokens, [word.decode("utf-8", "surrogatepass") for word in new])
 
 
 def _joined(words: Iterable[str]) -> bytes:

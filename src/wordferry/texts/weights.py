@@ -116,6 +116,13 @@ def weights_with(
     return replace(fitted, per_word=np.concatenate([fitted.per_word, later]))
 
 
+def check_scheme(scheme: Any) -> str:
+    """One of the names of ``WEIGHTS``."""
+    if scheme not in WEIGHTS:
+        raise InputError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}; got {scheme!r}.")
+    return str(scheme)
+
+
 def _fit_named(scheme: str, fitted_on: sp.csr_array, embeddings: Embeddings | None) -> Weighting | None:
     if scheme not in WEIGHTS:
         raise InputError(
@@ -137,7 +144,7 @@ def weights_of_counts(
     if scheme == "counts":
         return None
     if scheme == "norm":
-        lengths = _lengths(embeddings)
+        lengths = vector_lengths(embeddings)
         return Weighting(scheme, lengths, float(lengths.mean()) if len(lengths) else 1.0, documents)
     if scheme == "bm25":
         mean = float(tokens) / documents if documents else 1.0
@@ -145,7 +152,7 @@ def weights_of_counts(
         return Weighting(scheme, per_word, unseen, documents, mean or 1.0)
     per_word, unseen = _idf(documents, df), float(_idf(documents, np.zeros(1))[0])
     if scheme == "norm-idf":  # of words without a vector, the mean length
-        lengths = _lengths(embeddings)
+        lengths = vector_lengths(embeddings)
         mean = float(lengths.mean()) if len(lengths) else 1.0
         per_word[: len(lengths)] *= lengths[: len(per_word)]
         per_word[len(lengths) :] *= mean
@@ -163,7 +170,8 @@ def _bm25_idf(documents: int, df: Any) -> Float64Array:
     return result
 
 
-def _lengths(embeddings: Embeddings | None) -> Float64Array:
+def vector_lengths(embeddings: Embeddings | None) -> Float64Array:
+    """The lengths that the vectors had before they were scaled, for the weights "norm"."""
     if embeddings is None:
         raise InputError("weights='norm' are the lengths of word vectors: pass embeddings=.")
     if embeddings.lengths is not None:

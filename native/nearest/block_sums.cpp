@@ -1,0 +1,328 @@
+#include "nearest/block_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "support/compiler.hpp"
+#include "support/cpu.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::int64_t chunk = 64;   // rows that are looked at together
+constexpr std::int32_t taken = -1;   // instead of what a row saves
+constexpr float most_units = 1 << 20;
+constexpr float largest_sum = 1.0e9f;
+constexpr float coarse_units = 1 << 10;  // of c_max, in which bits are summed up
+constexpr float shares = 1 << 14;        // of c_max, in which is summed up what may stay of a mass of 1
+constexpr std::uint32_t most_gains = 0xffff;
+
+// sum + a * b; what damaged counts make of it is of no importance, only that it is defined.
+WF_ALWAYS_INLINE std::int32_t wrapped(std::int32_t sum, std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) +
+                                   static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
+}
+
+void fetch_ahead(const ListedRows& list) {
+  constexpr std::int64_t most = 512, line = 64;
+  const std::int64_t size = std::min(list.size, most);
+  for (std::int64_t i = 0; i < size; i += line / 2) prefetch_line(list.rows + i);
+  if (list.once < list.size) prefetch_line(list.counts);
+}
+
+// saved[row] += gain: four at a time are no more than loads and additions in memory.
+void add_once(const std::uint16_t* rows, std::int64_t size, std::int32_t gain, std::int32_t* saved) {
+  const auto add = [&](std::int64_t i) { saved[rows[i]] = wrapped(saved[rows[i]], 1, gain); };
+  std::int64_t i = 0;
+  for (; i + 4 <= size; i += 4) {
+    add(i);
+    add(i + 1);
+    add(i + 2);
+    add(i + 3);
+  }
+  for (; i < size; ++i) add(i);
+}
+
+// saved[row] += count * gain.
+void add_plain(const ListedRows& list, int width, std::int32_t gain, std::int32_t* saved) {
+  add_once(list.rows, list.once, gain, saved);
+  ListedRows repeated = list;
+  repeated.rows += list.once;
+  repeated.size -= list.once;
+  repeated.once = 0;
+  each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) { saved[row] = wrapped(saved[row], count, gain); });
+}
+
+// The same where some of the word may stay, which saves its whole cost.
+void add_common(const ListedRows& list, int width, const ListedWord& word, std::int32_t gain, float units,
+                const float* totals, std::int32_t* saved) {
+  const float near = word.near * units;
+  each_listed(list, width, [&](std::uint16_t row, std::int32_t number) {
+    const float count = static_cast<float>(number), share = word.common * totals[row];
+    const float stays = std::min((share < count ? share : count) * near, largest_sum);
+    saved[row] = wrapped(wrapped(saved[row], number, gain), static_cast<std::int32_t>(stays) + 1, 1);
+  });
+}
+
+// saved += sums * factor.
+WF_CLONES
+void add_sums(const GroupSums& sums, std::int32_t factor, std::int32_t* saved) {
+  for (std::int64_t i = 0; i < group_rows; ++i) saved[i] = wrapped(saved[i], static_cast<std::int32_t>(sums[i]), factor);
+}
+
+// saved += sums * factor * totals, rounded up.
+WF_CLONES
+void add_shares(const GroupSums& sums, float factor, const float* totals, std::int32_t* saved) {
+  for (std::int64_t i = 0; i < group_rows; ++i) {
+    const float stays = std::min(static_cast<float>(sums[i]) * factor * totals[i], largest_sum);
+    saved[i] = wrapped(saved[i], static_cast<std::int32_t>(stays) + 1, 1);
+  }
+}
+
+// Calls use(sums, first row) for each group of rows with the sums over some words; where all of them could be too much
+// for 16 bits, for some of the words at a time.
+template <class Use>
+void sum_groups(const std::vector<WeighedBits>& words, std::int64_t groups, Watch& watch, Use&& use) {
+  alignas(64) GroupSums sums;
+  for (std::size_t first = 0; first < words.size();) {
+    std::size_t last = first;
+    for (std::uint32_t most = 0; last < words.size() && most + words[last].gain <= most_gains; ++last) most += words[last].gain;
+    watch.check();
+    for (std::int64_t group = 0; group < groups; ++group) {
+      sum_bits(words.data() + first, last - first, group, sums);
+      use(sums, group * group_rows);
+    }
+    first = last;
+  }
+}
+
+// Never less than the value, and no more than 16 bits hold.
+std::uint16_t rounded_up(float value) {
+  return static_cast<std::uint16_t>(std::clamp(std::ceil(value), 0.0f, static_cast<float>(most_gains)));
+}
+
+// Whether some row of a chunk saves so much that its bound does not exceed c_max - need.
+WF_CLONES
+bool any_enough(const std::int32_t* saved, const float* totals, float need) {
+  int found = 0;
+  for (std::int64_t i = 0; i < chunk; ++i) found |= static_cast<float>(saved[i]) >= need * totals[i] ? 1 : 0;
+  return found != 0;
+}
+
+}  // namespace
+
+bool BlockWords::find(const StoredLists& stored, std::int64_t block, const ListedWords& words) {
+  lists.clear();
+  bits.clear();
+  BlockLists all(stored, block);
+  if (!all.sound()) return false;
+  groups = all.groups();
+  ListedRows rows;
+  places.clear();
+  for (const ListedWord& one : words.words()) places.push_back(all.places(one.word));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!all.read(places[i], rows)) return false;
+    if (rows.size > 0) lists.push_back({rows, i});
+    if (rows.bits != nullptr) bits.push_back({rows, i});
+  }
+  return true;
+}
+
+ListedWords::ListedWords(const TouchedQuery& query, const WordWeights& weights) {
+  for (const std::int32_t word : query.words()) {
+    const auto weight = word < weights.count ? static_cast<float>(weights.values[word]) : 0.0f;
+    if (weight == 0.0f) continue;  // no document has it, or it does not count
+    const TouchedWord& one = query.touched(word);
+    words_.push_back({word, one.near * weight, (query.c_max() - one.near) * weight, one.mass / weight});
+  }
+  std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
+}
+
+float ListedWords::heaviest(float c_max) const {
+  float most = 0.0f;
+  for (const ListedWord& one : words_) most = std::max(most, (one.near + one.gain) / c_max);
+  return c_max > 0.0f && most > 0.0f ? most : 1.0f;
+}
+
+ListedWords::ListedWords(const std::vector<ListedWords>& queries) {
+  for (const ListedWords& one : queries) words_.insert(words_.end(), one.words_.begin(), one.words_.end());
+  std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
+  std::size_t kept = 0;
+  for (const ListedWord& one : words_) {
+    if (kept > 0 && words_[kept - 1].word == one.word) {
+      words_[kept - 1].common = std::max(words_[kept - 1].common, one.common);
+    } else {
+      words_[kept++] = one;
+    }
+  }
+  words_.resize(kept);
+}
+
+void ListedWords::let_stay(float mass) {
+  for (ListedWord& one : words_) {
+    if (one.common == 0.0f || one.common < mass) continue;
+    one.gain += one.near;
+    one.common = 0.0f;
+  }
+}
+
+BlockSums::BlockSums()
+    : saved_(static_cast<std::size_t>(list_block_rows), 0), padded_(static_cast<std::size_t>(list_block_rows), 0.0f) {}
+
+BlockSums& BlockSums::of_this_thread() {
+  static thread_local BlockSums sums;
+  return sums;
+}
+
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest) {
+  c_max_ = c_max;
+  const std::int64_t first = block * list_block_rows;
+  rows_ = std::min(list_block_rows, part.bags.rows - first);
+  start_ = part.start + first;
+  allowed_ = part.allowed == nullptr ? nullptr : part.allowed + first;
+  totals_ = part.totals + first;
+  if (rows_ < list_block_rows) {  // a damaged list may name any row that 16 bits can say
+    std::fill(std::copy(totals_, totals_ + rows_, padded_.begin()), padded_.end(), 0.0f);
+    totals_ = padded_.data();
+  }
+  repeats_ = part.repeats;
+  if (repeats_.growth == Growth::saturation) {
+    repeats_.room = part.repeats.room + first;
+    if (rows_ < list_block_rows) {
+      padded_room_.assign(static_cast<std::size_t>(list_block_rows), 0.0);
+      std::copy(repeats_.room, repeats_.room + rows_, padded_room_.begin());
+      repeats_.room = padded_room_.data();
+    }
+  }
+  // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up, and as much for what may
+  // stay.
+  const float room = std::clamp(largest_sum / (part.longest + 1.0f) - 2.0f, 1.0f, most_units);
+  const float coarse = std::min(coarse_units, room);
+  coarse_ = std::max(static_cast<std::int32_t>(room / (coarse + 1.0f)), 1);
+  units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / (c_max * heaviest) : 1.0f;
+}
+
+bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedWords& words, Visited& visited,
+                    Watch& watch) {
+  constexpr double entry = 1.0, bits = 10.0;  // nanoseconds: an entry of a list, and 512 rows of a word with bits
+  if (!found_.find(stored, block, words)) return false;
+  const std::vector<BlockWords::List>& lists = found_.lists;
+  const int width = stored.width;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (i + 2 < lists.size()) fetch_ahead(lists[i + 2].rows);
+    const ListedWord& word = words.words()[lists[i].word];
+    const ListedRows& list = lists[i].rows;
+    const float rounded = std::ceil(word.gain * units_);
+    const auto gain = static_cast<std::int32_t>(rounded);
+    if (repeats_.growth != Growth::counts) {
+      add_grown(list, width, word, rounded);
+    } else if (word.common == 0.0f || list.bits != nullptr) {
+      add_plain(list, width, gain, saved_.data());
+    } else {
+      add_common(list, width, word, gain, units_, totals_, saved_.data());
+    }
+    visited.entries += list.size;
+    visited.nanoseconds += entry * static_cast<double>(list.size);
+    if ((i & 63) == 0) watch.check();
+  }
+  for (const BlockWords::List& list : found_.bits) visited.entries += list.rows.present;
+  visited.nanoseconds += bits * static_cast<double>(found_.groups) * static_cast<double>(found_.bits.size());
+  add_gains(words, watch);
+  add_staying(words, watch);
+  return true;
+}
+
+// As add_plain and add_common, where what a repeated word counts is not its count.
+void BlockSums::add_grown(const ListedRows& list, int width, const ListedWord& word, float gain) {
+  const bool bits = list.bits != nullptr, stays = word.common > 0.0f && !bits;
+  const std::int64_t before = bits ? 1 : 0;
+  ListedRows repeated = list;
+  if (!bits && !stays) {
+    add_once(list.rows, list.once, static_cast<std::int32_t>(gain), saved_.data());
+    repeated.rows += list.once;
+    repeated.size -= list.once;
+    repeated.once = 0;
+  }
+  const float near = stays ? word.near * units_ : 0.0f;
+  each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) {
+    const auto times = static_cast<float>(repeats_.times(before + count, row) - static_cast<double>(before));
+    const float staying = std::min(word.common * totals_[row], times) * near;
+    const float sum = std::clamp(times * gain + staying, 0.0f, largest_sum);
+    saved_[row] = wrapped(saved_[row], static_cast<std::int32_t>(sum) + 1, 1);
+  });
+}
+
+void BlockSums::add_gains(const ListedWords& words, Watch& watch) {
+  weighed_.clear();
+  const float coarse = units_ / static_cast<float>(coarse_);
+  for (const BlockWords::List& list : found_.bits) {
+    const float gain = words.words()[list.word].gain;
+    if (gain > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(gain * coarse)});
+  }
+  sum_groups(weighed_, found_.groups, watch, [this](const GroupSums& sums, std::int64_t row) {
+    add_sums(sums, coarse_, saved_.data() + row);
+  });
+}
+
+// What stays of a word is at most the query's mass of it, whatever its count is.
+void BlockSums::add_staying(const ListedWords& words, Watch& watch) {
+  weighed_.clear();
+  for (const BlockWords::List& list : found_.bits) {
+    const ListedWord& word = words.words()[list.word];
+    const float saving = word.common * word.near;
+    if (saving > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(saving / c_max_ * shares)});
+  }
+  const float factor = units_ * c_max_ / shares;
+  sum_groups(weighed_, found_.groups, watch, [this, factor](const GroupSums& sums, std::int64_t row) {
+    add_shares(sums, factor, totals_ + row, saved_.data() + row);
+  });
+}
+
+float BlockSums::bound(std::int64_t row) const {
+  const float total = totals_[row];
+  if (!(total > 0.0f)) return std::numeric_limits<float>::infinity();
+  return c_max_ - static_cast<float>(saved_[static_cast<std::size_t>(row)]) / (total * units_);
+}
+
+void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
+  rows.clear();
+  float need = -std::numeric_limits<float>::infinity();
+  for (std::int64_t low = 0; low < rows_; low += chunk) {
+    const bool full = rows.size() == count;
+    if (full && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
+    for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
+      const NearRow one{bound(row), row};
+      if (!allowed(row) || (rows.size() == count && !nearer(one, rows.front()))) continue;
+      if (rows.size() == count) {
+        std::pop_heap(rows.begin(), rows.end(), nearer);
+        rows.pop_back();
+      }
+      rows.push_back(one);
+      std::push_heap(rows.begin(), rows.end(), nearer);
+      if (rows.size() == count) need = (c_max_ - rows.front().distance) * units_;
+    }
+  }
+  for (NearRow& one : rows) {
+    saved_[static_cast<std::size_t>(one.row)] = taken;
+    one.row += start_;
+  }
+}
+
+void BlockSums::collect(float limit, std::vector<NearRow>& rows) const {
+  const bool everything = limit == std::numeric_limits<float>::infinity();
+  const float need = (c_max_ - limit) * units_;
+  for (std::int64_t low = 0; low < rows_; low += chunk) {
+    if (!everything && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
+    for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
+      if (saved_[static_cast<std::size_t>(row)] == taken || !allowed(row)) continue;
+      const float found = bound(row);
+      if (found <= limit) rows.push_back({found, start_ + row});
+    }
+  }
+}
+
+void BlockSums::clear() { std::fill(saved_.begin(), saved_.end(), 0); }
+
+}  // namespace wordferry

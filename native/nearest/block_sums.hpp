@@ -1,0 +1,100 @@
+// What the touched words of a query save in each row of a block of 65,536 rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stored/bit_sums.hpp"
+#include "nearest/nearest.hpp"
+#include "support/watch.hpp"
+
+namespace wordferry {
+
+// The touched words of a query, rising, with what their lists save.
+struct ListedWord {
+  std::int32_t word;
+  float near;    // as in TouchedWords
+  float gain;
+  float common;
+};
+
+class ListedWords {
+ public:
+  // Those of the query's words that documents have and that weigh something.
+  ListedWords(const TouchedQuery& query, const WordWeights& weights);
+  // The words of several queries; `common` is not 0 where some of a word may stay in one of them.
+  explicit ListedWords(const std::vector<ListedWords>& queries);
+  const std::vector<ListedWord>& words() const { return words_; }
+  // What the heaviest of them weighs, at least a little; to be asked before some of them are let stay.
+  float heaviest(float c_max) const;
+  // Words of which the query has at least this mass are taken to stay as a whole, as they do in most documents. That
+  // makes bounds lower, and cheaper.
+  void let_stay(float mass);
+
+ private:
+  std::vector<ListedWord> words_;
+};
+
+// What a block has of the listed words.
+struct BlockWords {
+  struct List {
+    ListedRows rows;
+    std::size_t word;  // its place among the listed words
+  };
+  std::vector<List> lists, bits;
+  std::vector<BlockLists::Places> places;
+  std::int64_t groups = 0;
+
+  // False when the lists lead outside of themselves.
+  bool find(const StoredLists& stored, std::int64_t block, const ListedWords& words);
+};
+
+// How much of the lists a search has looked at.
+struct Visited {
+  std::int64_t entries = 0;
+  double nanoseconds = 0.0;  // about what that took
+};
+
+// The memory belongs to a thread and is all zero between two blocks, so that a query pays for what it touches.
+class BlockSums {
+ public:
+  static BlockSums& of_this_thread();
+
+  // Begins with a block of rows, in which a word that is not touched costs c_max and no word weighs more than
+  // `heaviest`.
+  void begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest);
+
+  // Sums up lists of that block. False when the lists lead outside.
+  bool add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
+
+  // Takes out the allowed rows with the lowest bounds, at most `count` of them: they come with no later call.
+  void take_lowest(std::size_t count, std::vector<NearRow>& rows);
+
+  // Appends the allowed rows whose bound does not exceed the limit.
+  void collect(float limit, std::vector<NearRow>& rows) const;
+
+  void clear();
+
+ private:
+  BlockSums();
+  bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
+  float bound(std::int64_t row) const;
+  void add_grown(const ListedRows& list, int width, const ListedWord& word, float gain);
+  void add_gains(const ListedWords& words, Watch& watch);
+  void add_staying(const ListedWords& words, Watch& watch);
+
+  std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
+  std::vector<float> padded_;
+  std::vector<double> padded_room_;
+  Repeats repeats_;  // of the rows of the block
+  BlockWords found_;
+  std::vector<WeighedBits> weighed_;
+  float c_max_ = 0.0f;
+  float units_ = 1.0f;  // of a cost of 1
+  std::int32_t coarse_ = 1;  // units in one of those in which bits are summed up
+  const float* totals_ = nullptr;  // of the rows of the block
+  const std::uint8_t* allowed_ = nullptr;
+  std::int64_t start_ = 0, rows_ = 0;
+};
+
+}  // namespace wordferry

@@ -1,0 +1,212 @@
+// Which of a few hundred documents stand together: cosines through a small inverted list of their stems.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "stored/weights.hpp"
+#include "support/cpu.hpp"
+#include "words/word_search.hpp"
+
+namespace wordferry {
+
+namespace {
+
+struct Entry {
+  std::int32_t stem;  // numbered among the stems of these documents
+  double weight;
+};
+
+// The documents as rows of unit vectors over stems that are numbered as they come.
+class Rows {
+ public:
+  Rows(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts, const double* weight,
+       std::int64_t rows, std::int64_t groups)
+      : starts_{0} {
+    std::vector<std::int32_t> local(static_cast<std::size_t>(groups), -1);
+    std::vector<std::size_t> place;  // of each stem, its last entry
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::size_t first = entries_.size();
+      for (std::int64_t at = indptr[row]; at < indptr[row + 1]; ++at) {
+        std::int32_t& number = local[static_cast<std::size_t>(stems[at])];
+        if (number < 0) {
+          number = static_cast<std::int32_t>(place.size());
+          place.push_back(0);
+          sizes_.push_back(0);
+          idf_.push_back(weight[at]);
+        }
+        std::size_t& known = place[static_cast<std::size_t>(number)];
+        if (known < first || known >= entries_.size() || entries_[known].stem != number) {
+          known = entries_.size();
+          entries_.push_back({number, 0.0});
+          ++sizes_[static_cast<std::size_t>(number)];
+        }
+        entries_[known].weight += counts[at];  // the count for now
+      }
+      scale(first);
+      starts_.push_back(entries_.size());
+    }
+  }
+
+  std::size_t size() const { return starts_.size() - 1; }
+  const Entry* begin(std::size_t row) const { return entries_.data() + starts_[row]; }
+  const Entry* end(std::size_t row) const { return entries_.data() + starts_[row + 1]; }
+  const std::vector<std::size_t>& sizes() const { return sizes_; }
+
+ private:
+  void scale(std::size_t first) {
+    double squares = 0;
+    for (std::size_t at = first; at < entries_.size(); ++at) {
+      Entry& entry = entries_[at];
+      entry.weight = (1.0 + (entry.weight == 1.0 ? 0.0 : std::log(entry.weight))) * idf_[static_cast<std::size_t>(entry.stem)];
+      squares += entry.weight * entry.weight;
+    }
+    const double length = std::sqrt(squares);
+    for (std::size_t at = first; at < entries_.size(); ++at) entries_[at].weight /= length;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> starts_;
+  std::vector<std::size_t> sizes_;
+  std::vector<double> idf_;
+};
+
+struct Posting {
+  std::size_t row;
+  double weight;
+};
+
+// out += weight * values.
+WF_CLONES
+void add_scaled(const double* values, double weight, std::size_t size, double* out) {
+  for (std::size_t i = 0; i < size; ++i) out[i] += weight * values[i];
+}
+
+// The weights of stems that many rows have, one for each row: zeros add nothing, and no place has to be looked up.
+class Frequent {
+ public:
+  Frequent(const Rows& rows) : size_(rows.size()), places_(rows.sizes().size(), none) {
+    constexpr std::size_t often = 6;  // of so many rows one
+    for (std::size_t stem = 0; stem < places_.size(); ++stem) {
+      if (often * rows.sizes()[stem] < size_) continue;
+      places_[stem] = weights_.size();
+      weights_.resize(weights_.size() + size_, 0.0);
+    }
+    for (std::size_t row = 0; row < size_; ++row) {
+      for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
+        const std::size_t place = places_[static_cast<std::size_t>(entry->stem)];
+        if (place != none) weights_[place + row] = entry->weight;
+      }
+    }
+  }
+  // Null for a stem that few rows have.
+  const double* of(std::size_t stem) const { return places_[stem] == none ? nullptr : weights_.data() + places_[stem]; }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::size_t size_;
+  std::vector<std::size_t> places_;
+  std::vector<double> weights_;
+};
+
+// All cosines between the rows; the diagonal stays 0.
+std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
+  const std::size_t n = rows.size();
+  std::vector<std::size_t> next{0};
+  for (const std::size_t size : rows.sizes()) next.push_back(next.back() + size);
+  std::vector<Posting> postings(next.back());
+  std::vector<std::size_t> fill(next);
+  for (std::size_t row = 0; row < n; ++row) {
+    for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
+      postings[fill[static_cast<std::size_t>(entry->stem)]++] = {row, entry->weight};
+    }
+  }
+  const Frequent frequent(rows);
+  std::vector<double> products(n * n, 0.0);
+  Pace pace(watch);
+  for (std::size_t row = 0; row < n; ++row) {
+    double* out = products.data() + row * n;
+    for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
+      const auto stem = static_cast<std::size_t>(entry->stem);
+      if (const double* const weights = frequent.of(stem)) {
+        add_scaled(weights + row + 1, entry->weight, n - row - 1, out + row + 1);
+        pace.spend(static_cast<std::int64_t>((n - row) / 4) + 1);
+        continue;
+      }
+      const std::size_t first = ++next[stem];  // rows rise, so the list's head is this row: only later ones are left
+      for (std::size_t at = first; at < fill[stem]; ++at) out[postings[at].row] += entry->weight * postings[at].weight;
+      pace.spend(static_cast<std::int64_t>(fill[stem] - first) + 1);
+    }
+    for (std::size_t other = row + 1; other < n; ++other) products[other * n + row] = out[other];
+  }
+  return products;
+}
+
+}  // namespace
+
+void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts,
+                   const double* weight, std::int64_t rows, std::int64_t groups, std::int64_t m, std::int64_t* found,
+                   double* cosines, Watch& watch) {
+  const Rows documents(indptr, stems, counts, weight, rows, groups);
+  const std::vector<double> products = cosines_of(documents, watch);
+  const auto n = static_cast<std::size_t>(rows), places = static_cast<std::size_t>(m);
+  Pace pace(watch);
+  for (std::size_t row = 0; row < n; ++row) {
+    const double* values = products.data() + row * n;
+    std::int64_t* ids = found + row * places;
+    double* best = cosines + row * places;
+    std::fill(ids, ids + places, std::int64_t{-1});
+    std::fill(best, best + places, 0.0);
+    for (std::size_t other = 0; other < n && places > 0; ++other) {
+      if (values[other] <= best[places - 1]) continue;  // of equal ones the earlier row stays
+      std::size_t at = places - 1;
+      for (; at > 0 && values[other] > best[at - 1]; --at) {
+        best[at] = best[at - 1];
+        ids[at] = ids[at - 1];
+      }
+      best[at] = values[other];
+      ids[at] = static_cast<std::int64_t>(other);
+    }
+    pace.spend(static_cast<std::int64_t>(n));
+  }
+}
+
+bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, const std::int64_t* rows,
+               std::int64_t count, const std::vector<std::int32_t>& wanted, std::int64_t m, std::int64_t* found,
+               double* cosines, std::uint8_t* complete, Watch& watch) {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> groups, counts;
+  std::vector<double> weight;
+  std::vector<std::int64_t> seen(wanted.size(), -1);
+  std::uint64_t marks = 0;  // of the wanted stems, so that most others need not be looked for
+  for (const std::int32_t stem : wanted) marks |= std::uint64_t{1} << (stem & 63);
+  bool sound = true, fits = true;
+  for (std::int64_t i = 0; i < count && sound; ++i) {
+    std::size_t has = 0;
+    const WordPart& part = part_of(parts, rows[i]);
+    sound = part.bags.each(rows[i] - part.start, [&](std::int32_t word, std::int32_t often) {
+      const std::int32_t group = word >= 0 && word < stems.words ? stems.group_of[word] : -1;
+      if (group < 0 || group >= stems.groups || often <= 0) {
+        fits = false;
+        return;
+      }
+      groups.push_back(group);
+      counts.push_back(often);
+      weight.push_back(stems.idf[group]);
+      if ((marks >> (group & 63) & 1) == 0) return;
+      const auto place = std::lower_bound(wanted.begin(), wanted.end(), group);
+      if (place == wanted.end() || *place != group) return;
+      std::int64_t& last_seen = seen[static_cast<std::size_t>(place - wanted.begin())];
+      has += last_seen != i ? 1 : 0;
+      last_seen = i;
+    });
+    sound = sound && fits;
+    complete[i] = has == wanted.size() ? 1 : 0;
+    indptr.push_back(static_cast<std::int64_t>(groups.size()));
+  }
+  if (!sound) return false;
+  nearest_among(indptr.data(), groups.data(), counts.data(), weight.data(), count, stems.groups, m, found, cosines,
+                watch);
+  return true;
+}
+
+}  // namespace wordferry

@@ -1,0 +1,363 @@
+// The best rows by BM25: a bound of every score from the lists in whole numbers, then the scores themselves of the few
+// rows whose bound is large enough, from their bags and in the order of the query.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "words/best.hpp"
+#include "stored/bit_sums.hpp"
+#include "words/query_table.hpp"
+#include "words/word_search.hpp"
+#include "support/at.hpp"
+#include "support/compiler.hpp"
+#include "support/cpu.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::uint32_t most_counted = 15;  // so often or more often counts as if it were always
+constexpr std::uint32_t full = 1 << 16;     // the whole of a saturation
+constexpr std::int64_t chunk = 64;          // rows that are looked at together
+
+double saturated(double tf, double rest) { return tf > 0 ? tf / (tf + rest) : 0.0; }
+
+// At least a * b / full, where b is at most full.
+template <class Sum>
+WF_ALWAYS_INLINE Sum share_of(std::uint64_t a, std::uint32_t b) {
+  using Product = std::conditional_t<sizeof(Sum) == 2, std::uint32_t, std::uint64_t>;
+  return static_cast<Sum>((static_cast<Product>(a) * b + (full - 1)) / full);
+}
+
+// For each count and class of lengths at least tf / (tf + rest), in parts of `full`. Of words with bits, whose lists say
+// how many times more a word comes than once, what these times add.
+class Table {
+ public:
+  Table(double scale, const Saturation& saturation, int largest_class, bool beside_bits) {
+    for (int length = 0; length <= largest_class; ++length) {
+      const double rest = saturation.floor + saturation.slope * least_length(length);
+      const double once = saturated(scale, rest), less = beside_bits ? once * (1 - 1e-9) : 0.0;
+      for (std::uint32_t count = 0; count <= most_counted; ++count) {
+        const double tf = scale * (beside_bits ? count + 1 : count);
+        const double part = count == most_counted && tf > 0 ? 1.0 : std::min(saturated(tf, rest) * (1 + 1e-9), 1.0);
+        values_[count * length_classes + at(length)] =
+            static_cast<std::uint32_t>(std::ceil(std::max(part - less, 0.0) * full));
+      }
+    }
+  }
+  std::uint32_t at_least(std::int32_t count, std::uint8_t length) const {
+    return values_[std::min(static_cast<std::uint32_t>(count), most_counted) * length_classes + length];
+  }
+
+ private:
+  std::uint32_t values_[(most_counted + 1) * length_classes];
+};
+
+// sums[row] += at least what the word gives the rows of a list; beside bits, what it gives for coming more than once.
+template <class Sum>
+void add_list(const ListedRows& list, int width, std::uint64_t weight_once, std::uint64_t weight, const Table& table,
+              const std::uint16_t* once, const std::uint8_t* lengths, Sum* sums) {
+  ListedRows left = list;
+  if (list.bits == nullptr) {
+    const auto add = [&](std::int64_t i) {
+      const std::size_t row = list.rows[i];
+      sums[row] = static_cast<Sum>(sums[row] + share_of<Sum>(weight_once, once[row]));
+    };
+    std::int64_t i = 0;
+    for (; i + 4 <= list.once; i += 4) {
+      add(i);
+      add(i + 1);
+      add(i + 2);
+      add(i + 3);
+    }
+    for (; i < list.once; ++i) add(i);
+    left.rows += list.once;
+    left.size -= list.once;
+    left.once = 0;
+  }
+  each_listed(left, width, [&](std::uint16_t row, std::int32_t count) {
+    sums[row] = static_cast<Sum>(sums[row] + share_of<Sum>(weight, table.at_least(count, lengths[row])));
+  });
+}
+
+// What the bits of all words say, as shares of what a word that comes once is worth.
+WF_CLONES
+void share_sums(const GroupSums& from, const std::uint16_t* once, std::uint16_t* sums) {
+  for (std::int64_t i = 0; i < group_rows; ++i) {
+    sums[i] = static_cast<std::uint16_t>((static_cast<std::uint32_t>(from[i]) * once[i] + (full - 1)) / full);
+  }
+}
+
+// The first chunk from `first` on with a row that reaches `need`; `rows` where there is none. Sums are there for whole
+// chunks.
+template <class Sum>
+WF_ALWAYS_INLINE std::int64_t chunk_from(const Sum* sums, std::int64_t first, std::int64_t rows, Sum need) {
+  for (; first < rows; first += chunk) {
+    int found = 0;
+    for (std::int64_t i = 0; i < chunk; ++i) found |= sums[first + i] >= need ? 1 : 0;
+    if (found != 0) return first;
+  }
+  return rows;
+}
+
+WF_CLONES std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows, std::uint16_t need) {
+  return chunk_from(sums, first, rows, need);
+}
+WF_CLONES std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows, std::uint32_t need) {
+  return chunk_from(sums, first, rows, need);
+}
+
+// Of many bounds those that matter: where about the k largest so far begin.
+class Largest {
+ public:
+  Largest(std::size_t k, int shift) : k_(k), shift_(shift), often_(buckets, 0) {}
+
+  void put(std::uint32_t bound) {
+    const std::size_t bucket = std::min<std::size_t>(bound >> shift_, buckets - 1);
+    ++often_[bucket];
+    ++total_;
+    if (bucket > at_) ++above_;
+  }
+
+  bool enough() const { return total_ >= k_; }
+
+  // A bound that k of those put reach, rounded down; 0 while there are fewer.
+  std::uint32_t reached() {
+    while (at_ + 1 < buckets && above_ >= k_) above_ -= often_[++at_];  // what was put since moves it up, never down
+    return static_cast<std::uint32_t>(at_) << shift_;
+  }
+
+ private:
+  static constexpr std::size_t buckets = 1 << 12;
+  std::size_t k_;
+  int shift_;
+  std::vector<std::size_t> often_;
+  std::size_t total_ = 0, at_ = 0, above_ = 0;  // above: how many lie in buckets above this one
+};
+
+// Walks the blocks of all parts and keeps the rows with the largest bounds; then the scores of these, largest bound
+// first, until no other row can be among the best. `Sum` holds what bounds add up to.
+template <class Sum>
+class Search {
+ public:
+  Search(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed, std::int64_t k,
+         BestRows& found, Watch& watch)
+      : parts_(parts), query_(query), allowed_(allowed), kept_(k), table_(query), sums_(at(list_block_rows), 0),
+        largest_(at(k), sizeof(Sum) == 2 ? 4 : 19), found_(found), pace_(watch) {
+    int least = length_classes - 1, most = 0;
+    for (const WordPart& part : parts) {
+      least = std::min(least, part.least_class);
+      most = std::max(most, part.largest_class);
+    }
+    const Saturation& constants = query.saturation;
+    for (const bool bits : {false, true}) {
+      tables_.emplace_back(constants.stem, constants, most, bits);
+      tables_.emplace_back(1.0, constants, most, bits);
+    }
+    // Another form is worth at most so much of what the word itself is: for short documents the most.
+    const double rest = constants.floor + constants.slope * least_length(least);
+    const double other = constants.stem > 1 ? constants.stem : saturated(constants.stem, rest) * (1 + rest) * (1 + 1e-9);
+    double total = 0.0;
+    for (const StoredForm& form : query.forms) total += query.factors[at(form.slot)] * std::max(other, 1.0);
+    const double room = largest() - 2 * static_cast<double>(query.forms.size());
+    unit_ = total > 0 ? total / room : 1.0;
+    for (const StoredForm& form : query.forms) {
+      const double factor = query.factors[at(form.slot)] / unit_;
+      weights_.push_back(static_cast<std::uint64_t>(std::ceil(factor)));
+      once_weights_.push_back(static_cast<std::uint64_t>(std::ceil(factor * (form.exact ? 1.0 : other))));
+    }
+  }
+
+  bool run() {
+    std::vector<Block> blocks;
+    for (const WordPart& part : parts_) {
+      for (std::int64_t low = 0; low < part.bags.rows; low += list_block_rows) blocks.push_back({&part, low, 0, false});
+    }
+    for (Block& block : blocks) {
+      if (!look_at(block, 0)) return false;
+    }
+    if (!evaluate()) return false;
+    for (Block& block : blocks) {  // nearly never: bounds were further from the scores than was thought
+      if (block.touched && block.need > needed() && !(look_at(block, needed()) && evaluate())) return false;
+    }
+    found_.best = std::move(kept_).sorted();
+    return true;
+  }
+
+ private:
+  struct Block {
+    const WordPart* part;
+    std::int64_t low;
+    Sum need;  // rows with a smaller bound were passed over
+    bool touched;
+  };
+
+  struct Candidate {
+    Sum bound;
+    std::int64_t row;
+    const WordPart* part;
+  };
+
+  static double largest() { return sizeof(Sum) == 2 ? 65000.0 : 2.0e9; }
+
+  // What a bound must probably reach: scores are seldom much smaller than their bounds.
+  Sum probable() {
+    constexpr double share = 0.85;
+    return static_cast<Sum>(std::max(share * static_cast<double>(largest_.reached()), 1.0));
+  }
+
+  // The least bound with which a row may still be among the best.
+  Sum needed() const {
+    const double least = kept_.full() ? kept_.least() / unit_ * (1 - 1e-9) : 0.0;
+    return static_cast<Sum>(std::clamp(std::floor(least), 1.0, largest()));
+  }
+
+  // Keeps the rows of a block whose bound reaches `need`, but for those that were kept before; 0 is what is probable.
+  bool look_at(Block& block, Sum need) {
+    const WordPart& part = *block.part;
+    const std::int64_t rows = std::min(list_block_rows, part.bags.rows - block.low);
+    const bool again = block.touched;
+    std::int64_t visited = 0;
+    if (!sum_up(part, block.low / list_block_rows, visited)) return false;
+    if (visited == 0) return true;
+    found_.visited += visited;
+    for (std::int64_t row = rows; row < list_block_rows; ++row) {
+      if (sums_[at(row)] != 0) return false;
+    }
+    const std::uint8_t* const allowed = allowed_ == nullptr ? nullptr : allowed_ + part.start + block.low;
+    const bool new_ones = largest_.enough();
+    if (!new_ones) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        if (sums_[at(row)] != 0 && (allowed == nullptr || allowed[row] != 0)) largest_.put(sums_[at(row)]);
+      }
+    }
+    const Sum before = again ? block.need : std::numeric_limits<Sum>::max();
+    if (need == 0) need = probable();
+    block.touched = true;
+    block.need = need;
+    for (std::int64_t first = 0; (first = next_chunk(sums_.data(), first, rows, need)) < rows; first += chunk) {
+      for (std::int64_t row = first; row < std::min(first + chunk, rows); ++row) {
+        const Sum bound = sums_[at(row)];
+        if (bound < need || bound >= before || (allowed != nullptr && allowed[row] == 0)) continue;
+        candidates_.push_back({bound, block.low + row, &part});
+        if (new_ones) largest_.put(bound);
+      }
+    }
+    pace_.spend(list_block_rows / 4);
+    return true;
+  }
+
+  bool sum_up(const WordPart& part, std::int64_t block, std::int64_t& visited) {
+    const BlockLists all(part.lists, block);
+    if (!all.sound()) return false;
+    const std::size_t count = query_.forms.size();
+    places_.clear();
+    for (const StoredForm& form : query_.forms) places_.push_back(all.places(form.word));
+    lists_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!all.read(places_[i], lists_[i])) return false;
+      visited += lists_[i].size + lists_[i].present;
+    }
+    if (visited == 0) return true;
+    const std::int64_t low = block * list_block_rows;
+    sum_bits_up(part.once + low, all.groups());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + 2 < count) fetch_ahead(lists_[i + 2]);
+      if (lists_[i].size == 0) continue;
+      const StoredForm& form = query_.forms[i];
+      const Table& table = tables_[(lists_[i].bits != nullptr ? 2u : 0u) + (form.exact ? 1u : 0u)];
+      add_list(lists_[i], part.lists.width, once_weights_[i], weights_[i], table, part.once + low,
+               part.length_classes + low, sums_.data());
+      pace_.spend(2 * lists_[i].size + 200);
+    }
+    return true;
+  }
+
+  // Words with bits: all of them together where sums have 16 bits, else row by row. Forgets the sums of another block.
+  void sum_bits_up(const std::uint16_t* once, std::int64_t groups) {
+    std::int64_t summed = 0;
+    if constexpr (sizeof(Sum) == 2) {
+      bits_.clear();
+      for (std::size_t i = 0; i < lists_.size(); ++i) {
+        if (lists_[i].bits != nullptr) bits_.push_back({lists_[i].bits, static_cast<std::uint16_t>(once_weights_[i])});
+      }
+      if (!bits_.empty()) summed = groups;
+      alignas(64) GroupSums sums;
+      for (std::int64_t group = 0; group < summed; ++group) {
+        sum_bits(bits_.data(), bits_.size(), group, sums);
+        share_sums(sums, once + group * group_rows, sums_.data() + group * group_rows);
+        pace_.spend(200 + 10 * static_cast<std::int64_t>(bits_.size()));
+      }
+    }
+    std::fill(sums_.begin() + summed * group_rows, sums_.end(), Sum{0});
+    if constexpr (sizeof(Sum) != 2) {
+      for (std::size_t i = 0; i < lists_.size(); ++i) {
+        if (lists_[i].bits == nullptr) continue;
+        each_bit(lists_[i].bits, groups, [&](std::int64_t row) { sums_[at(row)] += share_of<Sum>(once_weights_[i], once[row]); });
+        pace_.spend(2 * lists_[i].present + 20 * groups);
+      }
+    }
+  }
+
+  // The scores of the candidates, those with the largest bounds first, as long as one may still be among the best.
+  bool evaluate() {
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.bound != b.bound ? a.bound > b.bound : a.part->start + a.row < b.part->start + b.row;
+    });
+    constexpr std::size_t ahead = 8;
+    for (std::size_t i = 0; i < candidates_.size() && candidates_[i].bound >= needed(); ++i) {
+      if (i + 2 * ahead < candidates_.size()) fetch_places(candidates_[i + 2 * ahead]);
+      if (i + ahead < candidates_.size()) fetch_bags(candidates_[i + ahead]);
+      const Candidate& one = candidates_[i];
+      double score = 0.0;
+      if (!table_.score(*one.part, one.row, score)) return false;
+      kept_.offer_any(score, one.part->start + one.row);
+      ++found_.evaluated;
+      pace_.spend(500);
+    }
+    candidates_.clear();
+    return true;
+  }
+
+  static void fetch_ahead(const ListedRows& list) {
+    constexpr std::int64_t most = 256, numbers = 32;  // of a line
+    for (std::int64_t i = 0; i < std::min(list.size, most); i += numbers) prefetch_line(list.rows + i);
+    if (list.once < list.size) prefetch_line(list.counts);
+  }
+
+  static void fetch_places(const Candidate& one) {
+    one.part->bags.fetch_place(one.row);
+    prefetch_line(one.part->lengths + one.row);
+  }
+
+  static void fetch_bags(const Candidate& one) { one.part->bags.fetch_row(one.row); }
+
+  const std::vector<WordPart>& parts_;
+  const FormQuery& query_;
+  const std::uint8_t* allowed_;
+  Best kept_;
+  QueryTable table_;
+  std::vector<Table> tables_;  // other forms, the word itself; then the same beside bits
+  std::vector<Sum> sums_;
+  std::vector<std::uint64_t> weights_, once_weights_;
+  double unit_ = 1.0;
+  std::vector<BlockLists::Places> places_;
+  std::vector<ListedRows> lists_;
+  std::vector<WeighedBits> bits_;
+  std::vector<Candidate> candidates_;
+  Largest largest_;
+  BestRows& found_;
+  Pace pace_;
+};
+
+}  // namespace
+
+bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed,
+                   std::int64_t k, BestRows& found, Watch& watch) {
+  constexpr std::size_t few = 1000;
+  if (query.forms.size() <= few) return Search<std::uint16_t>(parts, query, allowed, k, found, watch).run();
+  return Search<std::uint32_t>(parts, query, allowed, k, found, watch).run();
+}
+
+}  // namespace wordferry

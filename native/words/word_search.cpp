@@ -1,0 +1,64 @@
+#include "words/word_search.hpp"
+
+#include <algorithm>
+
+namespace wordferry {
+
+namespace {
+
+constexpr int exact_classes = 64, steps = 16, step_bits = 4, first_bit = 6, last_bit = 17;
+
+}  // namespace
+
+std::uint8_t length_class(std::int64_t length) {
+  if (length < exact_classes) return static_cast<std::uint8_t>(std::max(length, std::int64_t{0}));
+  int bit = first_bit;
+  while (bit < last_bit && (length >> (bit + 1)) != 0) ++bit;
+  const auto step = static_cast<int>(std::min<std::int64_t>((length >> (bit - step_bits)) - steps, steps - 1));
+  return static_cast<std::uint8_t>(exact_classes + (bit - first_bit) * steps + step);
+}
+
+double least_length(int length_class) {
+  if (length_class < exact_classes) return length_class;
+  const int bit = first_bit + (length_class - exact_classes) / steps, step = (length_class - exact_classes) % steps;
+  return static_cast<double>((steps + step) << (bit - step_bits));
+}
+
+std::int64_t tokens_of(const float* lengths, std::int64_t row) {
+  constexpr float most = 1 << 30;
+  return lengths[row] >= 0.0f && lengths[row] < most ? static_cast<std::int64_t>(lengths[row]) : 0;
+}
+
+bool stem_frequencies(const StoredLists& stored, const std::int64_t* starts, const std::int32_t* words,
+                      std::int64_t groups, std::int64_t* df, Watch& watch) {
+  std::vector<std::uint32_t> seen(static_cast<std::size_t>(list_block_rows), 0);
+  std::uint32_t stamp = 0;
+  Pace pace(watch);
+  for (std::int64_t block = 0; block < stored.block_count; ++block) {
+    const BlockLists lists(stored, block);
+    if (!lists.sound()) return false;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const bool alone = starts[group + 1] - starts[group] == 1;
+      ++stamp;
+      const auto note = [&](std::int64_t row) {
+        std::uint32_t& last = seen[static_cast<std::size_t>(row)];
+        df[group] += last != stamp ? 1 : 0;
+        last = stamp;
+      };
+      for (std::int64_t at = starts[group]; at < starts[group + 1]; ++at) {
+        ListedRows list;
+        if (!lists.find(words[at], list)) return false;
+        pace.spend(100 + list.size + list.present);
+        if (alone) {
+          df[group] += list.bits == nullptr ? list.size : list.present;  // a list beside bits names no other rows
+          continue;
+        }
+        each_listed(list, stored.width, [&](std::int64_t row, std::int32_t) { note(row); });
+        if (list.bits != nullptr) each_bit(list.bits, lists.groups(), note);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace wordferry

@@ -1,0 +1,97 @@
+// Word search over lists by word, as an index stores them: the forms of a stem are put together while a query runs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stored/bags.hpp"
+#include "stored/stored_lists.hpp"
+#include "support/watch.hpp"
+
+namespace wordferry {
+
+// tf / (tf + floor + slope * length), where tf is the exact form's count plus `stem` times that of the other forms.
+struct Saturation {
+  double stem;
+  double floor;
+  double slope;
+};
+
+struct Scored {
+  double score;
+  std::int64_t row;
+};
+
+// Some documents, by word and by row.
+struct WordPart {
+  StoredLists lists;
+  StoredBags bags;
+  const float* lengths;                // the tokens of each row
+  const std::uint8_t* length_classes;  // of each row, and of as many more as fill the last block
+  const std::uint16_t* once;           // the same: at least what a word that comes once is worth, in parts of 65,536
+  int least_class, largest_class;
+  std::int64_t start;  // of the rows among those of all parts
+};
+
+constexpr int length_classes = 256;
+
+// A class of lengths for bounds: short ones have one each, of longer ones sixteen share a doubling.
+std::uint8_t length_class(std::int64_t length);
+// The least length of a class.
+double least_length(int length_class);
+
+// The tokens of a row; 0 where damage made something else of them.
+std::int64_t tokens_of(const float* lengths, std::int64_t row);
+
+// One form of one word of a query.
+struct StoredForm {
+  std::int32_t slot;  // which word of the query
+  std::int32_t word;
+  bool exact;  // the very form that was asked for
+};
+
+// A query by words; `forms` rise by slot, each of which has a factor.
+struct FormQuery {
+  std::vector<StoredForm> forms;
+  std::vector<double> factors;
+  Saturation saturation;
+};
+
+struct BestRows {
+  std::vector<Scored> best;
+  std::int64_t visited = 0;    // entries of lists
+  std::int64_t evaluated = 0;  // documents whose score was computed
+};
+
+// The best k rows by BM25, by (score falling, row rising); a row is left out where allowed[row] = 0. False when a list
+// or a bag leads outside of itself, which only damaged ones do.
+bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed,
+                   std::int64_t k, BestRows& found, Watch& watch);
+
+// The stem of each word, and what stems weigh.
+struct StemWeights {
+  const std::int32_t* group_of;
+  std::int64_t words;
+  const double* idf;  // of each stem
+  std::int64_t groups;
+};
+
+// Documents as CSR over stems (one stem may come several times in a row), `weight` the idf of each entry. For each
+// document the `m` others whose vectors ((1 + ln count) * idf, length 1) have the largest cosine above 0, by (cosine
+// falling, row rising); missing places are -1 and 0.
+void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts,
+                   const double* weight, std::int64_t rows, std::int64_t groups, std::int64_t m, std::int64_t* found,
+                   double* cosines, Watch& watch);
+
+// For each of some rows the m nearest of the others (see nearest_among), and whether it has all of the wanted stems,
+// which rise. False when a bag leads outside, or has a word without a stem.
+bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, const std::int64_t* rows,
+               std::int64_t count, const std::vector<std::int32_t>& wanted, std::int64_t m, std::int64_t* found,
+               double* cosines, std::uint8_t* complete, Watch& watch);
+
+// Adds to df[group] in how many rows some of its words stand: those from starts[group] on. False when a list leads
+// outside of itself.
+bool stem_frequencies(const StoredLists& lists, const std::int64_t* starts, const std::int32_t* words,
+                      std::int64_t groups, std::int64_t* df, Watch& watch);
+
+}  // namespace wordferry

@@ -1,0 +1,164 @@
+"""Documents as word search takes them: in memory, or the segments of an index; and the formulas over their stems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.cancel import check_cancelled
+from wordferry.find.forms import FormPlace, Forms
+from wordferry.kernels import words as kernels
+from wordferry.kernels.lists import StoredDocuments, build
+from wordferry.kernels.words import BestRows, QueryForms, Saturation, Stems, WordDocuments
+
+_CHECK_EVERY = 1024
+
+
+class QueryStems(NamedTuple):
+    """Per query word its stem, the word that counts fully (-1: none), and the factor that no document changes."""
+
+    groups: Int32Array
+    forms: Int32Array
+    factors: Float64Array
+
+
+class Surroundings(NamedTuple):
+    """What is known of some rows, for the lift."""
+
+    places: Int64Array
+    """Of each row its nearest others, as places among these rows; -1 where there are fewer."""
+    nearness: Float64Array
+    """How near they are, 0 for not at all."""
+    complete: BoolArray
+    """Whether a row has every stem that was asked for."""
+
+
+class Words(Protocol):
+    """The words of a collection by their numbers, and their stems."""
+
+    @property
+    def group_of(self) -> Int32Array:
+        """The stem of each word."""
+
+    def words_of(self, group: int) -> Int32Array:
+        """The words of a stem, ascending."""
+
+    def place(self, word: str) -> FormPlace | None:
+        """The stem of a word of a query, and its number; None when no document has any form of it."""
+
+    def word(self, number: int) -> str:
+        """A word by its number, which at least those have that share a stem with a word that was looked up."""
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentsPart:
+    """Some documents, by row and by word."""
+
+    rows: Counts
+    lengths: Float32Array
+    """Tokens of each document."""
+    native: WordDocuments
+    groups: Int32Array
+    """The stems that stand in these documents."""
+    df: Int32Array
+    """Document frequency of each of them, deleted documents included."""
+
+    @classmethod
+    def count(cls, documents: Iterable[Sequence[str]], forms: Forms) -> DocumentsPart:
+        """Documents in memory, given by their words; new words are numbered."""
+        indptr, words, counts = [0], [], []
+        for number, tokens in enumerate(documents):
+            if number % _CHECK_EVERY == 0:
+                check_cancelled()
+            bag = Counter(forms.numbers(tokens))
+            own = sorted(bag)
+            words += own
+            counts += [bag[word] for word in own]
+            indptr.append(len(words))
+        rows = Counts(np.array(indptr, np.int64), np.array(words, np.int32), np.array(counts, np.int32))
+        lengths, group_of = rows.totals.astype(np.float32), forms.group_of
+        df = stems_among(rows, group_of, forms.groups)
+        stored = StoredDocuments(build(*rows), rows)
+        groups = np.arange(forms.groups, dtype=np.int32)
+        return cls(rows, lengths, WordDocuments(stored, lengths), groups, df.astype(np.int32))
+
+
+class WordCollection:
+    """The documents of some parts, one after the other.
+
+    ``damaged`` makes the error for arrays that lead outside of themselves, which only damaged ones do.
+    """
+
+    def __init__(
+        self, parts: Sequence[DocumentsPart], words: Words, stems: int, damaged: Callable[[Exception], Exception]
+    ) -> None:
+        self.parts, self.words, self.stems = tuple(parts), words, stems
+        self._natives = [part.native for part in parts]
+        self._damaged = damaged
+        self._starts = np.concatenate(([0], np.cumsum([len(part.lengths) for part in parts]))).astype(np.int64)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def df(self, alive: BoolArray | None) -> Int64Array:
+        """Document frequency of each stem, over all documents or the living ones."""
+        total = np.zeros(self.stems, dtype=np.int64)
+        for part in self.parts:
+            total[part.groups] += part.df
+        if alive is not None:
+            total -= stems_among(self.bags(np.flatnonzero(~alive)), self.words.group_of, self.stems)
+        return total
+
+    def tokens(self, alive: BoolArray | None) -> int:
+        """The tokens of all documents, or of the living ones."""
+        lengths = np.concatenate([np.zeros(0), *(part.lengths for part in self.parts)])
+        return int(lengths.sum(dtype=np.float64) if alive is None else lengths[alive].sum(dtype=np.float64))
+
+    def best(self, query: QueryStems, saturation: Saturation, k: int, allowed: BoolArray | None) -> BestRows:
+        """The best k rows with a score above 0, by (score descending, row ascending)."""
+        words = [self.words.words_of(group) for group in query.groups.tolist()]
+        slots = np.repeat(np.arange(len(words), dtype=np.int32), [len(some) for some in words])
+        found = np.concatenate([np.zeros(0, dtype=np.int32), *words])
+        exact = (found == query.forms[slots]).astype(np.uint8)
+        try:
+            return kernels.best(self._natives, QueryForms(slots, found, exact, query.factors), saturation, k, allowed)
+        except ValueError as error:
+            raise self._damaged(error) from None
+
+    def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Surroundings:
+        """The m nearest of some rows to each of them by the cosine of (1 + ln count) idf, over stems.
+
+        ``wanted`` are the stems that a complete row has, ascending.
+        """
+        try:
+            return Surroundings(*kernels.near(self._natives, Stems(self.words.group_of, idf), rows, wanted, m))
+        except ValueError as error:
+            raise self._damaged(error) from None
+
+    def bags(self, rows: Int64Array) -> Counts:
+        """The bags of some rows of any parts, in the order given."""
+        number = np.searchsorted(self._starts, rows, side="right") - 1
+        own = [part.rows.select(rows[number == p] - self._starts[p]) for p, part in enumerate(self.parts)]
+        return Counts.join(own).select(np.argsort(np.argsort(number, kind="stable"), kind="stable"))
+
+
+def stems_among(bags: Counts, group_of: Int32Array, groups: int) -> Int64Array:
+    """In how many of some bags each stem stands."""
+    row = np.repeat(np.arange(len(bags.indptr) - 1), np.diff(bags.indptr))
+    distinct = np.unique(row * np.int64(max(groups, 1)) + group_of[bags.words])
+    return np.bincount(distinct % max(groups, 1), minlength=groups).astype(np.int64)
+
+
+def have_all(indptr: Int64Array, stems: Int32Array, wanted: Int32Array) -> BoolArray:
+    """Which rows, given by their stems, have every one of some stems, which ascend."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    ours = np.isin(stems, wanted)
+    found = np.unique(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
+    counts = np.bincount(found // max(len(wanted), 1), minlength=len(indptr) - 1)
+    result: BoolArray = counts == len(wanted)
+    return result

@@ -1,0 +1,412 @@
+"""An index in one folder of this machine: what :class:`~wordferry.Index` asks when nothing is in shards."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Int64Array
+from wordferry.base.runtime import Progress, logger, progress_for
+from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
+from wordferry.errors import FormatError, LockedError, NotFound, StorageError
+from wordferry.find.ranking import Ranking
+from wordferry.find.settings import Settings
+from wordferry.index.config import check_fingerprint, open_embeddings, read_config, read_embeddings
+from wordferry.index.results import Document, Hit, Hits
+from wordferry.index.search import memory, similar
+from wordferry.index.search.fields import Field, fields_of
+from wordferry.index.search.filters import Condition
+from wordferry.index.search.passages import best_passages
+from wordferry.index.search.requests import Ask
+from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.search.views import View, Views
+from wordferry.index.search.weights import QueryWords, words_of_row
+from wordferry.index.search.words import WordSearcher, all_rows
+from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, set_meta
+from wordferry.index.storage.documents import as_document, read_document, read_documents, read_ids
+from wordferry.index.storage.graph import FOLDER as GRAPH
+from wordferry.index.storage.graph import Graphs
+from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.storage.segments import FOLDER as SEGMENTS
+from wordferry.index.storage.segments import MissingFolder, remove_orphans, with_remedy
+from wordferry.index.storage.snapshot import Snapshot, Snapshots
+from wordferry.index.storage.stats import Stats, collect
+from wordferry.index.storage.terms import spellings
+from wordferry.index.storage.texts import all_documents
+from wordferry.index.storage.verify import Checker, Verification
+from wordferry.index.write.writer import Writer
+from wordferry.texts.bow import LookedUp, looked_up
+
+_ATTEMPTS = 8
+_BLOCK = 1000
+_MANY_WORDS = 32
+"""New words that are worth comparing with all others at once where documents are searched as well as added: the next
+search would wait for that. Fewer are left to it."""
+
+
+class LocalIndex:
+    """An opened folder: its catalogue, its state, what searches it, and, from the first change on, what writes it."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], embeddings: Any = None, together: CollectionStatistics | None = None
+    ) -> None:
+        self.path = Path(path)
+        refuse_network(self.path)
+        self._catalogue = Catalogue(self.path)
+        try:
+            with self._catalogue.reading() as connection:
+                self.config = read_config(connection, self._catalogue.file)
+            if embeddings is None:
+                self.embeddings = open_embeddings(self.path, self.config)
+            else:
+                self.embeddings = read_embeddings(embeddings)
+                check_fingerprint(self.embeddings, self.config)
+        except FormatError:  # what looks like damage may be the files of another index
+            with closing(self._catalogue):
+                self._catalogue.check_use()
+            raise
+        except BaseException:
+            self._catalogue.close()
+            raise
+        self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
+        vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
+        self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base, vouched)
+        self._views = Views(self.embeddings, self._graphs, self._catalogue.file, together)
+        self.words = WordSearcher(self.config.language, self._catalogue.file, together)
+        fields = frozenset() if together is None else together.fields
+        self._snapshots = Snapshots(self.path, self.config.fingerprint, fields)
+        self._lock = WriterLock(self.path)
+        self._writer: Writer | None = None
+        self._mutex = RLock()
+
+    @property
+    def identity(self) -> str:
+        """A name that no other index has."""
+        return self._catalogue.identity
+
+    @property
+    def closed(self) -> bool:
+        return self._catalogue.closed
+
+    # -- states -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def state(self) -> Iterator[tuple[sqlite3.Connection, Snapshot]]:
+        """One state of the index: a read transaction and the arrays that belong to it."""
+        missing, seen = "", -1
+        for _ in range(_ATTEMPTS):
+            with ExitStack() as stack:
+                connection = stack.enter_context(self._catalogue.reading())
+                try:
+                    snapshot = self._snapshots.get(connection)
+                except MissingFolder as error:  # compacted away after this transaction began, or lost
+                    generation = get_meta(connection, "state", self._catalogue.file)["generation"]
+                    lost, seen, missing = generation == seen, generation, str(error)
+                else:
+                    yield connection, snapshot
+                    return
+            if lost:
+                self._recover(missing)
+        raise with_remedy(FormatError(missing))
+
+    def _recover(self, missing: str) -> None:
+        """Make lost segments again from the texts, if nobody else is writing."""
+        try:
+            held = self._lock.held
+            logger.warning("%s The segments are made again from the texts.", missing)
+            self.compact(rebuild=True)
+            if not held:
+                self._lock.release()
+        except (LockedError, StorageError) as error:
+            raise with_remedy(FormatError(f"{missing} ({error})")) from error
+
+    def view(self, snapshot: Snapshot, measure: Measure) -> View:
+        """A state as a measure sees it."""
+        return self._views.get(snapshot, measure)
+
+    # -- searching --------------------------------------------------------------------------------------------------
+
+    def search(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> list[Hits]:
+        """The hits of every query by words, given as tokens."""
+        with self.state() as (connection, snapshot):
+            rankings, counts = self.words.rank(connection, snapshot, asked, ask, settings)
+            documents = read_documents(connection, snapshot, all_rows(one.rows for one in rankings), self._file)
+        found = []
+        for ranking, tokens in zip(rankings, asked, strict=True):
+            hits = []
+            for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
+                why = partial(self._explain_score, snapshot, ranking, place)
+                hits.append(self._hit(documents[row], tokens, why, ask.explain, score=score))
+            found.append(Hits(hits, method="words", counts=counts))
+        return found
+
+    def _explain_score(self, snapshot: Snapshot, ranking: Ranking, place: int) -> Any:
+        with self._catalogue.reading() as connection:
+            return self.words.explain(connection, snapshot, ranking, place)
+
+    def similar(self, asked: Sequence[LookedUp], measure: Measure, ask: Ask) -> list[Hits]:
+        """The hits of every query by a distance, given as tokens that were looked up in the vocabulary."""
+        options: dict[str, Any] = {"method": similar.method_of(measure, ask), "exact": ask.rerank is None}
+        with self.state() as (connection, snapshot):
+            if not snapshot.documents or not asked:
+                return [Hits(**options) for _ in asked]
+            view = self.view(snapshot, measure)
+            near, queries = similar.similar(view, connection, asked, measure, ask)
+            documents = read_documents(connection, snapshot, all_rows([near.indices[near.indices >= 0]]), self._file)
+        second, found = ask.rerank or measure, []
+        for number, tokens in enumerate(asked):
+            hits = []
+            for row, distance in zip(near.indices[number].tolist(), near.distances[number].tolist(), strict=True):
+                if row < 0:
+                    continue
+                why = None if np.isinf(distance) else partial(self._explain_row, view, second, queries[number], row)
+                hits.append(self._hit(documents[row], tokens, why, ask.explain, distance=distance))
+            found.append(Hits(hits, counts=near.counts, **options))
+        return found
+
+    def _hit(
+        self, found: Document, tokens: Sequence[str], why: Callable[[], Any] | None, explain: bool, **value: Any
+    ) -> Hit:
+        own = (found.id, found.text, found.metadata, found.label)
+        told = why() if explain and why is not None else None
+        return Hit(*own, **value, explanation=told, why=why, where=partial(self.passages, tokens, found.text))
+
+    def _explain_row(self, view: View, measure: Measure, words: QueryWords, row: int) -> Any:
+        """Why a document is as far from a query as it is."""
+        part = next(part for part in view.snapshot.parts if row < part.span.stop)
+        other = words_of_row(part.bags.rows, row - part.start, view.snapshot.terms.row_of)
+        counted = view.weights.per_word[other.numbers] > 0
+        other = QueryWords(other.numbers[counted], other.vectors[counted], other.counts[counted])
+        return self._explained(view, measure, words, other)
+
+    def _explained(self, view: View, measure: Measure, one: QueryWords, other: QueryWords) -> Any:
+        names = dict(zip(one.numbers[one.with_vectors :].tolist(), one.names, strict=True))
+        names |= dict(zip(other.numbers[other.with_vectors :].tolist(), other.names, strict=False))
+        missing = [n for n in other.numbers[other.with_vectors :].tolist() if n not in names]
+        if missing:
+            with self._catalogue.reading() as connection:
+                names |= spellings(connection, missing, self._file)
+        return memory.explain(view, measure.distance, measure.overlap, (one, other), names)
+
+    def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Any:
+        """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
+        with self.state() as (connection, snapshot):
+            view = self.view(snapshot, measure)
+            first, second = (view.words(connection, looked_up(tokens, self.embeddings.vocabulary)) for tokens in texts)
+        return self._explained(view, measure, first, _apart(first, second, snapshot.terms.size))
+
+    def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Any]:
+        """The passages of a text that are nearest to a query, given as tokens."""
+        with self.state() as (_, snapshot):
+            graph = self._views.graph(snapshot)
+        return best_passages((self.tokenizer, self.embeddings, graph), tokens, text, count, distance)
+
+    # -- documents --------------------------------------------------------------------------------------------------
+
+    @property
+    def _file(self) -> Path:
+        return self._catalogue.file
+
+    def __len__(self) -> int:
+        with self._catalogue.reading() as connection:
+            return int(get_meta(connection, "state", self._file)["documents"])
+
+    def __iter__(self) -> Iterator[Document]:
+        with self._catalogue.reading() as connection:
+            for row in all_documents(connection, self._file):
+                yield as_document(row)
+
+    def ids(self) -> list[str]:
+        """The ids of all documents, in the order in which they were added."""
+        with self._catalogue.reading() as connection:
+            return all_ids(connection, self._file)
+
+    def find(self, id: str) -> Document | None:
+        """One document by its id; None when there is none."""
+        with self.state() as (connection, snapshot):
+            found = read_document(connection, id, self._file)
+            if found is None and snapshot.has_living(id):
+                raise damaged(self._file, f"the entry of document {id!r} (it cannot be found)")
+            return found
+
+    def count(self, condition: Condition | None) -> int:
+        """How many documents pass a filter."""
+        with self.state() as (_, snapshot):
+            allowed = snapshot.allowed(condition)
+            return snapshot.documents if allowed is None else int(np.count_nonzero(allowed))
+
+    def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> list[Document]:
+        """Documents in their order: how many at most and how many to pass over first, behind the one with an id."""
+        limit, offset = span
+        with self.state() as (connection, snapshot):
+            first = -1
+            if after is not None:
+                row = connection.execute("SELECT number FROM documents WHERE id = ?", (after,)).fetchone()
+                if row is None and snapshot.has_living(after):
+                    raise damaged(self._file, f"the entry of document {after!r} (it cannot be found)")
+                if row is None:
+                    raise NotFound(f"{self.path} has no document {after!r} to go on after.")
+                first = int(row[0])
+            places = snapshot.places_after(first, snapshot.allowed(condition))[offset : offset + limit]
+            if condition is None:  # the catalogue must list the documents that the segments list
+                query = "SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ? OFFSET ?"
+                listed = [row[0] for row in connection.execute(query, (first, limit, offset))]
+                if listed != snapshot.numbers.of(places.tolist()):
+                    raise damaged(self._file, "the list of documents")
+            return list(read_documents(connection, snapshot, places, self._file).values())
+
+    def documents(self, condition: Condition | None) -> Iterator[Document]:
+        """All documents of one state that pass a filter, in the order in which they were added."""
+        with self.state() as (connection, snapshot):
+            places = snapshot.places_after(-1, snapshot.allowed(condition))
+            for start in range(0, len(places), _BLOCK):
+                yield from read_documents(connection, snapshot, places[start : start + _BLOCK], self._file).values()
+
+    def documents_at(self, rows: Int64Array) -> list[Document]:
+        """Documents by their rows."""
+        with self.state() as (connection, snapshot):
+            found = read_documents(connection, snapshot, rows, self._file)
+        return [found[row] for row in rows.tolist()]
+
+    def ids_at(self, rows: Int64Array) -> list[str]:
+        """The ids of documents by their rows."""
+        with self.state() as (connection, snapshot):
+            return read_ids(connection, snapshot, rows, self._file)
+
+    def fields(self, most: int) -> list[Field]:
+        """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
+        with self.state() as (_, snapshot):
+            alive = snapshot.alive
+            parts = [(part.rows.columns, None if alive is None else alive[part.span]) for part in snapshot.parts]
+            return fields_of(parts, most)
+
+    def stats(self) -> Stats:
+        """Sizes and counts of the index."""
+        with self.state() as (connection, snapshot):
+            return collect(self.path, self.config, connection, snapshot)
+
+    def verify(self) -> Verification:
+        """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""
+        checked = -1
+        while True:
+            with self._catalogue.reading() as connection:
+                generation = get_meta(connection, "state", self._file)["generation"]
+            try:
+                return Checker(self._catalogue, self.config, self.embeddings, self._graphs).run()
+            except MissingFolder as error:  # compacted away meanwhile, or lost
+                if generation == checked:
+                    raise with_remedy(FormatError(f"The index is damaged. {error}")) from None
+                checked = generation
+
+    # -- changing ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """The one who may write; its lock is kept until :meth:`close`."""
+        with self._mutex:
+            if self._catalogue.read_only:
+                raise read_only_error(self.path, PermissionError(30, "the folder is read-only"))
+            self._catalogue.check_use()
+            if self._lock.acquire():
+                try:
+                    self._catalogue.check_use()  # the lock may be that of an index which has taken this one's place
+                    self.clean()
+                except BaseException:
+                    self._lock.release()
+                    raise
+            if self._writer is None:
+                self._writer = Writer(self._catalogue, self.config, self.embeddings)
+            yield self._writer
+
+    def compact(self, *, rebuild: bool) -> None:
+        """Write the live documents into as few files as possible, and forget words that none of them has."""
+        with self.writing() as writer:
+            writer.compact(rebuild=rebuild)
+            self.keep_graph()
+            self.clean()
+
+    def clean(self) -> None:
+        """Remove files that the catalogue does not list: left by a killed writer, or replaced."""
+        with self._catalogue.reading() as connection:
+            names = {row[0] for row in connection.execute("SELECT name FROM segments")}
+            graphs = [self.config.base, get_meta(connection, "graph", self._file)]
+        remove_orphans(self.path / SEGMENTS, names)
+        remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
+
+    def keep_graph(self, least: int = 1, progress: Progress | None = None) -> None:
+        """Put the related words on the disk when the stored ones lack at least ``least`` words (or a tenth).
+
+        Those in memory, if there are any, are brought up to date when they lack many.
+        """
+        if not find_distance(self.config.distance).needs_related:
+            return
+        with self._catalogue.reading() as connection:
+            state = get_meta(connection, "state", self._file)
+            stored = get_meta(connection, "graph", self._file)
+        covered = stored["words"] if stored and stored["epoch"] == state["epoch"] else 0
+        behind = state["vectors"] - covered
+        if behind == 0 or (least > 1 and behind < least and behind * 10 < state["vectors"]):
+            if self._graphs.lacking(state["vectors"], state["epoch"]) >= _MANY_WORDS:
+                with self.state() as (_, snapshot):
+                    self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph, progress)
+            return
+        with self.state() as (_, snapshot):
+            related = self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph, progress)
+        try:
+            record = self._graphs.save(related, snapshot.epoch)
+            with self._catalogue.writing() as connection:
+                state = get_meta(connection, "state", self._file)
+                state["generation"] += 1
+                set_meta(connection, "graph", record)
+                set_meta(connection, "state", state)
+        except StorageError as error:  # the documents are stored; who opens the index builds its graph again
+            logger.warning("The related words of %s are in memory only: %s", self.path, str(error))
+        self.clean()
+
+    def store(self, action: Callable[[Writer], Any], graph_progress: Any) -> Any:
+        """Run a change that brings documents, then keep the related words up to date."""
+        with self.writing() as writer:
+            found = action(writer)
+            self.keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
+        return found
+
+    def number_words(self, words: Iterable[str]) -> None:
+        """Number words before documents bring them, so that all shards of a collection do it alike."""
+        with self.writing() as writer:
+            writer.number_words(words)
+
+    def close(self) -> None:
+        """Put what is only in memory on the disk, give the lock back, and close the files."""
+        with self._mutex:
+            try:
+                if self._lock.held and not self._catalogue.closed:
+                    self.keep_graph()
+            finally:
+                self._catalogue.close()
+                self._lock.release()
+
+
+def _apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:
+    """The second text with words that no document has numbered behind those of the first."""
+    names = dict(zip(first.names, first.numbers[first.with_vectors :].tolist(), strict=True))
+    known = dict(zip(first.vectors.tolist(), first.numbers.tolist(), strict=True))
+    following = max(size, int(first.numbers.max(initial=-1)) + 1)
+    numbers = []
+    for place, number in enumerate(second.numbers.tolist()):
+        if number >= size:
+            vector = int(second.vectors[place])
+            name = second.names[place - second.with_vectors] if vector < 0 else ""
+            number = known.get(vector, -1) if vector >= 0 else names.get(name, -1)
+            if number < 0:
+                number, following = following, following + 1
+        numbers.append(number)
+    return QueryWords(np.array(numbers, dtype=np.int64), second.vectors, second.counts, second.names)

@@ -1,0 +1,1 @@
+"""How an index is asked: by words, and by distance."""

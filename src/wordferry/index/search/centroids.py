@@ -1,0 +1,63 @@
+"""The word centroid distance over an index: codes rule out most documents, the rest are compared exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wordferry import _native
+from wordferry.base.arrays import Neighbors
+from wordferry.compare.problem import Distance
+from wordferry.index.search.lists import FEW
+from wordferry.index.search.requests import Request, in_order
+from wordferry.index.search.views import View
+from wordferry.index.search.weights import QueryWords
+from wordferry.index.storage.snapshot import Part, damaged_among
+from wordferry.kernels.centroids import CentroidQuery, Codes, WordVectors
+from wordferry.kernels.lists import Found
+
+
+class Centroids:
+    """Query by query through codes of the documents' centroids, which are made when they are first needed.
+
+    Each word without a vector is a dimension of its own.
+    """
+
+    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
+        return distance.by_centroids
+
+    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+        """The k nearest rows to each query by (distance, row)."""
+        terms = view.snapshot.terms
+        vectors = WordVectors(view.embeddings.matrix, terms.row_of, view.weights.native, view.far)
+
+        def search(some: Sequence[QueryWords]) -> Found:
+            return self._nearest(view, vectors, some[0], request)
+
+        return in_order(view, queries, request, search)
+
+    def _nearest(self, view: View, vectors: WordVectors, words: QueryWords, request: Request) -> Found:
+        masses, known = view.weights.masses(words), words.with_vectors
+        apart = words.numbers[known:].astype(np.int32), masses[known:]
+        query = CentroidQuery(vectors, words.vectors[:known].astype(np.int32), masses[:known], apart)
+        parts, _ = view.natives
+        try:
+            if view.snapshot.count(request.mask) <= max(FEW, request.k):
+                rows = view.rows(request.mask)
+                return request.ranked(rows, query.distances(parts, rows)[None, :])
+            codes = [_codes(view, part, vectors, request.threads) for part in view.snapshot.parts]
+            return query.nearest(parts, codes, request.mask, request.k, request.threads)
+        except ValueError as error:
+            raise damaged_among(view.snapshot.parts, error) from None
+
+
+def _codes(view: View, part: Part, vectors: WordVectors, threads: int) -> _native.CentroidCodes:
+    """The coded centroids of a part."""
+    documents = view.documents(part)
+
+    def made() -> _native.CentroidCodes:
+        return Codes.of(documents.native, vectors, np.flatnonzero(documents.sums > 0), threads).native
+
+    found: _native.CentroidCodes = view.kept(part, "centroids", made)
+    return found

@@ -1,0 +1,148 @@
+"""Filters on metadata: a small mapping that says which documents may be found, before the nearest are chosen.
+
+``{"topic": "sport", "year": {"gte": 2001, "lt": 2010}}`` means every condition at once. Values are compared with
+values of their own kind only (text with text, numbers with numbers, bools with bools).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray
+from wordferry.errors import InputError
+from wordferry.index.results import shown
+from wordferry.index.storage.columns import ID, LABEL, MISSING, Columns
+from wordferry.index.write.entries import check_encodable, check_key
+
+OPERATORS = ("eq", "ne", "in", "gt", "gte", "lt", "lte", "exists")
+OWN = (ID, LABEL)
+"""Fields that every document has: they mean its own id and label where its metadata has no such key."""
+MOST_CONDITIONS = 100
+MOST_VALUES = 200_000
+LONGEST_VALUE = 100_000
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One condition on one field."""
+
+    key: str
+    operator: str
+    values: tuple[Any, ...]
+
+    def passed(self, columns: Columns) -> BoolArray:
+        """The rows that meet it."""
+        column = columns.get(self.key)
+        codes = np.zeros(column.size, dtype=bool)
+        if self.operator == "exists":
+            codes[MISSING + 1 :] = True
+        elif self.operator in ("eq", "ne", "in"):
+            column.equal(codes, self.values)
+        else:
+            column.between(codes, self.operator, self.values[0])
+        if self.operator == "ne" or (self.values == (False,) and self.operator == "exists"):
+            codes = ~codes
+        result: BoolArray = codes[column.codes]
+        return result
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A checked filter: all its rules at once."""
+
+    rules: tuple[Rule, ...]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells this condition from others; 1, 1.0 and True are equal in Python and differ here."""
+        return tuple((r.key, r.operator, tuple((type(v).__name__, v) for v in r.values)) for r in self.rules)
+
+    def passed(self, columns: Columns) -> BoolArray:
+        """The rows that meet every rule."""
+        found = self.rules[0].passed(columns)
+        for rule in self.rules[1:]:
+            found &= rule.passed(columns)
+        return found
+
+    def check_fields(self, parts: Sequence[Columns], more: Collection[str] = ()) -> None:
+        """Refuse a field that no document has: a typing error would otherwise find nothing, or everything."""
+        known = {name for part in parts for name in part.names} | set(OWN) | set(more)
+        for rule in self.rules:
+            if rule.key not in known:
+                fields = ", ".join(map(repr, sorted(known)[:50]))
+                raise InputError(f"filter: no document has a field {rule.key!r}. The fields are: {fields}.")
+
+
+def compile_filter(filter: Mapping[str, Any] | None) -> Condition | None:
+    """Check a filter; None and {} mean no filter."""
+    if filter is None:
+        return None
+    if not isinstance(filter, Mapping):
+        raise InputError(
+            'filter must be a mapping such as {"topic": "sport", "year": {"gte": 2001}}, '
+            f"got {type(filter).__name__}."
+        )
+    _check_size(filter)
+    found: list[Rule] = []
+    for key, wanted in filter.items():
+        check_key(key, "filter")
+        rules = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
+        if not rules:
+            raise InputError(f"filter: {key!r} has no condition. Use one of {', '.join(OPERATORS)}, or a plain value.")
+        found.extend(_rule(key, operator, value) for operator, value in rules.items())
+    return Condition(tuple(found)) if found else None
+
+
+def _check_size(filter: Mapping[str, Any]) -> None:
+    count = sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in filter.values())
+    if max(count, len(filter)) > MOST_CONDITIONS:
+        raise InputError(
+            f"A filter has at most {MOST_CONDITIONS} conditions, this one has {max(count, len(filter))}. Many values "
+            'of one field are one condition: {"id": {"in": [...]}}.'
+        )
+
+
+def _rule(key: str, operator: Any, value: Any) -> Rule:
+    where = f"filter on {key!r}"
+    if operator not in OPERATORS:
+        raise InputError(f"{where}: unknown operator {shown(operator)}. Choose one of: {', '.join(OPERATORS)}.")
+    if operator == "exists":
+        if not isinstance(value, bool):
+            raise InputError(f"{where}: 'exists' takes true or false, got {shown(value)}.")
+        return Rule(key, operator, (value,))
+    if operator == "in":
+        return Rule(key, operator, _values(where, value))
+    _check_value(where, value)
+    if operator not in ("eq", "ne") and (value is None or isinstance(value, bool)):
+        raise InputError(f"{where}: {operator!r} compares numbers or text, got {shown(value)}.")
+    return Rule(key, operator, (value,))
+
+
+def _values(where: str, given: Collection[Any]) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, list | tuple | set | frozenset):
+        raise InputError(f"{where}: 'in' takes a list of values, got {shown(given)}.")
+    if len(given) > MOST_VALUES:
+        raise InputError(f"{where}: 'in' takes at most {MOST_VALUES:,} values, got {len(given):,}.")
+    for value in given:
+        _check_value(where, value)
+    return tuple(given)
+
+
+def _check_value(where: str, value: Any) -> None:
+    if isinstance(value, str):
+        if len(value) > LONGEST_VALUE:
+            raise InputError(f"{where}: a text is at most {LONGEST_VALUE:,} characters, got {len(value):,}.")
+        check_encodable(value, where)
+        return
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, int) and -(1 << 63) <= value < (1 << 63):
+        return
+    if isinstance(value, float) and math.isfinite(value):
+        return
+    raise InputError(f"{where}: a value is a str, finite number, bool or None; got {shown(value)}.")

@@ -1,0 +1,123 @@
+"""Rel-RWMD through posting lists: exact nearest documents without looking at most of them.
+
+Moving a document onto the query costs c_max for every word that the query neither has nor is related to, so that side
+of the distance is c_max less what the lists of the touched words save. It bounds the distance from below. Documents
+are compared in full in ascending order of the bound, until the bound passes the k-th distance found: the answer is that
+of comparing with every document, bit by bit. What a word saves is multiplied by its weight, and the sums of what the
+documents weigh take the place of their lengths, so the lists serve every weighting as they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array, Float64Array, Neighbors
+from wordferry.compare.problem import Distance
+from wordferry.index.search.costs import nearest_costs, touched_words
+from wordferry.index.search.requests import Request, in_order
+from wordferry.index.search.views import View
+from wordferry.index.search.weights import QueryWords
+from wordferry.index.storage.snapshot import damaged_among, damaged_part
+from wordferry.kernels import lists
+
+FEW = 1024
+"""With no more documents than this to choose from, all of them are compared."""
+ROUNDING = 1.2e-7
+"""How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
+
+
+def list_query(view: View, words: QueryWords, overlap: str) -> lists.ListQuery:
+    """A query as the lists take it."""
+    costs, size = view.costs, view.snapshot.terms.size + len(words)
+    edges = costs.edges(words.vectors[: words.with_vectors])
+    return lists.ListQuery(
+        words.numbers.astype(np.int32), view.weights.masses(words), edges, costs.c_max, overlap, size
+    )
+
+
+class RelatedLists:
+    """Panels of queries walk the lists, and documents once for all of them where that pays."""
+
+    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
+        if not distance.by_lists or overlap == "residual":
+            return False
+        return view.graph is not None and not np.isnan(view.graph.c_max)
+
+    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+        """The k nearest rows to each query by (distance, row)."""
+
+        def panel(some: Sequence[QueryWords]) -> lists.Found:
+            asked = [list_query(view, words, request.overlap) for words in some]
+            return self._panel(view, asked, request)
+
+        return in_order(view, queries, request, panel, lists.PANEL)
+
+    def _panel(self, view: View, asked: list[lists.ListQuery], request: Request) -> lists.Found:
+        allowed, k = view.snapshot.count(request.mask), request.k
+        try:
+            if allowed > max(FEW, k):
+                slack = asked[0].c_max * ROUNDING * (view.longest + 32)
+                return lists.nearest(asked, view.natives, request.mask, slack, k, request.threads)
+            rows = view.rows(request.mask)
+            values = np.stack([lists.distances(query, view.natives, rows) for query in asked])
+        except ValueError as error:
+            raise damaged_among(view.snapshot.parts, error) from None
+        return request.ranked(rows, values)
+
+
+def touched(view: View, words: QueryWords, kind: str) -> lists.Touched:
+    """What the lists of a query's words, and of those related to them, save by related costs."""
+    costs = view.costs
+    edges = costs.edges(words.vectors[: words.with_vectors])
+    own = words.numbers < view.snapshot.terms.size
+    numbers = touched_words(words.numbers[own], edges)
+    c_max = np.float32(costs.c_max)
+    near = nearest_costs(numbers, edges, np.full(len(numbers), c_max))
+    common = np.zeros(len(numbers), dtype=np.float32)
+    places = np.searchsorted(numbers, words.numbers[own])
+    if kind == "keep":
+        near[places] = 0
+    else:
+        common[places] = view.weights.masses(words)[own]
+    return weighed(view, numbers, near, c_max - near, common)
+
+
+def weighed(
+    view: View, numbers: Any, near: Float32Array, gain: Float32Array, common: Float32Array | Float64Array
+) -> lists.Touched:
+    """Costs of a unit of weight as those of an occurrence; words that do not count are left out."""
+    weights = view.weights.per_word[numbers]
+    some = weights > 0
+    numbers, near, gain, common, weights = (one[some] for one in (numbers, near, gain, common, weights))
+    values = (near * weights, gain * weights, common / weights)
+    return lists.Touched(numbers.astype(np.int32), *(one.astype(np.float32) for one in values))
+
+
+def bounds(view: View, words: lists.Touched, rest: float, threads: int, sums: str = "sums") -> tuple[Float32Array, int]:
+    """For each document ``rest`` less what the touched words save, and how many entries of lists were visited.
+
+    What is saved is a share of what documents weigh: of their ``sums``, or of their lengths as vectors ("norms").
+    """
+    found, visited = [np.zeros(0, np.float32)], 0
+    for part in view.snapshot.parts:
+        total = view.documents(part).short if sums == "sums" else norms(view, part)
+        try:
+            some, seen = lists.bounds(part.rows.lists, words, total, rest, threads, view.weights.repeats(part))
+        except ValueError as error:
+            raise damaged_part(part, error) from None
+        found.append(some)
+        visited += seen
+    return np.concatenate(found), visited
+
+
+def norms(view: View, part: Any) -> Float32Array:
+    """The Euclidean length of each document of a part, over the weights of its words."""
+
+    def made() -> Float32Array:
+        return np.sqrt(view.weights.sums(part, squared=True)).astype(np.float32)
+
+    found: Float32Array = view.kept(part, "norms", made)
+    return found

@@ -1,0 +1,143 @@
+"""Cosine and L1 over posting lists: only the words that a document shares with the query make a difference.
+
+The lists of the query's own words give, for every document, the product with the query or the mass that both have in
+common, up to rounding. Documents that cannot be told from the k-th by that are compared as everywhere else, so that the
+answer is that of comparing with every document, bit by bit. All documents that share nothing with the query are equally
+far away, so that of those the first k will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wordferry.base.arrays import Counts, Float32Array, Int64Array, Neighbors
+from wordferry.base.cancel import check_cancelled
+from wordferry.base.lazy import sparse as sp
+from wordferry.compare.problem import Distance, Shared
+from wordferry.compare.search import Searcher
+from wordferry.index.search import lists, memory
+from wordferry.index.search.requests import Request, in_order
+from wordferry.index.search.views import View
+from wordferry.index.search.weights import QueryWords
+from wordferry.kernels import passes
+from wordferry.kernels.lists import Found, Touched
+
+_ROWS = 1 << 15
+"""Documents that are compared at once, so that little memory is needed."""
+_TOGETHER = 64
+"""Queries whose candidates are compared together: documents are prepared once for all of them."""
+_LIGHTEST = 1e-5
+"""A query with a word of a smaller share than this is compared with everything: it might go unnoticed in a sum."""
+_SCALES = (1e-15, 1e15)
+"""The same where words weigh less or more than this: float32 could not hold what is made of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedQuery:
+    """The words of a query as the lists take them."""
+
+    kind: Shared
+    words: Touched
+    slack: float
+    """How far what the lists give may be from a distance as it is computed elsewhere, both in float32."""
+    sound: bool
+    """False if a shared word's contribution could round to zero, so that lists alone cannot decide."""
+
+    @classmethod
+    def of(cls, view: View, words: QueryWords, kind: Shared) -> SharedQuery:
+        own = view.weights.of_query(words)
+        product = kind is Shared.PRODUCT
+        whole = float(np.sqrt((own**2).sum()) if product else own.sum())
+        inside = (words.numbers < view.snapshot.terms.size) & (own > 0)
+        order = np.argsort(words.numbers[inside])
+        numbers, shares = words.numbers[inside][order], (own[inside] / whole)[order]
+        used, nothing = view.weights.per_word[numbers], np.zeros(len(numbers))
+        # A product adds up count times weight; of a common mass no more counts than the query has.
+        values = (nothing, shares * used, nothing) if product else (2 * used, nothing, shares / used)
+        touched = Touched(numbers.astype(np.int32), *(some.astype(np.float32) for some in values))
+        low, high = _SCALES
+        sound = bool((own > _LIGHTEST * whole).all() and (used > low).all() and (used < high).all())
+        return cls(kind, touched, (1.0 if product else 2.0) * lists.ROUNDING * (len(own) + 32), sound)
+
+    def shared(self, view: View, threads: int) -> tuple[Float32Array, int]:
+        """Less the share that the query and each document have in common, and how many entries were visited.
+
+        Documents that share nothing are at 0, and those without words at infinity.
+        """
+        return lists.bounds(view, self.words, 0.0, threads, "norms" if self.kind is Shared.PRODUCT else "sums")
+
+
+class SharedWords:
+    """Candidates from the lists, compared together for many queries."""
+
+    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
+        return distance.shared is not None
+
+    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+        """The k nearest rows to each query by (distance, row)."""
+        return in_order(view, queries, request, lambda some: self._together(view, some, request), _TOGETHER)
+
+    def _together(self, view: View, queries: Sequence[QueryWords], request: Request) -> Found:
+        kind = request.distance.shared
+        assert kind is not None
+        visited, rows = 0, [np.zeros(0, np.int64)]
+        if request.k >= view.snapshot.count(request.mask):
+            rows = [view.rows(request.mask)]
+        else:
+            for words in queries:
+                check_cancelled()
+                some, seen = _candidates(view, SharedQuery.of(view, words, kind), request)
+                rows.append(some)
+                visited += seen
+        every = rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows))
+        near = _nearest(view, queries, every, request).widened(request.k)
+        return Found(near.indices, near.distances, visited, len(every) * len(queries))
+
+
+def _candidates(view: View, query: SharedQuery, request: Request) -> tuple[Int64Array, int]:
+    """The rows that can be among the k nearest, ascending, and how many entries of lists were visited."""
+    if not query.sound:
+        return view.rows(request.mask), 0
+    values, visited = query.shared(view, request.threads)
+    heap = passes.Heaps(1, request.k)
+    heap.offer(slice(0, 1), values[None, :], 0, request.mask, request.threads)
+    first = heap.finish(request.threads)
+    last = float(first.distances[0, -1])
+    if np.isinf(last):  # all documents with words are among them
+        return np.sort(first.indices[0]), visited
+    # The k-th of these is no further away than the slack says, and what is as near is no less so than it says.
+    close = values <= np.float32(last + 2 * query.slack)
+    if request.mask is not None:
+        close &= request.mask
+    rows = np.flatnonzero(close)
+    apart = values[rows] < 0
+    return (rows if apart.all() else np.sort(np.concatenate([rows[apart], rows[~apart][: request.k]]))), visited
+
+
+def _nearest(view: View, queries: Sequence[QueryWords], rows: Int64Array, request: Request) -> Neighbors:
+    """The nearest of some rows, ascending, to each query; worked through a block of rows at a time."""
+    new = max((int(words.numbers.max(initial=-1)) + 1 for words in queries), default=0)
+    size = len(view.embeddings) + max(view.snapshot.terms.size, new)
+    weights = memory.weights_by_column(view)
+    vectors = np.concatenate([words.vectors for words in queries])
+    asked = _matrix(view, memory.query_rows(queries), vectors, size)
+    blocks = []
+    for start in range(0, len(rows), _ROWS):
+        check_cancelled()
+        block = rows[start : start + _ROWS]
+        documents = memory.documents_of(view, block)
+        matrix = _matrix(view, documents, view.snapshot.terms.row_of[documents.words], size)
+        given = "counts" if weights.scheme == "counts" else memory.weights_to(weights, size)
+        some = Searcher(matrix, request.distance, weights=given, on_empty="keep")
+        blocks.append(some.top_k(asked, min(request.k, len(block)), threads=request.threads).renumbered(block))
+    return Neighbors.merge(blocks, min(request.k, len(rows)))
+
+
+def _matrix(view: View, rows: Counts, vectors: Int64Array, size: int) -> sp.csr_array:
+    """Rows of counts by number as a matrix with a column for each word."""
+    column = memory.columns(view, rows.words.astype(np.int64), vectors)
+    shape = (len(rows.indptr) - 1, size)
+    return sp.csr_array((rows.counts.astype(np.float64), column, rows.indptr), shape=shape)

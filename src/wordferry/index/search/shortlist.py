@@ -1,0 +1,199 @@
+"""Exact search by the costly distances: documents that the posting lists rule out are never compared.
+
+A word that is not related to any word of the query is at least as far from all of them as its own r-th neighbour. The
+lists therefore bound from below what moving a document onto the query costs: for rwmd, act and wmd by true distances,
+and for rel-wmd by related costs. A word without a vector costs the same onto every other word, and so does every other
+word onto it. Only documents whose bound does not exceed the k-th distance are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.cancel import check_cancelled
+from wordferry.compare.problem import Distance
+from wordferry.index.search import lists, memory
+from wordferry.index.search.costs import nearest_costs, touched_words
+from wordferry.index.search.requests import Request, in_order
+from wordferry.index.search.views import View
+from wordferry.index.search.weights import QueryWords
+from wordferry.index.storage.snapshot import Part
+from wordferry.kernels import passes
+from wordferry.kernels.lists import Found, Touched
+
+TRUE = ("rwmd", "act", "wmd")
+RELATED = ("rel-wmd", "rel-rwmd")
+_LEAST = 2000
+"""With fewer documents than this, the lists are not worth the trouble."""
+_SHARE = 4
+"""A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
+_DEAR = 40
+"""Where better bounds can be had, they are made for shortlists of more than one in so many."""
+_SMALL = 1 << 15
+"""Where problems are solved, having fewer documents than this all prepared costs less than better bounds."""
+_WHOLE = 1 << 18
+"""In an index of more documents than this they are never prepared all at once, however few are ruled out."""
+_BLOCK = 1 << 15
+"""Documents that are prepared at a time at most, so that little memory is needed."""
+_STEP = 1 << 12
+"""First block size; it doubles, because the k-th distance soon rules out the rest."""
+_FIRST = 64
+"""Documents with the lowest bounds that are compared at least, to learn how near the k-th is."""
+_SLACK = 5e-5
+"""How far kernels in float32 may be off, relative to the largest cost: more than twice what their tests allow."""
+
+
+class Bounds(NamedTuple):
+    """What each document is away from a query at least."""
+
+    values: Float32Array
+    visited: int
+    """Entries of lists."""
+    largest: float
+    """The largest cost of moving a word, to which rounding is relative."""
+
+
+class Shortlist:
+    """Query by query, comparing with what the lists do not rule out."""
+
+    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
+        if distance.name not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
+            return False
+        graph = view.graph_for(distance)  # it must hold every word's true nearest
+        return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
+
+    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+        """The k nearest rows to each query by (distance, row)."""
+
+        def search(some: Sequence[QueryWords]) -> Found:
+            found = self._nearest(view, some[0], request)
+            return memory.scan(view, some, request) if found is None else found
+
+        return in_order(view, queries, request, search)
+
+    def _nearest(self, view: View, words: QueryWords, request: Request) -> Found | None:
+        kind = "keep" if request.overlap == "keep" else "omr"
+        true = request.distance.name in TRUE
+        bounds = _by_true_costs(view, words, kind) if true else _by_related_costs(view, words, kind)
+        tightened = partial(_walked, view, words) if true and self._pays(view, request.distance) else None
+        return _nearest(view, bounds, request, partial(memory.compared, view, words, request), tightened)
+
+    @staticmethod
+    def _pays(view: View, distance: Distance) -> bool:
+        """Whether bounds from all words of all documents cost less than what they save."""
+        return not distance.transport or len(view.snapshot.numbers) >= _SMALL
+
+
+def _by_related_costs(view: View, words: QueryWords, kind: str) -> Bounds:
+    c_max = view.costs.c_max
+    values, visited = lists.bounds(view, lists.touched(view, words, kind), c_max, 1)
+    return Bounds(values, visited, c_max)
+
+
+def _by_true_costs(view: View, words: QueryWords, kind: str) -> Bounds:
+    """Bounds from what related words cost, and from how near the r-th neighbour of any other word is."""
+    most = view.far if view.weights.keeps else np.inf
+    values, visited = lists.bounds(view, _true_costs(view, words, kind, most), 0.0, 1)
+    reach = np.where(view.snapshot.terms.row_of < 0, view.far, np.minimum(view.costs.reach, most))
+    values += np.concatenate([_mean_costs(view, part, reach.astype(np.float64)) for part in view.snapshot.parts])
+    return Bounds(values, visited, max(2 * view.costs.longest_vector, view.far))
+
+
+def _true_costs(view: View, words: QueryWords, kind: str, most: float) -> Touched:
+    """The touched words with what they cost at least by true distances, against what they would cost untouched."""
+    known, terms, costs = words.with_vectors, view.snapshot.terms, view.costs
+    edges = costs.edges(words.vectors[:known], np.inf)
+    own = words.numbers < terms.size
+    numbers = touched_words(words.numbers[own], edges)
+    untouched = np.where(terms.row_of[numbers] < 0, view.far, np.minimum(costs.reach[numbers], most)).astype(np.float32)
+    near = nearest_costs(numbers, edges, untouched)
+    common = np.zeros(len(numbers), dtype=np.float32)
+    places = np.searchsorted(numbers, words.numbers[own])
+    if kind == "keep":
+        near[places] = 0
+    else:
+        common[places] = view.weights.masses(words)[own]
+    return lists.weighed(view, numbers, near, untouched - near, common)
+
+
+def _mean_costs(view: View, part: Part, costs: Float64Array) -> Float32Array:
+    """What the words of each document of a part cost on the average; kept, as it belongs to no query."""
+    found: Float32Array = view.kept(part, "reach", lambda: _means(view, part, costs))
+    return found
+
+
+def _means(view: View, part: Part, costs: Float64Array) -> Float32Array:
+    documents = view.documents(part)
+    sums = view.weights.sums(part, times=costs)
+    found: Float64Array = np.divide(sums, documents.sums, out=np.zeros_like(sums), where=documents.sums > 0)
+    return found.astype(np.float32)
+
+
+def _walked(view: View, words: QueryWords, bounds: Bounds) -> Bounds:
+    """Bounds from what every word costs at least, not only the related ones: all documents are walked for them."""
+    terms, known = view.snapshot.terms, words.with_vectors
+    least = view.costs.least_costs(words.vectors[:known]).astype(np.float64)
+    if view.weights.keeps:
+        least = np.minimum(least, view.far)
+        least[terms.row_of < 0] = view.far
+        others = words.numbers[known:]
+        least[others[others < terms.size]] = 0
+    values = [_means(view, part, least) for part in view.snapshot.parts]
+    return bounds._replace(values=np.maximum(bounds.values, np.concatenate(values)))
+
+
+def _nearest(
+    view: View,
+    bounds: Bounds,
+    request: Request,
+    among: Callable[[Int64Array], Neighbors],
+    tightened: Callable[[Bounds], Bounds] | None,
+) -> Found | None:
+    """The k nearest rows; None when it pays to prepare all documents. ``among`` gives those of some rows, ascending.
+
+    ``tightened`` makes better bounds at a higher price, which is paid where the first ones do not do.
+    """
+    values, k = bounds.values, request.k
+    allowed = view.snapshot.count(request.mask)
+    heap = passes.Heaps(1, min(max(4 * k, _FIRST), allowed))
+    heap.offer(slice(0, 1), values[None, :], 0, request.mask, 1)
+    first = among(np.sort(heap.finish(1).indices[0]))
+    slack = _SLACK * bounds.largest * (1 + view.longest / 400)
+    near = values <= float(first.distances[0, : min(k, allowed)].max()) + slack
+    if request.mask is not None:
+        near &= request.mask
+    rows = np.flatnonzero(near)
+    if len(rows) * (_SHARE if tightened is None else _DEAR) > len(values):
+        if tightened is not None:
+            return _nearest(view, tightened(bounds), request, among, None)
+        if len(values) <= _WHOLE:
+            return None
+    found, evaluated = _ascending(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)
+    found = replace(found).widened(k)
+    return Found(found.indices, found.distances, bounds.visited, evaluated)
+
+
+def _ascending(
+    rows: Int64Array, values: Float32Array, slack: float, k: int, among: Callable[[Int64Array], Neighbors]
+) -> tuple[Neighbors, int]:
+    """The nearest of some rows, given in ascending order of their bounds, and how many of them were compared.
+
+    No more than a block of them is prepared at a time, until a bound is above the k-th distance.
+    """
+    step = min(_STEP, _BLOCK)
+    found, start = among(np.sort(rows[:step])), min(step, len(rows))
+    while start < len(rows):
+        check_cancelled()
+        last = found.distances[0, k - 1] if found.distances.shape[1] >= k else np.inf
+        if values[rows[start]] > last + slack:
+            break
+        step = min(2 * step, _BLOCK)
+        found = Neighbors.merge([found, among(np.sort(rows[start : start + step]))], k)
+        start = min(start + step, len(rows))
+    return found, start

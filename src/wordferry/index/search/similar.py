@@ -1,0 +1,162 @@
+"""Comparing texts with the documents of an index: which strategy answers, and from rows to hits."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Neighbors
+from wordferry.base.runtime import progress_for, thread_count
+from wordferry.compare.measure import Measure
+from wordferry.compare.problem import Distance
+from wordferry.errors import InputError
+from wordferry.index.results import shown
+from wordferry.index.search import memory
+from wordferry.index.search.centroids import Centroids
+from wordferry.index.search.lists import RelatedLists
+from wordferry.index.search.requests import Ask, Request
+from wordferry.index.search.shared_words import SharedWords
+from wordferry.index.search.shortlist import Shortlist
+from wordferry.index.search.views import View
+from wordferry.index.search.weights import QueryWords
+from wordferry.index.storage.snapshot import Snapshot
+from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
+from wordferry.texts.reasons import no_known_word, no_word
+from wordferry.texts.records import words_of
+from wordferry.texts.tables import as_documents
+from wordferry.texts.tokenizers import Tokenizer
+from wordferry.words.vocabulary import Vocabulary
+
+
+class Strategy(Protocol):
+    """One way to find the nearest documents of a state; all ways give the same answer."""
+
+    def applies(self, view: View, distance: Distance, overlap: str) -> bool:
+        """Whether it can answer by this distance."""
+
+    def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+        """The k nearest rows to each query by (distance, row)."""
+
+
+STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), Shortlist(), memory.Scan())
+"""In the order in which they are asked: the cheapest first."""
+
+
+def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
+    """The k nearest rows to each query, by the first strategy that applies."""
+    distance, overlap = request.distance, request.overlap
+    strategy = next(one for one in STRATEGIES if one.applies(view, distance, overlap))
+    return strategy.nearest(view, queries, request)
+
+
+def similar(
+    view: View, connection: sqlite3.Connection, asked: Sequence[LookedUp], measure: Measure, ask: Ask
+) -> tuple[Neighbors, Sequence[QueryWords]]:
+    """The nearest rows to each query, and the queries by the numbers of their words."""
+    queries = [view.words(connection, tokens) for tokens in asked]
+    mask = without(connection, view.snapshot, view.snapshot.allowed(ask.condition), ask.without)
+    first = ask.k if ask.rerank is None else ask.candidates
+    request = Request(
+        measure.distance,
+        measure.overlap,
+        min(first, view.snapshot.documents),
+        mask,
+        thread_count(ask.threads),
+        progress_for(ask.progress, "searching"),
+    )
+    near = nearest(view, queries, request)
+    return (near if ask.rerank is None else _reranked(view, queries, near, ask, request)), queries
+
+
+def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: Ask, request: Request) -> Neighbors:
+    """The candidates of each query in the order of another distance; no other document is looked at."""
+    assert ask.rerank is not None
+    k = min(ask.k, view.snapshot.documents)
+    distance = ask.rerank.distance
+    request = replace(request, distance=distance, overlap=ask.rerank.overlap, k=k, progress=None)
+    graph = view.graph if distance.needs_related else None
+    whole = distance.needs_related and (graph is None or np.isnan(graph.c_max))
+    found = []
+    for words, row in zip(queries, near.indices, strict=True):
+        rows = np.sort(row[row >= 0])
+        if whole:
+            mask = np.zeros(len(view.snapshot.numbers), dtype=bool)
+            mask[rows] = True
+            some = memory.scan(view, [words], replace(request, mask=mask))
+            found.append(Neighbors(some.rows, some.distances))
+        else:
+            found.append(memory.compared(view, words, request, rows).widened(k))
+    rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
+    return Neighbors(rows, distances, counts=near.counts)
+
+
+def without(
+    connection: sqlite3.Connection, snapshot: Snapshot, mask: BoolArray | None, identifier: str | None
+) -> BoolArray | None:
+    """The mask, less the row of a document."""
+    if identifier is None:
+        return mask
+    found = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+    mask = np.ones(len(snapshot.numbers), dtype=bool) if mask is None else mask.copy()
+    row = None if found is None else snapshot.numbers.row(found[0])
+    if row is not None:
+        mask[row] = False
+    return mask
+
+
+def method_of(measure: Measure, ask: Ask) -> str:
+    """What was done, in words."""
+    words = "" if measure.unknown == "drop" else ", words without vectors kept"
+    method = f"{measure.distance.label}, weights {measure.weights}{words}"
+    if ask.rerank is None:
+        return method
+    return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.label}: not exact"
+
+
+def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
+    """The queries of a call, and whether it was a single one: a text, or a tuple of tokens."""
+    if isinstance(query, str):
+        return [query], True
+    query = as_documents(query, "query")
+    if not isinstance(query, Sequence) and (hasattr(query, "to_list") or hasattr(query, "tolist")):
+        query = list(query)  # a column of a table, or an array
+    if isinstance(query, tuple) and query and all(isinstance(token, str) for token in query):
+        return [query], True
+    if isinstance(query, Sequence) and not isinstance(query, bytes):
+        return query, False
+    raise InputError(
+        f"A query is a text, a tuple of tokens, or a list of texts or of token lists; got {type(query).__name__}."
+    )
+
+
+def query_tokens(query: Any, number: int, tokenizer: Tokenizer) -> list[str]:
+    """The words of one of several queries, or an error that names it."""
+    if isinstance(query, str):
+        return words_of(query, tokenizer)
+    if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
+        return query if isinstance(query, LookedUp) else list(query)
+    raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
+
+
+def compared_tokens(
+    asked: Sequence[Any], tokenizer: Tokenizer, vocabulary: Vocabulary, measure: Measure, name: str | None = None
+) -> list[LookedUp]:
+    """The words of queries that are to be compared, each looked up once; one without words is refused, and why.
+
+    ``name`` is the id of the document that is asked about, where it is one.
+    """
+    found = []
+    for number, query in enumerate(asked):
+        words = looked_up(query_tokens(query, number, tokenizer), vocabulary)
+        what = "The query" if len(asked) == 1 else f"Query {number}"
+        what = what if name is None else f"The document {name!r}"
+        if not words or (measure.unknown == "drop" and not words.bag):
+            raise no_known_word(words, what) if words else no_word(query, what)
+        if measure.unknown == "error" and words.others:
+            raise unknown_word_error(what, next(iter(words.others)))
+        found.append(words)
+    return found

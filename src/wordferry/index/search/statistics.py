@@ -1,0 +1,57 @@
+"""What is counted over a whole collection, for an index that holds one shard of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from wordferry.base import storage
+from wordferry.base.arrays import Int64Array
+from wordferry.find.ranking import Statistics
+from wordferry.find.stems import UInt64Array
+
+KIND = "collection statistics"
+
+
+@dataclass(frozen=True, eq=False)
+class CollectionStatistics:
+    """Counts that weights and scores are made of, summed up over all shards of a collection.
+
+    All shards number their words alike, so that counts can be added.
+    """
+
+    documents: int
+    tokens: int
+    known_tokens: int
+    """Those that have a vector."""
+    frequencies: Int64Array
+    """Document frequency of each word, by its number."""
+    stems: Int64Array
+    """Document frequency of each stem."""
+    stem_keys: UInt64Array
+    """The keys of these stems, ascending."""
+    fields: frozenset[str] = frozenset()
+    """Every field of the documents' metadata."""
+
+    @property
+    def of_words(self) -> Statistics:
+        """What scores of word search are made of."""
+        return Statistics(self.documents, self.tokens, self.stems)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write them as a folder with checksums."""
+        arrays: dict[str, Any] = {
+            "frequencies": self.frequencies,
+            "stems": self.stems,
+            "stem_keys": self.stem_keys,
+        }
+        config = {"documents": self.documents, "tokens": self.tokens, "known_tokens": self.known_tokens}
+        storage.write_folder(path, KIND, config | {"fields": sorted(self.fields)}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CollectionStatistics:
+        """Read them from such a folder."""
+        folder = storage.read_folder(path, KIND, mapped=False)
+        values: dict[str, Any] = {**folder.arrays, **folder.config}
+        return cls(**values | {"fields": frozenset(values["fields"])})

@@ -1,0 +1,190 @@
+"""One state of an index as a search sees it: everything that follows from the state and from what words weigh in it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from wordferry import _native
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array
+from wordferry.compare.measure import Measure
+from wordferry.compare.problem import Distance
+from wordferry.index.search.costs import WordCosts
+from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights
+from wordferry.index.storage.graph import Graphs
+from wordferry.index.storage.snapshot import Part, Snapshot
+from wordferry.index.storage.terms import find_numbers
+from wordferry.kernels.lists import WeighedDocuments
+from wordferry.texts.bow import LookedUp
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+from wordferry.words.related.typical import typical_distance
+
+_KEPT = 4
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentWeights:
+    """What the documents of a part weigh: the sums over their words."""
+
+    sums: Float64Array
+    native: WeighedDocuments
+
+    @property
+    def short(self) -> Float32Array:
+        """The sums in float32."""
+        return self.sums.astype(np.float32)
+
+
+class View:
+    """One state of an index and one weighting; what is derived from both is made when first needed, and kept."""
+
+    def __init__(self, snapshot: Snapshot, weights: WordWeights, source: Views) -> None:
+        self.snapshot, self.weights = snapshot, weights
+        self.embeddings = source.embeddings
+        self._source = source
+        self._kept: dict[Any, Any] = {}
+        self._making: dict[Any, Lock] = {}
+
+    def kept(self, part: Part | None, name: Any, made: Callable[[], Any]) -> Any:
+        """Something that belongs to a part, or to the whole, made by ``made()`` when it is first asked for."""
+        key = (name, None if part is None else part.key)
+        found = self._kept.get(key)
+        if found is None:
+            with self._making.setdefault(key, Lock()):  # who needs something else does not wait for this
+                found = self._kept.get(key)
+                if found is None:
+                    found = self._kept[key] = made()
+        return found
+
+    def take_over(self, earlier: View) -> None:
+        """Keep what an earlier view has of parts that are still there, where words weigh the same in both."""
+        present = {part.key for part in self.snapshot.parts}
+        self._kept |= {key: value for key, value in earlier._kept.items() if key[1] in present}
+
+    def documents(self, part: Part) -> DocumentWeights:
+        """What the documents of a part weigh."""
+
+        def made() -> DocumentWeights:
+            sums, longest = self.weights.sums(part), float(part.rows.lengths.max(initial=0))
+            repeats = self.weights.repeats(part)
+            native = WeighedDocuments(part.rows.stored, sums.astype(np.float32), sums, longest, repeats)
+            return DocumentWeights(sums, native)
+
+        found: DocumentWeights = self.kept(part, "documents", made)
+        return found
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether the weights are those of a larger collection."""
+        return self._source.together is not None
+
+    @property
+    def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
+        """All documents and the weights of words, as the kernels take them."""
+        return [self.documents(part).native for part in self.snapshot.parts], self.weights.native
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of different words of the longest document."""
+        return max((part.rows.longest for part in self.snapshot.parts), default=0)
+
+    @cached_property
+    def graph(self) -> RelatedWords | None:
+        """The related words of the index's words; None where no word has a vector."""
+        return self._source.graph(self.snapshot)
+
+    def graph_for(self, distance: Distance) -> RelatedWords | None:
+        """The related words, where the distance needs them or they are stored anyway."""
+        stored = self.snapshot.graph is not None and self.snapshot.graph["epoch"] == self.snapshot.epoch
+        return self.graph if distance.needs_related or stored else None
+
+    @property
+    def costs(self) -> WordCosts:
+        """What words cost that move; for a state in which some word has a vector."""
+        assert self.graph is not None
+        return self._source.costs(self.snapshot, self.graph)
+
+    @cached_property
+    def far(self) -> float:
+        """How far words without a vector are from others; 0 where they do not count."""
+        return typical_distance(self.embeddings) if self.weights.keeps else 0.0
+
+    def rows(self, mask: BoolArray | None) -> Int64Array:
+        """The rows that a mask allows."""
+        return np.arange(len(self.snapshot.numbers)) if mask is None else np.flatnonzero(mask)
+
+    def words(self, connection: sqlite3.Connection, tokens: LookedUp) -> QueryWords:
+        """The words of a text that count, by their numbers."""
+        spelled, size = tokens.vocabulary, self.snapshot.terms.size
+        rows = sorted(tokens.bag)
+        others = list(tokens.others) if self.weights.keeps else []
+        names = [*(spelled[row] for row in rows), *others]
+        found = find_numbers(connection, names, self._source.file)
+        inside = sorted((found[word], word) for word in others if found.get(word, size) < size)
+        new = [word for word in others if found.get(word, size) >= size]
+        behind = size + len(new)
+        numbers = [found.get(spelled[row], size) for row in rows]
+        numbers = [n if n < size else behind + place for place, n in enumerate(numbers)]
+        names = [*(word for _, word in inside), *new]
+        return QueryWords(
+            np.array([*numbers, *(n for n, _ in inside), *range(size, behind)], dtype=np.int64),
+            np.array([*rows, *(-1 for _ in names)], dtype=np.int64),
+            np.array([*(tokens.bag[row] for row in rows), *(tokens.others[word] for word in names)], dtype=np.float64),
+            tuple(names),
+        )
+
+
+class Views:
+    """The views of an index that were asked for last."""
+
+    def __init__(
+        self, embeddings: Embeddings, graphs: Graphs, file: Path, together: CollectionStatistics | None = None
+    ) -> None:
+        self.embeddings, self.file = embeddings, file
+        self._graphs = graphs
+        self.together = together
+        self._mutex = Lock()
+        self._views: OrderedDict[tuple[int, str, bool], View] = OrderedDict()
+        self._costs: tuple[tuple[int, int], WordCosts] | None = None
+
+    def get(self, snapshot: Snapshot, measure: Measure) -> View:
+        """The view of a state by a measure; the tf-idf distances bring their own weights."""
+        scheme = "idf" if measure.distance.tfidf else measure.weights
+        key = (snapshot.generation, scheme, measure.unknown != "drop")
+        with self._mutex:
+            found = self._views.get(key)
+            if found is None:
+                weights = fit_weights(scheme, key[2], snapshot, self.embeddings, self.together)
+                found = View(snapshot, weights, self)
+                if scheme in FREQUENCY_FREE:
+                    for earlier in (view for known, view in self._views.items() if known[1:] == key[1:]):
+                        found.take_over(earlier)
+                self._views[key] = found
+            self._views.move_to_end(key)
+            while len(self._views) > _KEPT or next(iter(self._views))[0] < snapshot.generation - 1:
+                self._views.popitem(last=False)
+            return found
+
+    def graph(self, snapshot: Snapshot) -> RelatedWords | None:
+        """The related words of the words of a state that have vectors; None where there are none."""
+        if not len(snapshot.terms):
+            return None
+        return self._graphs.get_to_search(snapshot.terms.rows, snapshot.epoch, snapshot.graph)
+
+    def costs(self, snapshot: Snapshot, graph: RelatedWords) -> WordCosts:
+        """What words cost that move; kept as long as the index has the same words."""
+        key = (snapshot.epoch, snapshot.terms.size)
+        with self._mutex:
+            if self._costs is None or self._costs[0] != key:
+                self._costs = key, WordCosts(self.embeddings, graph, snapshot.terms)
+            return self._costs[1]

@@ -1,0 +1,196 @@
+"""What words weigh in one state of an index: document frequencies, the scheme fitted on them, and queries weighed so.
+
+The mass of a word in a document is what the word counts there times its weight, as a share of the sum over the
+document. A word of weight 0 does not count at all: with ``unknown="drop"`` those without a vector. Term frequency
+counts linearly, except with "log-idf" (``1 + ln(count)``) and "bm25" (saturated, the sooner the shorter the document
+is).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry import _native
+from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
+from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.storage.snapshot import Part, Snapshot, damaged_part
+from wordferry.kernels.lists import COUNTS, Repeats
+from wordferry.texts.weights import Weighting, room_for, vector_lengths, weights_of_counts
+from wordferry.words.embeddings import Embeddings
+
+_GROWTH = {"log-idf": "logarithm", "bm25": "saturation"}
+"""Schemes by which what a word counts does not grow as its count does."""
+FREQUENCY_FREE = ("counts", "norm")
+"""Schemes that do not depend on document frequencies, so that no change of the collection changes them."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryWords:
+    """The words of a query that count, in the order in which documents have theirs: words with vectors come first."""
+
+    numbers: Int64Array
+    """In the dictionary; words that it does not have are numbered behind it."""
+    vectors: Int64Array
+    """Rows of the embeddings, ascending; -1 for words without a vector."""
+    counts: Float64Array
+    names: tuple[str, ...] = ()
+    """The words that have no vector."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def with_vectors(self) -> int:
+        """How many of the words have a vector."""
+        return len(self.numbers) - int(np.count_nonzero(self.vectors < 0))
+
+
+@dataclass(frozen=True, eq=False)
+class WordWeights:
+    """What each word weighs in one state of an index."""
+
+    weighting: Weighting
+    """Fitted on the state; its weights are by the numbers of words, and 0 for those that do not count."""
+    keeps: bool
+    """Whether words without a vector count."""
+    new: Float64Array
+    """The weight of words that no document has, by their vectors; empty where all such words weigh the same."""
+    _repeats: dict[Any, Repeats] = field(default_factory=dict)
+
+    @property
+    def per_word(self) -> Float64Array:
+        """The weight of each word by its number."""
+        return self.weighting.per_word
+
+    @property
+    def growth(self) -> str:
+        """How what a repeated word counts grows with its count."""
+        return _GROWTH.get(self.weighting.scheme, "counts")
+
+    @cached_property
+    def native(self) -> _native.WordWeights:
+        """As the kernels take it."""
+        return _native.WordWeights(self.per_word)
+
+    @cached_property
+    def lengths_are_sums(self) -> bool:
+        """Whether every word weighs 1, so that what a document weighs is the number of its tokens."""
+        return self.growth == "counts" and bool((self.per_word == 1).all())
+
+    def lengths(self, part: Part) -> Float64Array:
+        """The number of words of each document of a part that count."""
+        if self.per_word.all():
+            return part.rows.lengths.astype(np.float64)
+        return _sums(part, (self.per_word > 0).astype(np.float64), COUNTS)
+
+    def repeats(self, part: Part) -> Repeats:
+        """How much repeated words count in the documents of a part."""
+        if self.growth != "saturation":
+            return Repeats(self.growth)
+        found = self._repeats.get(part.key)
+        if found is None:
+            room = room_for(self.lengths(part), self.weighting.mean_length)
+            found = self._repeats[part.key] = Repeats(self.growth, room)
+        return found
+
+    def sums(self, part: Part, *, squared: bool = False, times: Float64Array | None = None) -> Float64Array:
+        """The sum of what the words of each document weigh in it, or of the squares; each ``times`` a number."""
+        if self.lengths_are_sums and not squared and times is None:
+            return part.rows.lengths.astype(np.float64)
+        weights = self.per_word if times is None else self.per_word * times
+        return _sums(part, weights, self.repeats(part), squared=squared)
+
+    def of_query(self, words: QueryWords) -> Float64Array:
+        """What the words of a query weigh in it."""
+        counts = words.counts
+        if self.growth == "logarithm":  # by the function of the kernels, so that equal documents are equal
+            counts = np.array([1 + math.log(count) for count in counts.tolist()])
+        elif self.growth == "saturation":
+            room = room_for(float(counts.sum()), self.weighting.mean_length)
+            counts = np.where(counts > 1, counts * (1 + room) / (counts + room), counts)
+        weights = self.weighting.of(words.numbers)
+        if len(self.new):
+            outside = (words.numbers >= len(self.per_word)) & (words.vectors >= 0)
+            weights[outside] = self.new[words.vectors[outside]]
+        return counts * weights
+
+    def masses(self, words: QueryWords) -> Float32Array:
+        """The masses of the words of a query, summed up as in a row of a matrix."""
+        weights = self.of_query(words)
+        return (weights / weights.cumsum()[-1]).astype(np.float32) if len(weights) else weights.astype(np.float32)
+
+
+def _sums(part: Part, weights: Float64Array, repeats: Repeats, *, squared: bool = False) -> Float64Array:
+    try:
+        return part.rows.stored.sums(weights, squared=squared, repeats=repeats)
+    except ValueError as error:
+        raise damaged_part(part, error) from None
+
+
+def document_frequencies(snapshot: Snapshot) -> npt.NDArray[Any]:
+    """In how many living documents each word stands, by its number; no document is read but deleted ones."""
+    found = np.zeros(snapshot.terms.size, dtype=np.int64)
+    for part in snapshot.parts:
+        stems = part.rows.stems
+        try:
+            if stems is None:
+                found += np.bincount(part.bags.words, minlength=len(found))
+            else:
+                found[stems.words] += stems.word_df
+            if snapshot.alive is not None and not snapshot.alive[part.span].all():
+                dead = part.bags.select(np.flatnonzero(~snapshot.alive[part.span]))
+                found -= np.bincount(dead.words, minlength=len(found))
+        except (ValueError, IndexError) as error:
+            raise damaged_part(part, error) from None
+    return found
+
+
+def fit_weights(
+    scheme: str, keeps: bool, snapshot: Snapshot, embeddings: Embeddings, together: CollectionStatistics | None
+) -> WordWeights:
+    """A scheme fitted on the living documents, or on those of all shards together."""
+    terms, documents, tokens = snapshot.terms, snapshot.documents, 0.0
+    df: npt.NDArray[Any] = np.zeros(terms.size, dtype=np.int64)
+    if together is not None:
+        documents, df = together.documents, together.frequencies
+        tokens = together.tokens if keeps else together.known_tokens
+    elif scheme not in FREQUENCY_FREE:
+        df = document_frequencies(snapshot)
+        tokens = _tokens(snapshot, keeps) if scheme == "bm25" else 0.0
+    fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
+    if scheme not in FREQUENCY_FREE:
+        plain = weights_of_counts(scheme.removeprefix("norm-"), documents, df, tokens, None)
+        fitted = replace(plain or fitted, scheme=scheme)
+    new = np.zeros(0)
+    if scheme.startswith("norm"):
+        lengths = vector_lengths(embeddings)
+        new = fitted.unseen * lengths
+        mean = float(lengths.mean()) if len(lengths) else 1.0
+        own = np.full(terms.size, mean)
+        own[terms.numbers] = lengths[terms.rows]
+        fitted = replace(fitted, per_word=fitted.per_word * own, unseen=fitted.unseen * mean)
+    if not keeps:
+        fitted.per_word[terms.row_of < 0] = 0.0
+    return WordWeights(fitted, keeps, new)
+
+
+def _tokens(snapshot: Snapshot, keeps: bool) -> float:
+    """The tokens of the living documents, with or without those that have no vector."""
+    counted, total = (snapshot.terms.row_of >= 0).astype(np.float64), 0.0
+    for part in snapshot.parts:
+        lengths = part.rows.lengths.astype(np.float64) if keeps else _sums(part, counted, COUNTS)
+        total += float(lengths.sum() if snapshot.alive is None else lengths[snapshot.alive[part.span]].sum())
+    return total
+
+
+def words_of_row(bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWords:
+    """A stored document as a query; ``vectors`` are those of all words."""
+    span = slice(int(bags.indptr[row]), int(bags.indptr[row + 1]))
+    numbers = bags.words[span].astype(np.int64)
+    return QueryWords(numbers, vectors[numbers].astype(np.int64), bags.counts[span].astype(np.float64))

@@ -1,0 +1,207 @@
+"""Word search over an index: the stems and documents of its parts, and from a query to hits with scores."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import Int32Array, Int64Array, distinct
+from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import no_progress, progress_for
+from wordferry.errors import FormatError
+from wordferry.find.documents import DocumentsPart, WordCollection
+from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
+from wordferry.find.forms import FormPlace
+from wordferry.find.ranking import Ranker, Ranking
+from wordferry.find.settings import Settings
+from wordferry.find.stems import UInt64Array
+from wordferry.index.search.requests import Ask
+from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.index.storage.segments import SegmentRows, with_remedy
+from wordferry.index.storage.snapshot import Snapshot
+from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
+from wordferry.index.storage.terms import find_numbers, find_words, spellings
+
+_KEPT = 2
+_KEPT_WORDS = 1 << 16
+
+
+class StoredForms:
+    """The words of one state of an index and their stems; what a query needs is read when it is looked up."""
+
+    def __init__(
+        self, keys: WordKeys, numbers: StemNumbers, group_of: Int32Array, stems: Sequence[SegmentStems], file: Path
+    ) -> None:
+        self.group_of = group_of
+        self._keys, self._numbers, self._stems, self._file = keys, numbers, tuple(stems), file
+        self._words: dict[int, Int32Array] = {}
+        self._places: dict[str, FormPlace | None] = {}
+        self._names: dict[int, str] = {}
+
+    @property
+    def stem_keys(self) -> UInt64Array:
+        """The key of each stem, by its number."""
+        return self._numbers.keys
+
+    def words_of(self, group: int) -> Int32Array:
+        """The words of a stem, ascending."""
+        found = self._words.get(group)
+        if found is None:
+            key = int(self._numbers.keys[group])
+            own = [stems.words_of(key) for stems in self._stems]
+            found = self._words[group] = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
+        return found
+
+    def look_up(self, connection: sqlite3.Connection, words: Iterable[str]) -> None:
+        """Read what is needed to know the forms of some words of queries."""
+        if len(self._places) > _KEPT_WORDS:
+            self._places, self._words, self._names = {}, {}, {}
+        new = [word for word in dict.fromkeys(words) if word not in self._places]
+        if not new:
+            return
+        numbers = find_numbers(connection, new, self._file)
+        keys = self._keys.of_words(new).tolist()
+        for word, key in zip(new, keys, strict=True):
+            group, number = self._numbers.find(key), numbers.get(word, -1)
+            known = 0 <= number < len(self.group_of) and self.group_of[number] >= 0
+            self._places[word] = None if group < 0 else FormPlace(group, number if known else -1)
+
+    def spell(self, connection: sqlite3.Connection, groups: Iterable[int]) -> None:
+        """Read the words of some stems, for explanations."""
+        missing = [n for group in groups for n in self.words_of(group).tolist() if n not in self._names]
+        self._names |= spellings(connection, missing, self._file)
+
+    def place(self, word: str) -> FormPlace | None:
+        """The stem and the number of a word that was looked up; None when no document has any form of it."""
+        return self._places.get(word)
+
+    def word(self, number: int) -> str:
+        """A word by its number, if the words of its stem were read; one that was forgotten since has no spelling."""
+        return self._names.get(number, "?")
+
+
+class WordSearcher:
+    """The words and documents of an index's parts, mapped when they are first needed and kept while they are there."""
+
+    def __init__(self, language: str, file: Path, together: CollectionStatistics | None = None) -> None:
+        self._together = None if together is None else together.of_words
+        self._file = file
+        self._mutex = Lock()
+        self._keys = WordKeys(language)
+        self._numbers = StemNumbers(None if together is None else together.stem_keys)
+        self._group_of = np.zeros(0, dtype=np.int32)
+        self._parts: dict[Any, tuple[SegmentStems, DocumentsPart]] = {}
+        self._recent: OrderedDict[int, tuple[Ranker, StoredForms]] = OrderedDict()
+
+    def ranker(
+        self, connection: sqlite3.Connection, snapshot: Snapshot, asked: Iterable[Sequence[str]] = ()
+    ) -> tuple[Ranker, StoredForms]:
+        """What ranks the documents of a snapshot, ready for questions in the words of ``asked``."""
+        with self._mutex:
+            found = self._recent.get(snapshot.generation)
+            if found is None:
+                found = self._recent[snapshot.generation] = self._made(connection, snapshot)
+                while len(self._recent) > _KEPT:
+                    self._recent.pop(min(self._recent))
+            found[1].look_up(connection, (word for tokens in asked for word in tokens))
+        return found
+
+    def _made(self, connection: sqlite3.Connection, snapshot: Snapshot) -> tuple[Ranker, StoredForms]:
+        more = np.full(max(snapshot.terms.size - len(self._group_of), 0), -1, dtype=np.int32)
+        self._group_of = np.concatenate([self._group_of, more])  # those who have the earlier one keep it as it is
+        parts = {}
+        for part in snapshot.parts:
+            parts[part.key] = self._parts.get(part.key) or self._part(part.rows, connection, snapshot)
+        self._parts = parts
+        stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
+        forms = StoredForms(self._keys, self._numbers, self._group_of, stems, self._file)
+        collection = WordCollection(documents, forms, len(self._numbers), self._damaged)
+        return Ranker(collection, snapshot.alive, self._together), forms
+
+    def _part(
+        self, rows: SegmentRows, connection: sqlite3.Connection, snapshot: Snapshot
+    ) -> tuple[SegmentStems, DocumentsPart]:
+        try:
+            stems = rows.stems
+            if stems is None or stems.edition != self._keys.edition:
+                self._learn(snapshot)
+                stems = self._keys.stems(rows, lambda numbers: find_words(connection, numbers, self._file))
+            stems.check(len(self._group_of))
+            groups = self._numbers.take(np.asarray(stems.keys))
+            self._group_of[stems.words] = np.repeat(groups, np.diff(stems.starts))
+            return stems, DocumentsPart(rows.bags.rows, rows.lengths, rows.worded, groups, stems.df)
+        except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> FormatError:
+        return with_remedy(FormatError(f"A segment of {self._file.parent} is damaged: {error}."))
+
+    def _learn(self, snapshot: Snapshot) -> None:
+        """Know the stems that segments have, so that only words that are in none of them need to be stemmed."""
+        for part in snapshot.parts:
+            stems = part.rows.stems
+            if stems is not None and stems.edition == self._keys.edition:
+                stems.check(len(self._group_of))
+                self._keys.learn(stems)
+
+    def rank(
+        self,
+        connection: sqlite3.Connection,
+        snapshot: Snapshot,
+        asked: Sequence[Sequence[str]],
+        ask: Ask,
+        settings: Settings,
+    ) -> tuple[list[Ranking], dict[str, int]]:
+        """The ranking of every query, given as tokens, and how much was looked at."""
+        allowed = snapshot.allowed(ask.condition)
+        ranker, _ = self.ranker(connection, snapshot, asked)
+        rankings = []
+        tell = progress_for(ask.progress, "searching") or no_progress
+        for number, tokens in enumerate(asked, start=1):
+            check_cancelled()
+            rankings.append(ranker.search(tokens, ask.k, settings, allowed=allowed))
+            tell(number, len(asked))
+        counts = {
+            "pairs": len(rankings) * snapshot.count(allowed),
+            "postings": sum(one.visited for one in rankings),
+            "evaluated": sum(one.evaluated for one in rankings),
+        }
+        return rankings, counts
+
+    def explain(
+        self, connection: sqlite3.Connection, snapshot: Snapshot, ranking: Ranking, place: int
+    ) -> ScoreExplanation:
+        """What a score is made of; the ids of neighbours are taken from the segments."""
+        rows = neighbour_rows(ranking, place)
+        return self.explain_named(connection, snapshot, ranking, place, [own_id(snapshot, row) for row in rows])
+
+    def explain_named(
+        self,
+        connection: sqlite3.Connection,
+        snapshot: Snapshot,
+        ranking: Ranking,
+        place: int,
+        names: Sequence[str],
+    ) -> ScoreExplanation:
+        """What a score is made of, whose neighbours have these ids."""
+        ranker, forms = self.ranker(connection, snapshot, [[word.word for word in ranking.query]])
+        with self._mutex:
+            forms.spell(connection, [word.group for word in ranking.query])
+        return explain_score(ranker, ranking, place, names)
+
+
+def own_id(snapshot: Snapshot, row: int) -> str:
+    """The id of a row, from its segment."""
+    part = next(part for part in snapshot.parts if row < part.span.stop)
+    return part.rows.columns.own_id(row - part.start)
+
+
+def all_rows(arrays: Iterable[Int64Array]) -> Int64Array:
+    """The rows of several arrays, each once, ascending."""
+    return distinct(np.concatenate([np.zeros(0, np.int64), *arrays]))

@@ -1,0 +1,1 @@
+"""What an index keeps on the disk: catalogue, segments, dictionary, graph, and one state of all as arrays."""

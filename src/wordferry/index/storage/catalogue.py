@@ -1,0 +1,408 @@
+"""The catalogue: one SQLite file that is the truth about an index.
+
+It holds the documents with their texts, ids and metadata, the term dictionary, the list of segments, the documents that
+are too few for a segment yet (the buffer), and which rows of segments are deleted (tombstones). Every change is one
+transaction with full durability; readers see the state of the moment they began.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from wordferry.base.runtime import logger
+from wordferry.errors import FormatError, InputError, LockedError, NotFound, StorageError, WordferryError
+from wordferry.index.storage.folder import OpenedFolder, Stamp
+
+FILE = "catalogue.sqlite"
+FORMAT = 3
+APPLICATION = 0x57464958
+"""The four letters WFIX, in the header of the file."""
+BUSY_SECONDS = 20.0
+WRITER_CACHE = 32 << 20
+"""Bytes of the database that a writer keeps in memory, so that ids in any order find their place without reading."""
+_MAPPED = 1 << 30 if os.name == "posix" and sys.maxsize > 1 << 32 else 0
+"""Bytes of the database that readers map, as they map segments; not where a mapped file cannot become shorter."""
+
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT, tokenized INTEGER NOT NULL,
+  label TEXT, metadata TEXT, tokens INTEGER NOT NULL, known INTEGER NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE packs(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, dictionary INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE dictionaries(number INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL,
+  checksum INTEGER NOT NULL);
+CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE segments(name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  documents INTEGER NOT NULL, pairs INTEGER NOT NULL, manifest TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE tombstones(number INTEGER PRIMARY KEY);
+CREATE TABLE words(number INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, vector INTEGER, checksum INTEGER NOT NULL);
+CREATE INDEX words_with_vectors ON words(number, vector) WHERE vector IS NOT NULL;
+"""
+DOCUMENT_COLUMNS = "number, id, text, tokenized, label, metadata, tokens, known, checksum"
+
+
+_ROW = b"i%d\xffs%b\xffs%b\xffi%d\xffnNone\xffs%b\xffi%d\xffi%d\xff"
+_KINDS = {str: b"s", bytes: b"b", int: b"i", type(None): b"n", float: b"f"}
+
+
+def checksum(*values: Any) -> int:
+    """CRC-32 of a row: of each field a letter for its type, the field as text, and a byte that no text holds."""
+    parts: list[bytes] = []
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+        parts += (_KINDS[type(value)], data, b"\xff")
+    return zlib.crc32(b"".join(parts))
+
+
+class ReadConnection(sqlite3.Connection):
+    """A connection for reading that remembers what it read of the state it sees."""
+
+    version = -1
+    """What SQLite calls the version of the data; it changes with every commit of another connection."""
+    state: Any = None
+    """The entry of that name, read once for each version."""
+    dictionaries: dict[int, bytes]
+    """Those of texts that were read in this version."""
+
+    def changed(self) -> bool:
+        """Whether the transaction that has begun sees another state than the one before it."""
+        (version,) = self.execute("PRAGMA data_version").fetchone()
+        if version == self.version:
+            return False
+        self.version, self.state, self.dictionaries = version, None, {}
+        return True
+
+
+@dataclass(frozen=True)
+class Link:
+    """A connection, and the state of the file where the connection relies on its not changing."""
+
+    connection: ReadConnection
+    stamp: Stamp | None
+
+
+class Catalogue:
+    """Connections to the catalogue of one index: any number for reading, one for writing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / FILE
+        self._idle: list[Link] = []
+        self._writer: sqlite3.Connection | None = None
+        self._mutex = Lock()
+        self._closed = False
+        self._process = os.getpid()
+        if not folder.exists():
+            raise NotFound(f"There is no index at {folder}. Make one with Index.create or wordferry index create.")
+        if not self.file.is_file():
+            raise FormatError(f"{folder} is not a wordferry index: it has no {FILE}.")
+        self.read_only = not (os.access(folder, os.W_OK) and os.access(self.file, os.W_OK))
+        self.place = OpenedFolder(folder)
+        self.identity = ""
+        """A name that no other index has."""
+        with self.reading() as connection:
+            check_header(connection, self.file)
+            self.identity = get_meta(connection, "identity", self.file)
+            if self.identity is None:
+                raise FormatError(f"{self.file} is damaged: the entry 'identity' is missing.")
+
+    @classmethod
+    def create(cls, folder: Path, meta: dict[str, Any], words: Iterable[tuple[Any, ...]]) -> None:
+        """Write a catalogue without documents into a folder."""
+        file = folder / FILE
+        connection = sqlite3.connect(file, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in SCHEMA.strip().split(";\n"):
+                connection.execute(statement)
+            for key, value in meta.items():
+                set_meta(connection, key, value)
+            connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", words)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise translate(error, file) from error
+        finally:
+            connection.close()
+
+    def _connect(self, *, write: bool) -> Link:
+        """A new connection. Who may not write reads beside a writer through the writer's log and shared memory; when
+        nobody has the index open there is neither, and the file is read as one that does not change as long as it
+        does not (:class:`Stamp`)."""
+        options, stamp = "mode=rw", None
+        if self.read_only:
+            options, stamp = "mode=ro", Stamp.of(self.file)
+            if not stamp.log:
+                options += "&immutable=1"
+        place = f"{self.file.absolute().as_uri()}?{options}"
+        connection = sqlite3.connect(
+            place,
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_SECONDS,
+            check_same_thread=False,
+            cached_statements=64,
+            factory=ReadConnection,
+        )
+        try:
+            if write:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA fullfsync=ON")
+                connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE >> 10}")
+            else:
+                connection.execute("PRAGMA query_only=ON")
+                connection.execute(f"PRAGMA mmap_size={_MAPPED}")
+        except BaseException:
+            connection.close()
+            raise
+        return Link(connection, None if stamp is None or stamp.log else stamp)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def check_use(self) -> None:
+        """Refuse a catalogue that was closed, or opened before a fork."""
+        if self._closed:
+            raise StorageError(f"The index {self.folder} was closed. Open it again.")
+        if os.getpid() != self._process:
+            raise StorageError(f"The index {self.folder} was opened in another process. Open it again in this one.")
+        self.place.check()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside a read transaction: everything read through it is one state of the index."""
+        self.check_use()
+        link: Link | None = None
+        sound = False
+        try:
+            link = self._idle_link() or self._connect(write=False)
+            link.connection.execute("BEGIN")
+            if link.connection.changed():
+                self._check_identity(link.connection)
+            yield link.connection
+            self._check_unchanged(link)
+            sound = True
+        except sqlite3.Error as error:
+            self.place.check()  # what looks like a failing disk may be a folder that is being removed
+            if link is not None:
+                self._check_unchanged(link)
+            raise self._explain(error) from error
+        except InputError as error:  # about what was asked, unless it says that what was read is damaged
+            sound = not isinstance(error, FormatError)
+            raise
+        except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
+            raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
+        finally:
+            if link is not None:
+                self._hand_back(link, sound)
+
+    def _check_identity(self, connection: sqlite3.Connection) -> None:
+        if self.identity and get_meta(connection, "identity", self.file) != self.identity:
+            raise self.place.error()
+
+    def _idle_link(self) -> Link | None:
+        """A connection that waits to be used again; one that cannot see what has changed since is closed."""
+        while True:
+            with self._mutex:
+                link = self._idle.pop() if self._idle else None
+            if link is None or link.stamp is None or link.stamp == Stamp.of(self.file):
+                return link
+            link.connection.close()
+
+    def _check_unchanged(self, link: Link) -> None:
+        """Refuse what was read from a file that somebody began to write meanwhile."""
+        if link.stamp is not None and link.stamp != Stamp.of(self.file):
+            raise StorageError(f"{self.file} was changed by a writer while it was read. Try again.")
+
+    def _hand_back(self, link: Link, sound: bool) -> None:
+        connection = link.connection
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            sound = False
+        with self._mutex:
+            if sound and not self._closed:
+                self._idle.append(link)
+                return
+        connection.close()
+
+    def _explain(self, error: sqlite3.Error) -> WordferryError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if self.read_only and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+            return StorageError(
+                f"{self.file} has changes in {FILE}-wal that a writer left behind, and the folder is read-only. Open "
+                "it once where it can be written (wordferry index info), then use it read-only."
+            )
+        return translate(error, self.file)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside a write transaction: committed and on the disk at the end, or nothing of it."""
+        self.check_use()
+        try:
+            if self._writer is None:
+                self._writer = self._connect(write=True).connection
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise translate(error, self.file) from error
+
+    def vacuum(self) -> None:
+        """Give space that deleted documents left back to the disk, if there is room to do so."""
+        try:
+            if self._writer is not None:
+                free = self._writer.execute("PRAGMA freelist_count").fetchone()[0]
+                pages = self._writer.execute("PRAGMA page_count").fetchone()[0]
+                if free * 4 > pages:
+                    self._writer.execute("VACUUM")
+                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as error:  # what was asked for is committed already
+            logger.warning("The space of deleted documents is kept for later: %s", str(translate(error, self.file)))
+
+    def close(self) -> None:
+        """Close every connection; the last one to go folds the log into the file."""
+        with self._mutex:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in [*(link.connection for link in idle), *([self._writer] if self._writer else [])]:
+            connection.close()
+        self._writer = None
+        self.place.close()
+
+
+def check_header(connection: sqlite3.Connection, file: Path) -> None:
+    """Refuse a file of another program or of another format."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise FormatError(f"{file} is not the catalogue of a wordferry index, or its first bytes are damaged.")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT:
+        raise FormatError(
+            f"{file.parent} is an index in format {version}; this version of wordferry reads format {FORMAT}. Use the "
+            "version that wrote it (its documents come out with wordferry index export), or upgrade with: "
+            "pip install -U wordferry"
+        )
+
+
+def set_meta(connection: sqlite3.Connection, key: str, value: Any) -> None:
+    """Store one JSON value under a name."""
+    text = json.dumps(value, ensure_ascii=False)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?, ?)", (key, text, checksum(key, text)))
+
+
+def get_meta(connection: sqlite3.Connection, key: str, file: Path) -> Any:
+    """The JSON value under a name, or None."""
+    row = connection.execute("SELECT value, checksum FROM meta WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return None
+    if checksum(key, row[0]) != row[1]:
+        raise damaged(file, f"the entry {key!r} in the table meta")
+    return json.loads(row[0])
+
+
+def get_state(connection: sqlite3.Connection, file: Path) -> Any:
+    """The entry 'state', or None; a connection for reading reads it once for each state of the file."""
+    if not isinstance(connection, ReadConnection) or connection.version < 0:
+        return get_meta(connection, "state", file)
+    if connection.state is None:
+        connection.state = get_meta(connection, "state", file)
+    return connection.state
+
+
+def id_sum(ids: Iterable[str]) -> int:
+    """A sum over ids that any lost, doubled or changed one changes."""
+    return sum(zlib.crc32(identifier.encode("utf-8")) for identifier in ids)
+
+
+def count_ids(state: dict[str, Any], ids: Iterable[str], sign: int) -> None:
+    """Keep the sum over all ids that tells a whole list of them from one that lost some."""
+    state["id_sum"] += sign * id_sum(ids)
+
+
+def number_of(connection: sqlite3.Connection, identifier: str) -> int | None:
+    """The number of the document with an id."""
+    row = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
+    return None if row is None else row[0]
+
+
+def all_ids(connection: sqlite3.Connection, file: Path) -> list[str]:
+    """The ids of all documents in order, held to the count and the sum that the state keeps."""
+    state = get_meta(connection, "state", file)
+    ids = [row[0] for row in connection.execute("SELECT id FROM documents ORDER BY number")]
+    if len(ids) != state["documents"] or id_sum(ids) != state["id_sum"]:
+        raise damaged(file, "the list of ids")
+    return ids
+
+
+def document_checksum(row: tuple[Any, ...]) -> int:
+    """The checksum of a row of documents, given in the order of the columns (with or without the checksum)."""
+    number, identifier, text, tokenized, label, metadata, tokens, known = row[:8]
+    if label is None:  # nearly always, and there are many documents: the same bytes, in one step
+        try:
+            texts = [one.encode("utf-8") for one in (identifier, text, metadata)]
+            return zlib.crc32(_ROW % (number, *texts[:2], tokenized, texts[2], tokens, known))
+        except (AttributeError, TypeError, UnicodeEncodeError):  # not what was written: damage
+            pass
+    return checksum(*row[:8])
+
+
+def checked_document(row: tuple[Any, ...], file: Path) -> tuple[Any, ...]:
+    """A row of documents whose checksum is right."""
+    if document_checksum(row) != row[8]:
+        raise damaged(file, f"document {row[1]!r}")
+    return row
+
+
+def damaged(file: Path, what: str) -> FormatError:
+    """The error for a row whose checksum is wrong."""
+    return FormatError(f"{file} is damaged: {what} does not match its checksum. Restore the index from a copy.")
+
+
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,  # what is stored was looked at first, so only tables that contradict each other get here
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_FORMAT,
+)
+_SCHEMA_LOST = re.compile("no such (table|column|index)|malformed|unsupported file format|schema")
+
+
+def translate(error: sqlite3.Error, file: Path) -> WordferryError:
+    """What an error of the database means for the user of the index."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StorageError(
+            f"{file.parent}: the disk is full. Nothing of this call was stored; what was there is safe."
+        )
+    if code == sqlite3.SQLITE_READONLY:
+        return StorageError(f"{file} cannot be written: {error}. It can be opened for reading and search.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return LockedError(f"{file} is locked by another program: {error}. Try again when it is done.")
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return StorageError(f"{file} could not be read or written: {error}.")
+    if code in _DAMAGE or (code == sqlite3.SQLITE_ERROR and _SCHEMA_LOST.search(str(error))):
+        return FormatError(f"{file} is damaged: {error}. Restore the index from a copy.")
+    return StorageError(f"{file}: the database could not do what was asked: {error}.")

@@ -1,0 +1,153 @@
+"""The related words of an index: kept on disk, extended exactly when documents bring new words.
+
+The words of an index are numbered in the order in which they came, so the graph of any earlier moment covers a prefix
+of those that have a vector and is extended to the present one. What is on disk may therefore be behind the
+catalogue, never wrong: it names the numbering (``epoch``) and how many words it covers. Compaction may
+start a new numbering.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from wordferry.base import storage
+from wordferry.base.arrays import Int64Array
+from wordferry.base.checks import whole_number
+from wordferry.base.runtime import Progress, logger
+from wordferry.errors import FormatError, InputError, VocabularyMismatch
+from wordferry.index.storage.segments import MissingFolder, check_manifest, unless_gone, write_folder
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.build import Work
+from wordferry.words.related.graph import DEFAULT_R, RelatedWords
+from wordferry.words.vocabulary import Vocabulary
+
+FOLDER = "graph"
+_KEPT = 4
+_MEMORY = 256 << 20
+"""Bytes that extending a graph may hold."""
+Record = dict[str, Any]
+"""What the catalogue says of a stored graph: name, epoch, words, manifest (its sha256)."""
+
+
+class Graphs:
+    """Related words for prefixes of the index's words, built, extended, loaded or remembered.
+
+    ``vouched`` is the fingerprint of the embeddings where their bytes were held to it when they were opened.
+    """
+
+    def __init__(
+        self, folder: Path, embeddings: Embeddings, r: int, base: Record | None, vouched: str | None = None
+    ) -> None:
+        self._vouched = vouched
+        self._folder = folder / FOLDER
+        self._embeddings = embeddings
+        self._r = r
+        self._base = base
+        self._mutex = Lock()
+        self._searched = False
+        self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
+
+    def get(
+        self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None = None
+    ) -> RelatedWords:
+        """The related words of exactly these words (rows of the embeddings, in the index's order)."""
+        with self._mutex:
+            key = (epoch, len(words))
+            found = self._known.get(key)
+            if found is None:
+                found = self._known[key] = self._make(words, epoch, stored, progress)
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(key)
+            return found
+
+    def get_to_search(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
+        """The same for a search; from now on it is worth having them ready for the next one."""
+        self._searched = True
+        return self.get(words, epoch, stored)
+
+    def lacking(self, words: int, epoch: int) -> int:
+        """How many words the next search would have to join to what is in memory; 0 where nobody searches."""
+        with self._mutex:
+            sizes = [size for known, size in self._known if known == epoch]
+        return max(0, words - max(sizes)) if sizes and self._searched else 0
+
+    def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
+        start = self._nearest_start(words, epoch, stored)
+        if start is None:
+            return RelatedWords.build(self._embeddings.restrict(words), self._r, progress=progress)
+        if len(start.vocabulary) == len(words):
+            return start
+        # What there is was held to these vectors when it was loaded or built, and words are only ever added.
+        vectors = self._embeddings
+        work = Work.checked(_MEMORY, None, progress)
+        new = words[len(start.vocabulary) :].tolist()
+        vocabulary = Vocabulary.trusted(start.vocabulary[:] + tuple(vectors.vocabulary[word] for word in new))
+        return start.extended_among(
+            vectors.matrix, words, vocabulary, work, lambda: vectors.restrict(words).fingerprint
+        )
+
+    def _nearest_start(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords | None:
+        """The graph that covers the most of the words already: in memory, on disk, or the one given at creation."""
+        sizes = [size for known, size in self._known if known == epoch and size <= len(words)]
+        best = max(sizes, default=0)
+        on_disk = stored if stored and stored["epoch"] == epoch and best < stored["words"] <= len(words) else None
+        for record in (on_disk, self._base if not best else None):
+            if record is not None and record["words"] > 0:
+                try:
+                    return self.load(record, words[: record["words"]])
+                except MissingFolder as error:
+                    logger.warning("%s The related words are built again.", str(error))
+        return self._known[epoch, best] if best else None
+
+    def load(self, record: Record, words: Int64Array, *, compare: bool = False) -> RelatedWords:
+        """A stored graph, after comparing every byte with its checksum and its vectors with the embeddings.
+
+        Vectors that are known to be those that the graph was saved with are compared only with ``compare``.
+        """
+        place = self._folder / record["name"]
+        try:
+            check_manifest(place, record["manifest"])
+            related = RelatedWords.load(place, verify=True)
+        except MissingFolder:
+            raise
+        except FormatError as error:
+            raise unless_gone(place, error) from None
+        known = self._vouched is not None and record.get("vectors") == self._vouched
+        if (compare or not known) and related.fingerprint != self._embeddings.restrict(words).fingerprint:
+            raise FormatError(
+                f"{place} was built from other vectors than the embeddings of the index hold now: either the vectors "
+                "were changed or they are damaged. wordferry index verify tells which."
+            )
+        return related
+
+    def save(self, related: RelatedWords, epoch: int) -> Record:
+        """Put a graph on the disk; it counts for nothing until the catalogue names it."""
+        name = f"{epoch:04d}-{len(related.vocabulary):08d}-{secrets.token_hex(4)}"
+        place = self._folder / name
+        write_folder(place, lambda: related.save(place))
+        digest = storage.file_digest(place / storage.MANIFEST)
+        record = {"name": name, "epoch": epoch, "words": len(related.vocabulary), "manifest": digest}
+        return record if self._vouched is None else {**record, "vectors": self._vouched}
+
+
+def check_related(related: Any, embeddings: Embeddings) -> tuple[int, RelatedWords | None]:
+    """r, and the graph to start from, of what a caller passes: None, a number, or related words."""
+    if related is None:
+        return DEFAULT_R, None
+    if hasattr(related, "__index__"):
+        return whole_number(related, "related", of="related words"), None
+    if not isinstance(related, RelatedWords):
+        raise InputError(f"related must be a RelatedWords, a number r, or None; got {type(related).__name__}.")
+    if related.fingerprint == embeddings.fingerprint:
+        return related.r, related
+    ids = embeddings.vocabulary.ids(related.vocabulary)
+    if (ids < 0).any() or embeddings.restrict(ids).fingerprint != related.fingerprint:
+        raise VocabularyMismatch(
+            "related= was built from other vectors than embeddings=. Build it again: RelatedWords.build(embeddings)."
+        )
+    return related.r, related

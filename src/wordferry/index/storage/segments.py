@@ -1,0 +1,310 @@
+"""Segments: what a search needs of many documents, in immutable, checksummed files that are mapped, not read."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.base import storage
+from wordferry.base.arrays import Counts, Float32Array, Int64Array
+from wordferry.errors import FormatError, StorageError, WordferryError
+from wordferry.index.storage.catalogue import checksum, damaged
+from wordferry.index.storage.columns import Columns
+from wordferry.index.storage.stems import NAMES as STEMS
+from wordferry.index.storage.stems import SegmentStems
+from wordferry.kernels.lists import BLOCK, PostingLists, StoredDocuments, build
+from wordferry.kernels.words import WordDocuments
+
+FOLDER = "segments"
+CHECKED_BYTES = 64 << 20
+"""Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
+_FORWARD = ("indptr", "words", "counts")
+_LISTS = (
+    *("blocks", "words", "starts", "rows", "counts"),
+    *("bit_blocks", "bit_words", "bit_sizes", "bits"),
+)
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Bags of words of some documents: a CSR of counts over the numbers of words, and the number of each document.
+
+    The words of a document that have a vector come first, in the order of the vectors, then the others in the order of
+    their numbers: the order in which everything that compares documents sums over their words.
+    """
+
+    indptr: Int64Array
+    words: npt.NDArray[Any]
+    """int32, or uint16 where that holds them."""
+    counts: npt.NDArray[Any]
+    """int32, or the narrowest unsigned type that holds the largest of a segment."""
+    numbers: npt.NDArray[Any]
+    """int64, or int32 where that holds them."""
+
+    @property
+    def rows(self) -> Counts:
+        """The CSR of counts."""
+        return Counts(self.indptr, self.words, self.counts)
+
+    @property
+    def pairs(self) -> int:
+        return len(self.words)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def select(self, rows: Int64Array) -> Bags:
+        """Some rows, in the order given."""
+        return Bags(*self.rows.select(rows), self.numbers[rows])
+
+
+def join(parts: Sequence[Bags]) -> Bags:
+    """The rows of several bags, one after the other."""
+    parts = [part for part in parts if len(part)]
+    if len(parts) == 1:
+        return parts[0]
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(part.numbers for part in parts)])
+    return Bags(*Counts.join([part.rows for part in parts]), numbers)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A segment as the catalogue lists it."""
+
+    name: str
+    first: int
+    last: int
+    documents: int
+    pairs: int
+    manifest: str
+    """sha256 of the segment's manifest, which holds those of its files."""
+
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...], file: Path) -> Segment:
+        if checksum(*row[:6]) != row[6]:
+            raise damaged(file, f"the entry of segment {row[0]!r}")
+        return cls(*row[:6])
+
+    @cached_property
+    def row(self) -> tuple[Any, ...]:
+        values = (self.name, self.first, self.last, self.documents, self.pairs, self.manifest)
+        return (*values, checksum(*values))
+
+    def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
+        """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""
+        place = folder / FOLDER / self.name
+        try:
+            stored = self._mapped(place, verify)
+            bags = self._bags(stored)
+            if not len(bags) == len(bags.numbers) == self.documents or bags.pairs != self.pairs:
+                raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
+            lists = PostingLists(len(bags), *(stored.arrays[f"list_{name}"] for name in _LISTS))
+            columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
+            stems = SegmentStems(stored.config["stems"], *(stored.arrays[f"stem_{name}"] for name in STEMS))
+            return SegmentRows(bags, stored.arrays["lengths"], lists, columns, stems, stored.config["longest"])
+        except MissingFolder:
+            raise
+        except FormatError as error:
+            raise unless_gone(place, error) from None
+        except (KeyError, ValueError, TypeError) as error:
+            raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
+
+    def read_bags(self, folder: Path) -> Bags:
+        """The bags alone, every byte compared with its checksum."""
+        place = folder / FOLDER / self.name
+        try:
+            stored = self._mapped(place, True)
+        except MissingFolder:
+            raise
+        except FormatError as error:
+            raise unless_gone(place, error) from None
+        return self._bags(stored)
+
+    def _bags(self, stored: storage.Folder) -> Bags:
+        """The bags; numbers are stored only where some between the first and the last are left out."""
+        indptr, words, counts = (stored.arrays[name] for name in _FORWARD)
+        numbers = stored.arrays.get("numbers")
+        if numbers is None:
+            numbers = _places(np.arange(self.first, self.last + 1))
+        return Bags(indptr, words, counts, numbers)
+
+    def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
+        check_manifest(place, self.manifest)
+        if verify is None:
+            verify = folder_size(place) <= CHECKED_BYTES
+        return storage.read_folder(place, "segment", verify=verify)
+
+
+@dataclass(frozen=True)
+class SegmentRows:
+    """Some documents as a search takes them: bags of words, posting lists, and metadata by field."""
+
+    bags: Bags
+    lengths: Float32Array
+    """The tokens of each document."""
+    lists: PostingLists
+    columns: Columns
+    stems: SegmentStems | None = None
+    """The stems of the words; None for documents that are in no segment yet."""
+    known_longest: int | None = None
+    """What :attr:`longest` is, where it is stored."""
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    @classmethod
+    def of(cls, bags: Bags, columns: Columns) -> SegmentRows:
+        """What is derived from bags, made in memory."""
+        bags = narrowed(bags)
+        return cls(bags, lengths_of(bags), build(bags.indptr, bags.words, bags.counts), columns)
+
+    @cached_property
+    def stored(self) -> StoredDocuments:
+        """The arrays as the kernels take them."""
+        return StoredDocuments(self.lists, (self.bags.indptr, self.bags.words, self.bags.counts))
+
+    @cached_property
+    def worded(self) -> WordDocuments:
+        """The same for word search."""
+        return WordDocuments(self.stored, self.lengths)
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of different words of the longest document."""
+        return int(np.diff(self.bags.indptr).max(initial=0)) if self.known_longest is None else self.known_longest
+
+    def let_go(self) -> None:
+        """Give pages of mapped files back; they are mapped again when they are needed."""
+        storage.let_go([*vars(self.bags).values(), *self.lists.arrays.values(), self.lengths])
+
+
+def lengths_of(bags: Bags) -> Float32Array:
+    """The sum of the counts of each document, a block of them at a time."""
+    lengths = np.zeros(len(bags), dtype=np.float32)
+    for start in range(0, len(bags), BLOCK):
+        ends = bags.indptr[start : start + BLOCK + 1]
+        counts = bags.counts[int(ends[0]) : int(ends[-1])]
+        sums = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        lengths[start : start + BLOCK] = np.diff(sums[ends - ends[0]])
+    return lengths
+
+
+def narrowed(bags: Bags) -> Bags:
+    """Bags in the narrowest types that hold their words and counts."""
+    return replace(bags, words=_words(bags.words), counts=_counts(bags.counts), numbers=_places(bags.numbers))
+
+
+def _places(rising: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Ascending numbers, in 4 bytes where the last one fits."""
+    return rising.astype(np.int32 if not len(rising) or rising[-1] < 1 << 31 else np.int64, copy=False)
+
+
+def _counts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    most = int(values.max(initial=0))
+    return values.astype(np.uint8 if most < 1 << 8 else np.uint16 if most < 1 << 16 else np.int32, copy=False)
+
+
+def _words(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    least, most = int(values.min(initial=0)), int(values.max(initial=0))
+    return values.astype(np.uint16 if least >= 0 and most < 1 << 16 else np.int32, copy=False)
+
+
+def unless_gone(place: Path, error: FormatError) -> FormatError:
+    """What is wrong with a folder: damage, or that it was being removed while it was opened."""
+    try:
+        names = storage.read_manifest(place)["files"]
+    except FormatError:
+        names = {storage.MANIFEST: None}
+    missing = [name for name in names if not (place / name).is_file()]
+    return MissingFolder(f"{place / missing[0]} is missing.") if missing else with_remedy(error)
+
+
+def with_remedy(error: FormatError) -> FormatError:
+    """An error with what to do about files that can be made again from the catalogue."""
+    return FormatError(
+        f"{error} The texts are safe in the catalogue: repair it with wordferry index compact --rebuild."
+    )
+
+
+def folder_size(place: Path) -> int:
+    """Bytes of the files of a folder that may be removed in this moment."""
+    try:
+        return sum(file.stat().st_size for file in place.iterdir())
+    except FileNotFoundError:
+        raise MissingFolder(f"{place} is missing.") from None
+
+
+def check_manifest(place: Path, digest: str) -> None:
+    """Refuse a folder whose manifest is missing or is not the one that was published."""
+    file = place / storage.MANIFEST
+    try:
+        found = storage.file_digest(file)
+    except FileNotFoundError:
+        raise MissingFolder(f"{file} is missing.") from None
+    except OSError as error:
+        raise StorageError(f"{file} cannot be read: {error.strerror}.") from None
+    if found != digest:
+        raise FormatError(f"{file} is damaged: its checksum differs from the catalogue.")
+
+
+class MissingFolder(FormatError):
+    """A folder that the catalogue lists is not there: compacted away a moment ago, or lost."""
+
+
+def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
+    """Put documents on the disk as a new segment; it counts for nothing until the catalogue lists it."""
+    bags, stems = rows.bags, rows.stems
+    assert stems is not None
+    first, last = int(bags.numbers[0]), int(bags.numbers[-1])
+    name = f"{first:010d}-{secrets.token_hex(4)}"
+    place = folder / FOLDER / name
+    fields, arrays = rows.columns.store()
+    arrays |= {name: getattr(bags, name) for name in _FORWARD} | {"lengths": rows.lengths}
+    if last - first + 1 != len(bags):
+        arrays["numbers"] = bags.numbers
+    arrays |= {f"list_{name}": getattr(rows.lists, name) for name in _LISTS}
+    arrays |= {f"stem_{name}": getattr(stems, name) for name in STEMS}
+    config = {**config, "fields": fields, "longest": rows.longest, "stems": stems.edition}
+    write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
+    return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))
+
+
+def write_folder(place: Path, action: Callable[[], None]) -> None:
+    """Run a write, and turn what the disk says into an error that names the place."""
+    try:
+        action()
+    except WordferryError:
+        raise
+    except OSError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        reason = error.strerror or str(error)
+        hint = "the disk is full" if is_full(error, place) else reason
+        raise StorageError(f"{place} cannot be written: {hint}. Nothing of this call was stored.") from error
+
+
+def is_full(error: OSError, place: Path) -> bool:
+    """Whether a failed write was for want of space (NumPy does not pass the number of the error on)."""
+    if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return True
+    try:
+        free = shutil.disk_usage(place.parent).free
+    except OSError:
+        return False
+    return error.errno is None and free < 1 << 20
+
+
+def remove_orphans(folder: Path, kept: set[str]) -> None:
+    """Remove what a killed writer left: folders that the catalogue does not list. Only for the holder of the lock."""
+    if folder.is_dir():
+        for entry in folder.iterdir():
+            if entry.is_dir() and entry.name not in kept:
+                shutil.rmtree(entry, ignore_errors=True)

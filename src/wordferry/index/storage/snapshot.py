@@ -1,0 +1,377 @@
+"""One state of an index as arrays, loaded once and shared by every search that sees that state."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.errors import FormatError, ReplacedError, WordferryError
+from wordferry.index.search.filters import Condition
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
+from wordferry.index.storage.columns import Columns, document_fields
+from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
+from wordferry.index.storage.terms import TermVectors, read_vectors
+from wordferry.index.storage.texts import Unpacker
+
+_KEPT_MASKS = 16
+_KEPT_SNAPSHOTS = 2
+
+
+@dataclass(frozen=True)
+class Span:
+    """The numbers of the documents of one part, ascending."""
+
+    stored: npt.NDArray[Any]
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    @cached_property
+    def in_a_row(self) -> bool:
+        """Whether no number is left out, as nearly always: what is stored need not be looked at then."""
+        return self.last - self.first + 1 == len(self)
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all of them."""
+        if self.in_a_row:
+            return (self.first + self.last) * len(self) // 2
+        return int(self.stored.sum(dtype=np.int64))
+
+    def of(self, row: int) -> int:
+        """The number of a row."""
+        return self.first + row if self.in_a_row else int(self.stored[row])
+
+    def places(self, numbers: Int64Array) -> Int64Array:
+        """How many numbers are smaller than each of these."""
+        if self.in_a_row:
+            return np.clip(numbers - self.first, 0, len(self))
+        found: Int64Array = np.searchsorted(self.stored, numbers)
+        return found
+
+
+class DocumentNumbers:
+    """The number of the document of each row, ascending, read where it is stored and not copied for all documents."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._spans = spans
+        self._starts = np.cumsum([0, *map(len, spans)]).tolist()
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def total(self) -> int:
+        """The sum of all of them."""
+        return sum(span.total for span in self._spans)
+
+    def of(self, rows: Sequence[int]) -> list[int]:
+        """The numbers of some rows."""
+        found = []
+        for row in rows:
+            part = bisect_right(self._starts, row) - 1
+            found.append(self._spans[part].of(row - self._starts[part]))
+        return found
+
+    def row(self, number: int) -> int | None:
+        """The row with a number, or None where there is none."""
+        place = self.after(number - 1)
+        return place if place < len(self) and self.of([place]) == [number] else None
+
+    def after(self, number: int) -> int:
+        """The first row whose number is larger than this one."""
+        return sum(int(span.places(np.array([number + 1]))[0]) for span in self._spans)
+
+    def rows(self, numbers: Int64Array) -> tuple[Int64Array, int]:
+        """The rows of those of some numbers that are there, and the sum of these numbers."""
+        found, total = [np.zeros(0, np.int64)], 0
+        for span, start in zip(self._spans, self._starts, strict=False):
+            inside = numbers[(numbers >= span.first) & (numbers <= span.last)]
+            places = span.places(inside)
+            if not span.in_a_row:
+                there = span.stored[places] == inside
+                inside, places = inside[there], places[there]
+            found.append(places + start)
+            total += int(inside.sum())
+        return np.concatenate(found), total
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some documents of a snapshot; equal keys mean the same documents."""
+
+    key: tuple[Any, ...]
+    rows: SegmentRows
+    start: int
+
+    @property
+    def bags(self) -> Bags:
+        return self.rows.bags
+
+    @property
+    def span(self) -> slice:
+        return slice(self.start, self.start + len(self.rows))
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything a search needs to know of one state: rows in the order in which documents were added."""
+
+    generation: int
+    epoch: int
+    documents: int
+    terms: TermVectors
+    """The words that have a vector; the graph covers them, in this order."""
+    graph: dict[str, Any] | None
+    parts: tuple[Part, ...]
+    numbers: DocumentNumbers
+    alive: BoolArray | None
+    """Rows that are not deleted; None when none is."""
+    segments: tuple[Segment, ...]
+    state: dict[str, Any]
+    """What the catalogue says of the whole."""
+    fields: frozenset[str] = frozenset()
+    """Fields that documents of other shards have."""
+    _unseen: list[bool] = field(default_factory=list)
+    _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
+    _counted: list[tuple[BoolArray, int] | None] = field(default_factory=lambda: [None])
+    _mutex: Lock = field(default_factory=Lock)
+
+    def allowed(self, condition: Condition | None) -> BoolArray | None:
+        """The rows that are alive and pass a filter; None when that is all of them."""
+        if condition is None or not self.parts:
+            return self.alive
+        with self._mutex:
+            found = self._masks.get(condition.key)
+        if found is not None:
+            return found
+        condition.check_fields([part.rows.columns for part in self.parts], self.fields)
+        try:
+            found = np.concatenate([condition.passed(part.rows.columns) for part in self.parts])
+        except (IndexError, ValueError, UnicodeDecodeError) as error:
+            raise with_remedy(FormatError(f"The metadata of a segment is damaged: {error}.")) from None
+        if self.alive is not None:
+            found &= self.alive
+        with self._mutex:
+            self._masks[condition.key] = found
+            while len(self._masks) > _KEPT_MASKS:
+                self._masks.popitem(last=False)
+        return found
+
+    def count(self, mask: BoolArray | None) -> int:
+        """How many rows a mask allows; counted once for masks of this snapshot."""
+        if mask is None:
+            return len(self.numbers)
+        if mask is self.alive:
+            return self.documents
+        with self._mutex:
+            kept = self._counted[0]
+        if kept is None or kept[0] is not mask:
+            kept = mask, int(np.count_nonzero(mask))
+            with self._mutex:
+                self._counted[0] = kept
+        return kept[1]
+
+    def first_search(self) -> bool:
+        """True once, for the first search after an index was opened, when nothing of its files is mapped yet."""
+        with self._mutex:
+            return bool(self._unseen) and self._unseen.pop()
+
+    @cached_property
+    def longest_id(self) -> int:
+        """The bytes of the longest id."""
+        return max((part.rows.columns.longest_id for part in self.parts), default=0)
+
+    def has_living(self, identifier: str) -> bool:
+        """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""
+        for part in self.parts:
+            rows = part.rows.columns.rows_with_id(identifier)
+            if len(rows) and (self.alive is None or self.alive[part.span][rows].any()):
+                return True
+        return False
+
+    def places_after(self, number: int, allowed: BoolArray | None) -> Int64Array:
+        """The rows of the documents after a number that a mask allows; None allows every one."""
+        start = self.numbers.after(number)
+        if allowed is None:
+            return np.arange(start, len(self.numbers))
+        return start + np.flatnonzero(allowed[start:])
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (word, document) pairs of the documents that are not deleted."""
+        lengths = [np.diff(part.bags.indptr) for part in self.parts]
+        if self.alive is None or not lengths:
+            return sum(int(some.sum()) for some in lengths)
+        return int(np.concatenate(lengths)[self.alive].sum())
+
+    def live_rows(self) -> Int64Array:
+        """The rows that are not deleted."""
+        return np.arange(len(self.numbers)) if self.alive is None else np.flatnonzero(self.alive)
+
+    def bags_of(self, rows: Int64Array) -> Bags:
+        """The bags of some rows, given in ascending order."""
+        parts = []
+        for part in self.parts:
+            inside: BoolArray = (rows >= part.span.start) & (rows < part.span.stop)
+            parts.append(part.bags.select(rows[inside] - part.start))
+        return join(parts)
+
+    def live_bags(self) -> Bags:
+        """The bags of the documents that are not deleted."""
+        everything = join([part.bags for part in self.parts])
+        return everything if self.alive is None else everything.select(self.live_rows())
+
+
+class Snapshots:
+    """Loads the snapshot of a transaction, reusing what earlier ones have mapped already."""
+
+    def __init__(self, folder: Path, fingerprint: str, fields: frozenset[str] = frozenset()) -> None:
+        self._folder = folder
+        self._fingerprint = fingerprint
+        self._fields = fields
+        self._file = folder / FILE
+        self._mutex = Lock()
+        self._recent: OrderedDict[int, Snapshot] = OrderedDict()
+        self._rows: dict[str, SegmentRows] = {}
+        self._spans: dict[str, Span] = {}
+
+    def get(self, connection: sqlite3.Connection) -> Snapshot:
+        """The snapshot of the state that the connection's transaction sees."""
+        state = get_state(connection, self._file)
+        if state is None:
+            raise damaged(self._file, "the entry 'state' (it is missing)")
+        if state["fingerprint"] != self._fingerprint:
+            raise ReplacedError(f"The word vectors of {self._folder} were replaced after it was opened. Open it again.")
+        with self._mutex:
+            found = self._recent.get(state["generation"])
+            if found is None:
+                try:
+                    found = self._load(connection, state)
+                except (TypeError, ValueError, KeyError, OverflowError) as error:
+                    if isinstance(error, WordferryError):
+                        raise
+                    raise FormatError(f"{self._file} is damaged: {error}. Restore the index from a copy.") from error
+                self._recent[found.generation] = found
+                while len(self._recent) > _KEPT_SNAPSHOTS:
+                    self._recent.pop(min(self._recent))
+            return found
+
+    def _load(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Snapshot:
+        rows = connection.execute("SELECT * FROM segments ORDER BY first")
+        segments = tuple(Segment.from_row(row, self._file) for row in rows)
+        unseen = [] if self._rows else [True]
+        mapped = {s.name: self._rows.get(s.name) or s.read(self._folder) for s in segments}
+        self._rows = mapped
+        generation = state["generation"]
+        buffer = read_buffer(connection, self._file)
+        loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers, self._file))
+        named: list[tuple[tuple[Any, ...], SegmentRows]] = [(("segment", name), one) for name, one in mapped.items()]
+        parts: list[Part] = []
+        for key, some in [*named, (("buffer", generation), loose)]:
+            if len(some):
+                parts.append(Part(key, some, parts[-1].span.stop if parts else 0))
+        numbers = self._numbers(segments, mapped, loose)
+        alive = self._alive(connection, numbers, state)
+        return Snapshot(
+            generation=generation,
+            epoch=state["epoch"],
+            documents=state["documents"],
+            terms=self._terms(connection, state),
+            graph=get_meta(connection, "graph", self._file),
+            parts=tuple(parts),
+            numbers=numbers,
+            alive=alive,
+            segments=segments,
+            state=state,
+            fields=self._fields,
+            _unseen=unseen,
+        )
+
+    def _numbers(
+        self, segments: Sequence[Segment], mapped: dict[str, SegmentRows], loose: SegmentRows
+    ) -> DocumentNumbers:
+        """The numbers of all rows; sums over those of a segment are kept as long as it is."""
+        known = self._spans
+        spans = {s.name: known.get(s.name) or Span(mapped[s.name].bags.numbers, s.first, s.last) for s in segments}
+        self._spans = spans
+        waiting = loose.bags.numbers
+        last = [Span(waiting, int(waiting[0]), int(waiting[-1]))] if len(waiting) else []
+        return DocumentNumbers([*(span for span in spans.values() if len(span)), *last])
+
+    def _alive(
+        self, connection: sqlite3.Connection, numbers: DocumentNumbers, state: dict[str, Any]
+    ) -> BoolArray | None:
+        """The rows that are not deleted, held to what the state says of them; None when none is deleted."""
+        dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
+        alive, count, total = None, len(numbers), numbers.total
+        if len(dead):
+            rows, lost = numbers.rows(dead)
+            alive = np.ones(len(numbers), dtype=bool)
+            alive[rows] = False
+            count, total = count - len(rows), total - lost
+        if count != state["documents"] or total != state["number_sum"]:
+            raise damaged(self._file, "the list of living documents")
+        return alive
+
+    def _terms(self, connection: sqlite3.Connection, state: dict[str, Any]) -> TermVectors:
+        """The words with vectors; those of an earlier snapshot of this epoch are a prefix."""
+        same = [s.terms for s in self._recent.values() if s.epoch == state["epoch"] and s.terms.size <= state["words"]]
+        return read_vectors(connection, state, self._file, max(same, key=len, default=None))
+
+
+def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:
+    """The documents that wait for a segment."""
+    rows = connection.execute("SELECT * FROM buffer ORDER BY number").fetchall()
+    for *values, stored in rows:
+        if checksum(*values) != stored:
+            raise damaged(file, f"the bag of words of document number {values[0]}")
+    indptr = np.cumsum([0, *(len(row[1]) // 4 for row in rows)], dtype=np.int64)
+    words, counts = (np.frombuffer(b"".join(row[p] for row in rows), "<i4").astype(np.int32) for p in (1, 2))
+    return Bags(indptr, words, counts, np.array([row[0] for row in rows], dtype=np.int64))
+
+
+def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) -> Columns:
+    """The fields of the documents with these numbers, which ascend."""
+    if not len(numbers):
+        return Columns.gather([])
+    found: list[int] = []
+    whole = Unpacker(connection, file)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        span = (int(numbers[0]), int(numbers[-1]))
+        query = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE number BETWEEN ? AND ? ORDER BY number"
+        for row in connection.execute(query, span):
+            found.append(row[0])
+            _, identifier, _, _, label, metadata, *_ = whole.checked(row)
+            yield document_fields(identifier, label, {} if metadata == "{}" else json.loads(metadata))
+
+    columns = Columns.gather(rows())
+    if not np.array_equal(numbers, found):
+        raise damaged(file, f"the list of the documents {numbers[0]} to {numbers[-1]}")
+    return columns
+
+
+def damaged_among(parts: Sequence[Part], error: Exception) -> FormatError:
+    """The error for parts of which the kernel says that one is damaged; ``verify`` says which."""
+    names = " or ".join(str(part.key[1]) for part in parts)
+    return with_remedy(FormatError(f"Segment {names} of the index is damaged: {error}."))
+
+
+def damaged_part(part: Part, error: Exception) -> FormatError:
+    """The error for a part whose arrays cannot be what was written."""
+    return with_remedy(FormatError(f"{part.key[0]} {part.key[1]} of the index is damaged: {error}."))

@@ -1,0 +1,171 @@
+"""The stems of an index's words, kept with each segment: no search stems a whole vocabulary or counts all its lists.
+
+A stem is known by its key (:func:`wordferry.find.stems.stem_keys`), which is the same in all segments and shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.base.arrays import BoolArray, Int32Array
+from wordferry.find.stems import Stemmer, UInt64Array, edition, stem_keys, stemmer
+from wordferry.kernels.words import stem_frequencies
+
+if TYPE_CHECKING:
+    from wordferry.index.storage.segments import SegmentRows
+
+NAMES = ("keys", "starts", "words", "df", "word_df")
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentStems:
+    """The stems of the words of some documents."""
+
+    edition: str
+    """Which stems these are: :func:`wordferry.find.stems.edition`."""
+    keys: UInt64Array
+    """Of each stem, ascending."""
+    starts: Int32Array
+    """Where the words of each stem begin, and where the last ones end."""
+    words: Int32Array
+    """The numbers of the words, ascending within a stem."""
+    df: Int32Array
+    """Document frequency of each stem, deleted documents included."""
+    word_df: Int32Array
+    """Document frequency of each of the words, likewise."""
+
+    def check(self, words: int) -> None:
+        """ValueError when the arrays lead outside of each other, which only damaged ones do."""
+        starts = self.starts
+        fits = len(starts) == len(self.keys) + 1 == len(self.df) + 1 and starts[0] == 0
+        fits = fits and len(self.words) == len(self.word_df)
+        if (
+            not fits
+            or starts[-1] != len(self.words)
+            or (np.diff(starts) < 1).any()
+            or (len(self.words) and not self.words.min() >= 0)
+        ):
+            raise ValueError("the stems lead outside of their words")
+        if len(self.words) and self.words.max() >= words:
+            raise ValueError("the stems name a word that does not exist")
+
+    def words_of(self, key: int) -> Int32Array:
+        """The words of a stem."""
+        place = int(np.searchsorted(self.keys, np.uint64(key)))
+        if place == len(self.keys) or int(self.keys[place]) != key:
+            return np.zeros(0, dtype=np.int32)
+        return np.asarray(self.words[int(self.starts[place]) : int(self.starts[place + 1])])
+
+    def same(self, other: SegmentStems) -> bool:
+        """Whether two are equal."""
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in NAMES)
+
+
+class WordKeys:
+    """The keys of the stems of an index's words by number, each found when it is first asked for."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._stems: Stemmer | None = None
+        self._mutex = Lock()
+        self._keys = np.zeros(0, dtype=np.uint64)
+        """By number; 0 where it is not known yet."""
+
+    @property
+    def edition(self) -> str:
+        """Which stems these are."""
+        return edition(self._language)
+
+    def of_words(self, words: Sequence[str]) -> UInt64Array:
+        """The keys of any words; 0 is not one."""
+        with self._mutex:  # compiled stemmers are not made for several threads
+            self._stems = self._stems or stemmer(self._language)
+            keys = stem_keys(self._stems(words))
+        keys[keys == 0] = 1
+        return keys
+
+    def of(self, numbers: npt.NDArray[np.int64], spell: Callable[[Sequence[int]], list[str]]) -> UInt64Array:
+        """The keys of the words with these numbers, which ascend; ``spell`` gives words by their numbers."""
+        self._grow(int(numbers[-1]) + 1 if len(numbers) else 0)
+        new = numbers[self._keys[numbers] == 0]
+        if len(new):
+            self._keys[new] = self.of_words(spell(new.tolist()))
+        found: UInt64Array = self._keys[numbers]
+        return found
+
+    def learn(self, stems: SegmentStems) -> None:
+        """Take over the keys of words that a segment has stored."""
+        if len(stems.words):
+            self._grow(int(stems.words.max()) + 1)
+            self._keys[stems.words] = np.repeat(stems.keys, np.diff(stems.starts))
+
+    def forget(self, first: int) -> None:
+        """Forget the words from a number on."""
+        self._keys = self._keys[:first]
+
+    def _grow(self, size: int) -> None:
+        if size > len(self._keys):
+            self._keys = np.concatenate([self._keys, np.zeros(size - len(self._keys), dtype=np.uint64)])
+
+    def stems(self, rows: SegmentRows, spell: Callable[[Sequence[int]], list[str]]) -> SegmentStems:
+        """The stems of some documents, made anew."""
+        numbers = _used(rows.bags.words)
+        keys = self.of(numbers, spell)
+        order = np.argsort(keys, kind="stable")
+        own, starts = np.unique(keys[order], return_index=True)
+        starts = np.append(starts, len(order)).astype(np.int64)
+        words = numbers[order].astype(np.int32)
+        df = stem_frequencies(rows.lists, starts, words).astype(np.int32)
+        word_df = rows.lists.frequencies(int(numbers[-1]) + 1 if len(numbers) else 0)[words].astype(np.int32)
+        return SegmentStems(self.edition, own, starts.astype(np.int32), words, df, word_df)
+
+
+def _used(words: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The words that some document has, ascending; some at a time, for the memory that an index into an array takes."""
+    used: BoolArray = np.zeros(int(words.max()) + 1 if len(words) else 0, dtype=bool)
+    for start in range(0, len(words), _AT_ONCE):
+        used[words[start : start + _AT_ONCE]] = True
+    return np.flatnonzero(used)
+
+
+class StemNumbers:
+    """Numbers for the stems of an index while it is open, in the order in which segments bring them."""
+
+    def __init__(self, keys: UInt64Array | None = None) -> None:
+        """``keys``: of stems that have the first numbers, ascending."""
+        self.keys: UInt64Array = np.zeros(0, dtype=np.uint64) if keys is None else keys
+        """By number."""
+        self._sorted = self.keys, np.arange(len(self.keys), dtype=np.int32)
+        """The keys in order, and the number of each."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, keys: UInt64Array) -> Int32Array:
+        """The numbers of stems whose keys ascend; new ones get the next."""
+        known = self._places(keys)
+        new = keys[known < 0]
+        if len(new):
+            self.keys = np.concatenate([self.keys, new])
+            order = np.argsort(self.keys, kind="stable").astype(np.int32)
+            self._sorted = self.keys[order], order
+            known = self._places(keys)
+        return known
+
+    def find(self, key: int) -> int:
+        """The number of a stem, -1 when no document has it."""
+        return int(self._places(np.array([key], dtype=np.uint64))[0])
+
+    def _places(self, keys: UInt64Array) -> Int32Array:
+        keys_sorted, numbers = self._sorted
+        if not len(keys_sorted):
+            return np.full(len(keys), -1, dtype=np.int32)
+        places = np.minimum(np.searchsorted(keys_sorted, keys), len(keys_sorted) - 1)
+        return np.where(keys_sorted[places] == keys, numbers[places], -1).astype(np.int32)

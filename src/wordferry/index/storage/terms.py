@@ -1,0 +1,201 @@
+"""The term dictionary: every word of an index has one number, in the order in which words came.
+
+Which vector a word has, if any, is an attribute of the word. The dictionary is a table of the catalogue that is looked
+up by spelling or by number; no search reads all of it. A number is never given to another word.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
+from wordferry.index.storage.catalogue import checksum, damaged
+from wordferry.words.vocabulary import Vocabulary
+
+EMPTY: dict[str, int] = {"words": 0, "vectors": 0, "vectors_checksum": 0}
+"""What the state of an empty index says of its words: the next number, and count and CRC-32 of those with a vector."""
+_VARIABLES = 500
+TermRow = tuple[int, str, int | None, int]
+"""A row of the table: number, word, vector, checksum."""
+
+
+def term_row(number: int, word: str, vector: int | None) -> TermRow:
+    """A word as the table holds it."""
+    return number, word, vector, checksum(number, word, vector)
+
+
+@dataclass(frozen=True, eq=False)
+class TermVectors:
+    """Which words of a state have a vector."""
+
+    size: int
+    """How many words were ever numbered."""
+    numbers: Int64Array
+    """The words that have a vector, ascending."""
+    rows: Int64Array
+    """The row of the embeddings that is the vector of each."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def row_of(self) -> Int32Array:
+        """The vector of each word by its number; -1 for none."""
+        found = np.full(self.size, -1, dtype=np.int32)
+        found[self.numbers] = self.rows
+        return found
+
+    def kept(self, used: BoolArray) -> TermVectors:
+        """Those of the words with vectors that are used."""
+        some = used[self.numbers]
+        return TermVectors(self.size, self.numbers[some], self.rows[some])
+
+    def checksum(self, before: int = 0) -> int:
+        """CRC-32 of numbers and vectors; of these behind others, when the CRC of the others is given."""
+        return zlib.crc32(np.stack([self.numbers, self.rows], axis=1).astype("<i8").tobytes(), before)
+
+
+def read_vectors(
+    connection: sqlite3.Connection, state: dict[str, Any], file: Path, before: TermVectors | None = None
+) -> TermVectors:
+    """Which words have a vector, held to the state. ``before`` is a prefix that was read from an earlier state."""
+    before = before or TermVectors(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    query = "SELECT number, vector FROM words WHERE vector IS NOT NULL AND number >= ? ORDER BY number"
+    rows = connection.execute(query, (before.size,)).fetchall()
+    more = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    found = TermVectors(
+        state["words"], np.concatenate([before.numbers, more[:, 0]]), np.concatenate([before.rows, more[:, 1]])
+    )
+    if len(found) != state["vectors"] or found.checksum() != state["vectors_checksum"]:
+        raise damaged(file, "the list of words")
+    return found
+
+
+def find_numbers(connection: sqlite3.Connection, words: Sequence[str], file: Path) -> dict[str, int]:
+    """The numbers of those of some words that the dictionary has."""
+    return {row[1]: row[0] for row in _selected(connection, "word", words, file)}
+
+
+def spellings(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> dict[int, str]:
+    """The words with these numbers, of those that the dictionary still has."""
+    return {row[0]: row[1] for row in _selected(connection, "number", numbers, file)}
+
+
+def find_words(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
+    """The words with these numbers, all of which must be there."""
+    found = spellings(connection, numbers, file)
+    if len(found) < len(set(numbers)):
+        raise damaged(file, "the list of words")
+    return [found[number] for number in numbers]
+
+
+def _selected(connection: sqlite3.Connection, column: str, values: Sequence[Any], file: Path) -> Iterator[TermRow]:
+    for start in range(0, len(values), _VARIABLES):
+        some = values[start : start + _VARIABLES]
+        marks = ",".join("?" * len(some))
+        yield from checked_rows(
+            connection.execute(f"SELECT number, word, vector, checksum FROM words WHERE {column} IN ({marks})", some),
+            file,
+        )
+
+
+def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
+    """Rows of the table, each held to its checksum."""
+    for row in rows:
+        if checksum(*row[:3]) != row[3]:
+            raise damaged(file, f"the word {row[1]!r}")
+        yield row
+
+
+class TermDictionary:
+    """The dictionary as its one writer sees it; words that came in a transaction are in memory until it is stored."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, state: dict[str, Any], vocabulary: Vocabulary, file: Path
+    ) -> None:
+        self._file = file
+        self._connection = connection
+        self.vocabulary = vocabulary
+        vectors = read_vectors(connection, state, file)
+        self.number_of_vector = np.full(len(vocabulary), -1, dtype=np.int32)
+        """The number of the word of each vector; -1 for one that no document has."""
+        self.number_of_vector[vectors.rows] = vectors.numbers
+        self.next = int(state["words"])
+        """The number of the next new word."""
+        self._numbers: dict[str, int] = {}
+        """Words without a vector that were looked up."""
+        self._whole = False
+        self._new: dict[int, tuple[str, int | None]] = {}
+
+    def without_vectors(self) -> dict[str, int]:
+        """The numbers of all words without a vector."""
+        if not self._whole:
+            query = "SELECT number, word, vector, checksum FROM words WHERE vector IS NULL"
+            rows = checked_rows(self._connection.execute(query), self._file)
+            self._numbers = {row[1]: row[0] for row in rows} | self._numbers
+            self._whole = True
+        return self._numbers
+
+    def look_up(self, words: Iterable[str]) -> None:
+        """Have the numbers of some words without a vector at hand."""
+        missing = [] if self._whole else [word for word in dict.fromkeys(words) if word not in self._numbers]
+        if missing:
+            self._numbers |= find_numbers(self._connection, missing, self._file)
+
+    def number(self, word: str) -> int:
+        """The number of a word without a vector that was looked up; a new one gets the next."""
+        found = self._numbers.get(word)
+        if found is None:
+            found = self._numbers[word] = self._add(word, None)
+        return found
+
+    def numbers_of_vectors(self, rows: npt.NDArray[Any]) -> Int32Array:
+        """The numbers of the words of some vectors; new ones get the next, in the order in which they come."""
+        found: Int32Array = self.number_of_vector[rows]
+        if len(found) and found.min() < 0:
+            for row in dict.fromkeys(rows[found < 0].tolist()):
+                self.number_of_vector[row] = self._add(self.vocabulary[row], row)
+            found = self.number_of_vector[rows]
+        return found
+
+    def _add(self, word: str, vector: int | None) -> int:
+        self._new[self.next] = word, vector
+        self.next += 1
+        return self.next - 1
+
+    def words(self, numbers: Sequence[int]) -> list[str]:
+        """Words by their numbers."""
+        new = self._new
+        stored = iter(find_words(self._connection, [n for n in numbers if n not in new], self._file))
+        return [new[n][0] if n in new else next(stored) for n in numbers]
+
+    def store(self, state: dict[str, Any]) -> None:
+        """Put the new words into the table, in the order of their spelling, in which its index takes them fastest."""
+        made = (term_row(n, word, vector) for n, (word, vector) in sorted(self._new.items(), key=lambda new: new[1][0]))
+        self._connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", made)
+        more = np.array([(n, v) for n, (_, v) in self._new.items() if v is not None], dtype=np.int64).reshape(-1, 2)
+        added = TermVectors(self.next, more[:, 0], more[:, 1])
+        state["vectors_checksum"] = added.checksum(state["vectors_checksum"])
+        state["vectors"] += len(added)
+        state["words"] = self.next
+        self._new = {}
+
+    def keep(self, state: dict[str, Any], used: BoolArray) -> bool:
+        """Forget stored words that are not used; whether one that has a vector was among them."""
+        unused = np.flatnonzero(~used).tolist()
+        self._connection.executemany("DELETE FROM words WHERE number = ?", ((number,) for number in unused))
+        before = state["vectors"]
+        query = "SELECT number, vector FROM words WHERE vector IS NOT NULL ORDER BY number"
+        left = np.array(self._connection.execute(query).fetchall(), dtype=np.int64).reshape(-1, 2)
+        kept = TermVectors(self.next, left[:, 0], left[:, 1])
+        state |= {"vectors": len(kept), "vectors_checksum": kept.checksum()}
+        return len(kept) < int(before)

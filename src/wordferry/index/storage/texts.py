@@ -1,0 +1,395 @@
+"""Texts in packs: many documents together take less than half the room that each would take by itself.
+
+A pack is a row of the catalogue with the texts, labels and metadata of up to 64 documents, in pieces that are
+compressed one by one with a dictionary that all share, so that the text of one hit is there after a few kilobytes.
+Documents that come in small numbers keep theirs in their own rows until the index is compacted.
+
+A compression dictionary holds the frequent words of a collection, so that each piece need not spell them out. The first
+one is made of the texts that are packed first, another one whenever the collection has become eight times as large; a
+pack names the one it was made with.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import zlib
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+from wordferry.index.storage.catalogue import (
+    DOCUMENT_COLUMNS,
+    ReadConnection,
+    checked_document,
+    checksum,
+    damaged,
+    get_meta,
+)
+
+FEWEST = 64
+"""Fewer documents than this keep their texts in their own rows."""
+DOCUMENTS = 64
+PIECE = 1 << 12
+"""Bytes after which a piece of a pack is full."""
+_STEP = 1 << 9
+"""Bytes that are unpacked at once, besides what is likely to be needed: a piece is unpacked up to the document."""
+_SAMPLE = 32
+"""One text of so many is remembered, to make a dictionary of."""
+_WAITING = 128
+_RUN = 1 << 10
+"""Documents that are packed at once when an index is compacted."""
+_END, _NO_LABEL = b"\xff", b"\xfe"
+_FIELDS = 3
+Text = tuple[int, str, str | None, str]
+"""The number of a document, its text, label and metadata."""
+
+
+LARGEST = 1 << 15
+"""Bytes that zlib looks back."""
+_SHARE = 16
+"""A dictionary is at most one byte for so many of the texts it is made of."""
+_LEAST = 1 << 14
+"""Bytes of texts that are too few to make one of."""
+_GROWTH = 8
+_LEVEL = 4
+
+
+class Compressor(Protocol):
+    """What zlib.compressobj gives."""
+
+    def compress(self, data: bytes, /) -> bytes: ...
+    def flush(self) -> bytes: ...
+    def copy(self) -> Compressor: ...
+
+
+def trained(texts: list[bytes], ends: bytes) -> bytes:
+    """The words that come most often in some texts, and then ``ends``, which is what stands between texts.
+
+    What is used most stands last, where it is cheapest to refer to. Where few words come twice, as in scripts without
+    blanks, the texts themselves fill the room.
+    """
+    size = sum(map(len, texts))
+    if size < _LEAST:
+        return b""
+    room = min(LARGEST, size // _SHARE) - len(ends)
+    seen: Counter[bytes] = Counter()
+    for text in texts:
+        seen.update(text.split())
+    words: list[bytes] = []
+    for word, count in sorted(seen.items(), key=lambda one: (-(one[1] - 1) * len(one[0]), one[0])):
+        room -= len(word) + 1
+        if room < 0 or count < 2:
+            break
+        words.append(word)
+    if room > 1:
+        words.append(b" ".join(texts)[: room - 1])
+    return b" ".join([*reversed(words), b""]) + ends
+
+
+class CompressionDictionaries:
+    """The compression dictionaries that a catalogue has."""
+
+    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+        self._connection = connection
+        self._file = file
+        self._kept: dict[int, bytes] = {}
+        if isinstance(connection, ReadConnection) and connection.version >= 0:
+            self._kept = connection.dictionaries
+
+    def get(self, number: int) -> bytes:
+        """A dictionary by its number; 0 is an empty one."""
+        if not number:
+            return b""
+        found = self._kept.get(number)
+        if found is None:
+            row = self._connection.execute("SELECT * FROM dictionaries WHERE number = ?", (number,)).fetchone()
+            if row is None or checksum(*row[:3]) != row[3]:
+                raise damaged(self._file, f"the dictionary {number} of the texts")
+            found = self._kept[number] = zlib.decompress(row[2])
+        return found
+
+    @property
+    def newest(self) -> tuple[int, int]:
+        """The number of the newest one, and of the last document it was made of; (0, 0) where there is none."""
+        row = self._connection.execute("SELECT number, last FROM dictionaries ORDER BY number DESC LIMIT 1").fetchone()
+        return (0, 0) if row is None else row
+
+    def due(self, first: int) -> bool:
+        """Whether documents from this number on are to have a new one."""
+        number, last = self.newest
+        return not number or first >= _GROWTH * last
+
+    def make(self, last: int, texts: list[bytes], ends: bytes) -> None:
+        """Make one of texts up to a document's; too few texts make none."""
+        data = trained(texts, ends[-(LARGEST // _SHARE) :])
+        if data:
+            row = (self.newest[0] + 1, last, zlib.compress(data, 9))
+            self._connection.execute("INSERT INTO dictionaries VALUES(?, ?, ?, ?)", (*row, checksum(*row)))
+
+    def check(self) -> None:
+        """Read all of them, whatever was read before."""
+        self._kept.clear()
+        for (number,) in self._connection.execute("SELECT number FROM dictionaries").fetchall():
+            self.get(number)
+
+
+def compressor(dictionary: bytes) -> Compressor:
+    """A compressor to make copies of, which costs less than to read the dictionary again for each piece."""
+    return zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS, zdict=dictionary)
+
+
+def decompressor(dictionary: bytes) -> Any:
+    """What unpacks a piece. Pieces are bare: the checksum of a document covers what is in them."""
+    return zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary)
+
+
+def packed(texts: list[Text], base: Compressor) -> bytes:
+    """The data of a pack: how many pieces it has, the first number and the end of each, and the pieces."""
+    pieces: list[list[bytes]] = []
+    numbers: list[list[int]] = []
+    size = PIECE
+    for number, text, label, metadata in texts:
+        if size >= PIECE:
+            pieces.append([])
+            numbers.append([])
+            size = 0
+        fields = (text.encode("utf-8"), _NO_LABEL if label is None else label.encode("utf-8"), metadata.encode("utf-8"))
+        pieces[-1] += fields
+        numbers[-1].append(number)
+        size += len(fields[0]) + len(fields[2])
+    data = []
+    for piece, own in zip(pieces, numbers, strict=True):
+        made = base.copy()
+        data.append(made.compress(_END.join([_gaps(own), *piece])) + made.flush())
+    firsts = [own[0] - texts[0][0] for own in numbers]
+    ends = np.cumsum([len(one) for one in data])
+    return b"".join([np.array([len(data), *firsts, *ends], dtype="<u4").tobytes(), *data])
+
+
+def _gaps(numbers: list[int]) -> bytes:
+    """How far each number is from the first; nothing where they come one after the other."""
+    first = numbers[0]
+    return b"" if numbers[-1] - first == len(numbers) - 1 else b" ".join(b"%d" % (one - first) for one in numbers)
+
+
+class _Piece:
+    """The documents of a piece, unpacked as far as they were asked for."""
+
+    def __init__(self, first: int, data: bytes, dictionary: bytes) -> None:
+        self._first = first
+        self._stream = decompressor(dictionary)
+        self._rest = data
+        self._fields = [b""]
+
+    def find(self, number: int, count: int) -> tuple[str, str | None, str]:
+        """The text, label and metadata of a document; ``count`` says how many there may be in the piece."""
+        place = number - self._first
+        likely = PIECE * (place + 1) // count
+        gaps = self._until(1, likely)[0]
+        if gaps:
+            place = gaps.split(b" ").index(b"%d" % place)
+        return self._document(place)
+
+    def texts(self) -> Iterator[Text]:
+        """All documents."""
+        fields = self._until(None)
+        count = len(fields) // _FIELDS
+        gaps = map(int, fields[0].split(b" ")) if fields[0] else range(count)
+        for place, gap in zip(range(count), gaps, strict=True):
+            yield (self._first + gap, *self._document(place))
+
+    def _document(self, place: int) -> tuple[str, str | None, str]:
+        end = 1 + _FIELDS * (place + 1)
+        text, label, metadata = self._until(end)[end - _FIELDS : end]
+        return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
+
+    def _until(self, count: int | None, likely: int = 0) -> list[bytes]:
+        """At least so many whole fields, or all of them; ``likely`` are the bytes that will be needed."""
+        fields, stream = self._fields, self._stream
+        while not stream.eof and (count is None or len(fields) <= count):
+            more = stream.decompress(self._rest, _STEP + likely)
+            self._rest = stream.unconsumed_tail
+            if not more and not self._rest and not stream.eof:
+                raise ValueError("a piece has no end")
+            fields += (fields.pop() + more).split(_END)
+        return fields
+
+
+class Packer:
+    """Puts texts into packs, compressed by other threads where there are some; the result is the same."""
+
+    def __init__(self, connection: sqlite3.Connection, file: Path, threads: int = 1) -> None:
+        self._connection = connection
+        self._dictionaries = CompressionDictionaries(connection, file)
+        self._base: tuple[int, Compressor] | None = None
+        self._sample: deque[bytes] = deque(maxlen=1 << 10)
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._waiting: deque[tuple[tuple[int, int, int], Future[bytes]]] = deque()
+
+    def put(self, texts: list[Text]) -> None:
+        """Store texts whose numbers rise and lie in no other pack."""
+        if not texts:
+            return
+        number, base = self._prepared(texts)
+        for start in range(0, len(texts), DOCUMENTS):
+            some = texts[start : start + DOCUMENTS]
+            row = some[0][0], some[-1][0], number
+            if self._pool is None:
+                self._store(row, packed(some, base))
+                continue
+            self._waiting.append((row, self._pool.submit(packed, some, base)))
+            while len(self._waiting) > _WAITING:
+                self._take()
+
+    def _prepared(self, texts: list[Text]) -> tuple[int, Compressor]:
+        """The number of the dictionary for some texts, and what compresses with it."""
+        if self._dictionaries.due(texts[0][0]):
+            some = [*self._sample, *(text.encode("utf-8") for _, text, *_ in texts)]
+            last = [(_NO_LABEL if label is None else label.encode("utf-8"), data) for _, _, label, data in texts[-8:]]
+            ends = b"".join(_END.join([b"", label, data.encode("utf-8"), b""]) for label, data in last)
+            self._dictionaries.make(texts[-1][0], some, ends)
+            self._base = None
+        self._sample.extend(text.encode("utf-8") for _, text, *_ in texts[::_SAMPLE])
+        if self._base is None:
+            number, _ = self._dictionaries.newest
+            self._base = number, compressor(self._dictionaries.get(number))
+        return self._base
+
+    def flush(self) -> None:
+        """Wait until everything is stored."""
+        while self._waiting:
+            self._take()
+
+    def _take(self) -> None:
+        row, made = self._waiting.popleft()
+        self._store(row, made.result())
+
+    def _store(self, row: tuple[int, int, int], data: bytes) -> None:
+        self._connection.execute("INSERT INTO packs VALUES(?, ?, ?, ?)", (*row, data))
+
+    def __enter__(self) -> Packer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.flush()
+        finally:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+
+
+class Unpacker:
+    """Rows of documents made whole again; the pack and the piece that were read last are kept."""
+
+    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+        self._connection = connection
+        self._file = file
+        self._dictionaries = CompressionDictionaries(connection, file)
+        self._pack: tuple[int, int, int, bytes] = (0, -1, 0, b"")
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._read = -1
+        self._piece: _Piece | None = None
+        self.count = 0
+
+    def checked(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A row of documents with its text, label and metadata, whose checksum is right."""
+        if row[2] is None:
+            try:
+                text, label, metadata = self._find(row[0])
+            except (zlib.error, struct.error, ValueError, KeyError, IndexError, TypeError):
+                raise damaged(self._file, f"document {row[1]!r}") from None
+            row = (*row[:2], text, row[3], label, metadata, *row[6:])
+        return checked_document(row, self._file)
+
+    def texts(self) -> Iterator[Text]:
+        """Everything in the pack that was opened last, deleted documents among it."""
+        for place in range(len(self._starts)):
+            for text in self._unpacked(place).texts():
+                self.count += 1
+                yield text
+
+    def open(self, number: int) -> bool:
+        """Read the pack that has the document with this number, if there is one."""
+        query = "SELECT first, last, dictionary, data FROM packs WHERE first <= ? ORDER BY first DESC LIMIT 1"
+        row = self._connection.execute(query, (number,)).fetchone()
+        if row is None or row[1] < number:
+            return False
+        self._pack, self._read, self.count = row, -1, 0
+        (pieces,) = struct.unpack_from("<I", row[3])
+        header = struct.unpack_from(f"<{2 * pieces}I", row[3], 4)
+        self._starts, self._ends = list(header[:pieces]), [0, *header[pieces:]]
+        return True
+
+    def _find(self, number: int) -> tuple[str, str | None, str]:
+        if not self._pack[0] <= number <= self._pack[1] and not self.open(number):
+            raise KeyError(number)
+        first, last = self._pack[:2]
+        place = bisect_right(self._starts, number - first) - 1
+        if self._piece is None or place != self._read:
+            self._piece, self._read = self._unpacked(place), place
+        ends = self._starts[place + 1] if place + 1 < len(self._starts) else last - first + 1
+        return self._piece.find(number, max(1, ends - self._starts[place]))
+
+    def _unpacked(self, place: int) -> _Piece:
+        first, _, dictionary, data = self._pack
+        start = 4 + 8 * len(self._starts)
+        data = data[start + self._ends[place] : start + self._ends[place + 1]]
+        return _Piece(first + self._starts[place], data, self._dictionaries.get(dictionary))
+
+
+def repack(connection: sqlite3.Connection, file: Path) -> None:
+    """Drop the texts of deleted documents from their packs, and pack those that lie in rows of their own."""
+    packs = connection.execute("SELECT first, last FROM packs ORDER BY first").fetchall()
+    unpacker = Unpacker(connection, file)
+    with Packer(connection, file) as packer:
+        for first, last in packs:
+            query = "SELECT number FROM documents WHERE text IS NULL AND number BETWEEN ? AND ?"
+            alive = {row[0] for row in connection.execute(query, (first, last))}
+            unpacker.open(first)
+            kept = [text for text in unpacker.texts() if text[0] in alive]
+            if len(kept) < unpacker.count:
+                connection.execute("DELETE FROM packs WHERE first = ?", (first,))
+                packer.put(kept)
+        for run in _loose(connection, [first for first, _ in packs]):
+            packer.put(run)
+            numbers = [(text[0],) for text in run]
+            change = "UPDATE documents SET text = NULL, label = NULL, metadata = NULL WHERE number = ?"
+            connection.executemany(change, numbers)
+
+
+def _loose(connection: sqlite3.Connection, firsts: list[int]) -> Iterator[list[Text]]:
+    """Runs of documents whose texts are in their own rows, cut where packs begin; short runs stay as they are."""
+    query = (
+        "SELECT number, text, label, metadata FROM documents WHERE text IS NOT NULL AND number > ? "
+        f"ORDER BY number LIMIT {_RUN}"
+    )
+    after = -1
+    while rows := connection.execute(query, (after,)).fetchall():
+        between = bisect_right(firsts, rows[0][0])
+        run = [row for row in rows if bisect_right(firsts, row[0]) == between]
+        if len(run) >= FEWEST:
+            yield run
+        after = run[-1][0]
+
+
+def all_documents(connection: sqlite3.Connection, file: Path) -> Iterator[tuple[Any, ...]]:
+    """The rows of all documents in order; an error at the end when some were missing."""
+    state = get_meta(connection, "state", file)
+    count = numbers = 0
+    whole = Unpacker(connection, file)
+    for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
+        count, numbers = count + 1, numbers + row[0]
+        yield whole.checked(row)
+    if count != state["documents"] or numbers != state["number_sum"]:
+        raise damaged(file, "the list of documents")

@@ -1,0 +1,220 @@
+"""Checking an index byte by byte: the catalogue, the segments, the related words, the vectors, and that they agree."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry.base import storage
+from wordferry.base.arrays import Int64Array
+from wordferry.base.frames import Facts
+from wordferry.errors import FormatError, WordferryError
+from wordferry.index.config import Config
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
+from wordferry.index.storage.graph import Graphs
+from wordferry.index.storage.segments import Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
+from wordferry.index.storage.snapshot import read_buffer
+from wordferry.index.storage.stems import WordKeys
+from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_vectors
+from wordferry.index.storage.texts import CompressionDictionaries, Unpacker
+from wordferry.words.embeddings import Embeddings
+
+
+@dataclass(frozen=True)
+class Verification(Facts):
+    """What was compared and found right."""
+
+    documents: int
+    segments: int
+    pairs: int
+    words: int
+    graph_words: int
+    bytes: int
+    """Of all files of the index."""
+
+
+@dataclass
+class Checker:
+    """Runs the checks and collects what is wrong."""
+
+    catalogue: Catalogue
+    config: Config
+    embeddings: Embeddings
+    graphs: Graphs
+    problems: list[str] = field(default_factory=list)
+    _used: list[Int64Array] = field(default_factory=list)
+    """The words of each part."""
+
+    @cached_property
+    def _keys(self) -> WordKeys:
+        return WordKeys(self.config.language)
+
+    def run(self) -> Verification:
+        """All checks; FormatError lists everything that is wrong."""
+        found: Verification | None = None
+        with self.catalogue.reading() as connection:
+            try:
+                found = self._check_all(connection)
+            except sqlite3.Error as error:
+                self.problems.append(str(translate(error, self.catalogue.file)))
+        if self.problems or found is None:
+            raise FormatError("The index is damaged. " + " | ".join(self.problems))
+        return found
+
+    def _check_all(self, connection: sqlite3.Connection) -> Verification:
+        file = self.catalogue.file
+        for (line,) in connection.execute("PRAGMA integrity_check"):
+            if line != "ok":
+                self._wrong(f"{file}: {line}.")
+        self._check_meta(connection)
+        numbers = self._check_documents(connection)
+        segmented, segments, pairs = self._check_segments(connection)
+        buffer = self._attempt(lambda: read_buffer(connection, file)) or join([])
+        self._use(buffer)
+        dead = _column(connection, "SELECT number FROM tombstones ORDER BY number")
+        self._check_rows(numbers, segmented, buffer.numbers, dead)
+        state = self._attempt(lambda: get_meta(connection, "state", file)) or {}
+        words = self._check_words(connection, state)
+        covered = self._check_graph(connection, state, words)
+        self._check_embeddings()
+        if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
+            self._wrong(f"{file}: the number of documents is {len(numbers)}, the state says {state['documents']}.")
+        size = folder_bytes(self.catalogue.folder)
+        return Verification(len(numbers), segments, pairs + buffer.pairs, state.get("words", 0), covered, size)
+
+    def _wrong(self, text: str) -> None:
+        self.problems.append(text)
+
+    def _attempt(self, action: Callable[[], Any]) -> Any:
+        """The result, or None with the error noted."""
+        try:
+            return action()
+        except MissingFolder:  # a writer may have compacted it away: whoever called looks again
+            raise
+        except (WordferryError, OSError, ValueError, KeyError, TypeError) as error:
+            self._wrong(str(error))
+            return None
+
+    def _check_meta(self, connection: sqlite3.Connection) -> None:
+        for key, value, stored in connection.execute("SELECT key, value, checksum FROM meta"):
+            if checksum(key, value) != stored:
+                self._wrong(f"{self.catalogue.file} is damaged: the entry {key!r} does not match its checksum.")
+        missing = {"config", "state", "identity"} - {row[0] for row in connection.execute("SELECT key FROM meta")}
+        if missing:
+            self._wrong(f"{self.catalogue.file} is damaged: the entries {sorted(missing)} are missing.")
+
+    def _check_documents(self, connection: sqlite3.Connection) -> Int64Array:
+        numbers = []
+        self._attempt(CompressionDictionaries(connection, self.catalogue.file).check)
+        whole = Unpacker(connection, self.catalogue.file)
+        for row in connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number"):
+            numbers.append(row[0])
+            self._attempt(lambda: json.loads(whole.checked(row)[5]))  # noqa: B023 - called at once
+        return np.array(numbers, dtype=np.int64)
+
+    def _check_segments(self, connection: sqlite3.Connection) -> tuple[Int64Array, int, int]:
+        """The numbers of the rows of all segments, how many segments and pairs; one segment is looked at at a time."""
+        numbers, pairs = [np.zeros(0, dtype=np.int64)], 0
+        for row in connection.execute("SELECT * FROM segments ORDER BY first"):
+            segment = self._attempt(lambda: Segment.from_row(row, self.catalogue.file))  # noqa: B023
+            rows = self._attempt(lambda: segment.read(self.catalogue.folder, verify=True)) if segment else None  # noqa: B023
+            if rows is None:
+                continue
+            bags = rows.bags
+            if bags.numbers[0] != segment.first or bags.numbers[-1] != segment.last:
+                self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
+            again = SegmentRows.of(bags, rows.columns)
+            stored, made = ([one.lengths, *one.lists.arrays.values()] for one in (rows, again))
+            if rows.longest != again.longest or not all(map(np.array_equal, stored, made)):
+                self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
+            if not self._attempt(lambda: self._stems_agree(rows, connection)):  # noqa: B023
+                self._wrong(f"Segment {segment.name}: its stems do not agree with its words.")
+            self._use(bags)
+            numbers.append(np.array(bags.numbers))
+            pairs += bags.pairs
+        return np.concatenate(numbers), len(numbers) - 1, pairs
+
+    def _stems_agree(self, rows: SegmentRows, connection: sqlite3.Connection) -> bool:
+        """Whether the stems of a segment are those of its words; another version of the stemmer may give others."""
+        stored = rows.stems
+        if stored is None or stored.edition != self._keys.edition:
+            return True
+        return stored.same(self._keys.stems(rows, lambda some: find_words(connection, some, self.catalogue.file)))
+
+    def _use(self, bags: Bags) -> None:
+        """Note the words of some bags."""
+        self._used.append(np.unique(bags.words).astype(np.int64))
+
+    def _check_rows(self, documents: Int64Array, segmented: Int64Array, buffered: Int64Array, dead: Int64Array) -> None:
+        """Every document has exactly one bag, and every bag that is not deleted has its document."""
+        file = self.catalogue.file
+        if not np.isin(dead, segmented).all():
+            self._wrong(f"{file}: documents are marked deleted that no segment holds.")
+        live = np.concatenate([segmented[~np.isin(segmented, dead)], buffered])
+        if np.any(np.diff(live) <= 0):
+            self._wrong(f"{file}: the documents of segments and buffer are not in order.")
+        if not np.array_equal(live, documents):
+            lost = len(np.setdiff1d(documents, live))
+            extra = len(np.setdiff1d(live, documents))
+            self._wrong(f"{file}: {lost} documents have no bag of words, {extra} bags have no document.")
+
+    def _check_words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> TermVectors | None:
+        """Every row of the dictionary, and that it has every word that documents have."""
+        file, vocabulary = self.catalogue.file, self.embeddings.vocabulary
+        query = connection.execute("SELECT number, word, vector, checksum FROM words ORDER BY number")
+        rows: list[TermRow] = self._attempt(lambda: list(checked_rows(query, file))) or []
+        for number, word, vector, _ in rows:
+            right = vocabulary.get(word) < 0 if vector is None else vocabulary.get(word) == vector
+            if not right or not 0 <= number < state.get("words", 0):
+                self._wrong(f"{file}: the entry of word {number} ({word!r}) is damaged.")
+                return None
+        listed = np.array([row[0] for row in rows], dtype=np.int64)
+        if not np.isin(np.concatenate(self._used), listed).all():
+            self._wrong(f"{file}: documents have words that are not listed.")
+        found: TermVectors | None = self._attempt(lambda: read_vectors(connection, state, file)) if state else None
+        return found
+
+    def _check_graph(self, connection: sqlite3.Connection, state: dict[str, Any], words: TermVectors | None) -> int:
+        stored = self._attempt(lambda: get_meta(connection, "graph", self.catalogue.file))
+        covered, rows = 0, np.zeros(0, np.int64) if words is None else words.rows
+        for record in (self.config.base, stored):
+            current = record is not None and (record is self.config.base or record["epoch"] == state.get("epoch"))
+            if record is not None and current and record["words"] <= len(rows):
+                related = self._attempt(lambda: self.graphs.load(record, rows[: record["words"]], compare=True))  # noqa: B023
+                covered = record["words"] if related is not None else covered
+        return int(covered)
+
+    def _check_embeddings(self) -> None:
+        if self.config.keep == "copy":
+            place = self.catalogue.folder / self.config.copied
+            self._attempt(lambda: check_manifest(place, str(self.config.manifest)))
+            self._attempt(lambda: storage.verify_folder(place))
+        elif self.config.keep == "path" and self.embeddings.fingerprint != self.config.fingerprint:
+            self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
+
+
+def _column(connection: sqlite3.Connection, statement: str) -> Int64Array:
+    return np.array([row[0] for row in connection.execute(statement)], dtype=np.int64)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return files_bytes(folder.rglob("*"))
+
+
+def files_bytes(files: Iterable[Path]) -> int:
+    """Bytes of some files, of which a writer may remove one in this moment."""
+    total = 0
+    for file in files:
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total

@@ -1,0 +1,110 @@
+"""From documents to bags of words: in Python where there are few, by the kernels where there are many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wordferry.base.arrays import Counts, Int32Array, Int64Array
+from wordferry.index.storage.terms import TermDictionary
+from wordferry.kernels.native_texts import WordCounter
+from wordferry.texts.records import KeptText, words_of
+from wordferry.texts.tokenizers import Tokenizer, WordTokenizer
+
+MANY = 256
+"""From so many documents on it pays to copy the words into a table of the kernels."""
+Words = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class CountedDocuments:
+    """Documents as an index keeps them."""
+
+    bags: Counts
+    """By the numbers of words, in the order of :class:`~wordferry.index.storage.segments.Bags`."""
+    tokens: Int64Array
+    """Tokens of each document."""
+    known: Int64Array
+    """Tokens of each document that have a vector."""
+
+
+class Counting:
+    """Counts the words of documents and numbers those that are new.
+
+    While it counts, a word has a code that orders the words of a document: the row of its vector, or, for a word
+    without one, the number of vectors and its own number.
+    """
+
+    def __init__(self, terms: TermDictionary, tokenizer: Tokenizer) -> None:
+        self.terms = terms
+        self._vectors = len(terms.vocabulary)
+        self._tokenizer = tokenizer
+        plain = isinstance(tokenizer, WordTokenizer) and tokenizer.boundaries == "plain"
+        self._splits = plain and not getattr(tokenizer, "keep_compounds", False)
+        self._counter: WordCounter | None = None
+
+    def count(self, documents: Sequence[Words], threads: int = 1) -> CountedDocuments:
+        """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
+        if self._counter is None and len(documents) < MANY:
+            return self._by_python(documents)
+        counter, next_code = self._kernel(), self._vectors + self.terms.next
+        found = counter.count([self._prepared(text) for text in documents], next_code, threads)
+        for word in found.new_words:
+            self.terms.number(word)
+        return self._numbered(Counts(found.indptr, found.codes, found.counts), found.tokens)
+
+    def _kernel(self) -> WordCounter:
+        """The table of the kernels with every word that has a number."""
+        terms, behind = self.terms, self._vectors
+        if self._counter is None:
+            codes = terms.vocabulary.spellings | {w: behind + n for w, n in terms.without_vectors().items()}
+            words = self._tokenizer
+            split = words if isinstance(words, WordTokenizer) else WordTokenizer()
+            self._counter = WordCounter(codes, split.stop, lowercase=split.lowercase, min_length=split.min_length)
+        elif self._told < terms.next:  # words that were numbered without being counted
+            new = terms.without_vectors().items()
+            self._counter.add({word: behind + number for word, number in new if number >= self._told})
+        return self._counter
+
+    @cached_property
+    def _told(self) -> int:
+        """The number of the first word that the kernels may not know."""
+        return self.terms.next
+
+    def _prepared(self, document: Words) -> Words:
+        """A text that the kernel can split, or tokens."""
+        if not isinstance(document, str):
+            return document
+        if self._splits and document.isascii() and not isinstance(document, KeptText):
+            return document
+        return words_of(document, self._tokenizer)
+
+    def _by_python(self, documents: Sequence[Words]) -> CountedDocuments:
+        find, terms = self.terms.vocabulary.finder, self.terms
+        split = [words_of(document, self._tokenizer) for document in documents]
+        seen = [Counter(words) for words in split]
+        terms.look_up(word for bag in seen for word in bag if find(word, -1) < 0)
+        indptr, codes, counts = [0], [], []
+        for bag in seen:
+            coded: Counter[int] = Counter()
+            for word, count in bag.items():  # two spellings of one word add up
+                vector = find(word, -1)
+                coded[vector if vector >= 0 else self._vectors + terms.number(word)] += count
+            codes += sorted(coded)
+            counts += [coded[code] for code in codes[indptr[-1] :]]
+            indptr.append(len(codes))
+        rows = Counts(np.array(indptr, np.int64), np.array(codes, np.int32), np.array(counts, np.int32))
+        return self._numbered(rows, np.array([len(words) for words in split], dtype=np.int64))
+
+    def _numbered(self, rows: Counts, tokens: Int64Array) -> CountedDocuments:
+        """Bags by the numbers of words, from bags by their codes."""
+        has_vector = rows.words < self._vectors
+        words: Int32Array = rows.words - self._vectors
+        words[has_vector] = self.terms.numbers_of_vectors(rows.words[has_vector])
+        self._told = self.terms.next
+        known = Counts(rows.indptr, rows.words, np.where(has_vector, rows.counts, 0)).totals
+        return CountedDocuments(Counts(rows.indptr, words, rows.counts), tokens, known)

@@ -1,0 +1,148 @@
+"""Making a new index folder: written beside its place and renamed, so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry.base import storage
+from wordferry.compare.measure import Measure
+from wordferry.errors import InputError, StorageError, WordferryError
+from wordferry.find.settings import Settings
+from wordferry.index import config as choices
+from wordferry.index.config import COPY, Config
+from wordferry.index.storage.catalogue import FILE, Catalogue
+from wordferry.index.storage.graph import FOLDER as GRAPH
+from wordferry.index.storage.graph import Graphs, check_related
+from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
+from wordferry.index.storage.segments import FOLDER as SEGMENTS
+from wordferry.index.storage.segments import is_full
+from wordferry.index.storage.terms import EMPTY, TermVectors, term_row
+from wordferry.index.write.language import choose_words
+from wordferry.texts import bow
+from wordferry.texts.weights import check_scheme
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
+
+
+def create_folder(
+    path: Path,
+    *,
+    measure: dict[str, Any],
+    vectors: dict[str, Any],
+    words: dict[str, Any],
+    on_empty: str,
+    overwrite: bool,
+    settings: Mapping[str, Any] | None,
+) -> None:
+    """Check everything, then write the folder of an empty index.
+
+    ``measure`` is distance, overlap, weights and unknown; ``vectors`` is embeddings, related and keep; ``words`` is
+    tokenizer and language: each as :meth:`Index.create` takes it.
+    """
+    own = Measure(**measure)
+    check_scheme(own.weights)
+    bow.check_on_empty(on_empty)
+    tokenizer, stems = choose_words(**words)
+    Settings().changed(**(settings or {}))
+    given = vectors["embeddings"]
+    keep, place = choices.check_keep(vectors["keep"], given)
+    check_target(path, overwrite)
+    refuse_network(path.absolute().parent)
+    embeddings = choices.read_embeddings(given)
+    r, start = check_related(vectors["related"], embeddings)
+    config = Config(
+        distance=own.distance.label,
+        overlap=measure["overlap"],
+        weights=own.weights,
+        unknown=own.unknown,
+        r=r,
+        on_empty=on_empty,
+        tokenizer=tokenizer,
+        language=stems,
+        settings=dict(settings or {}),
+        **choices.vector_facts(embeddings, keep, place),
+    )
+    _write_or_say_why(path, config, embeddings, start)
+
+
+def _write_or_say_why(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
+    try:
+        _write(path, config, embeddings, start)
+    except OSError as error:
+        if isinstance(error, WordferryError):
+            raise
+        if is_full(error, path.absolute()):
+            raise StorageError(f"{path} cannot be made: the disk is full. Nothing is left behind.") from error
+        raise read_only_error(path, error) from error
+
+
+def check_target(path: Path, overwrite: bool) -> None:
+    """Refuse to write where something else is."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not (path / FILE).is_file():
+        raise InputError(f"{path} exists and is not a wordferry index; it is left alone. Choose another path.")
+    if not overwrite:
+        raise InputError(f"{path} is an index already. Open it with Index.open, or replace it with overwrite=True.")
+
+
+def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
+    parent = path.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=parent))
+    try:
+        (temporary / SEGMENTS).mkdir()
+        (temporary / GRAPH).mkdir()
+        values = config.to_json()
+        if config.keep == "copy":
+            embeddings.save(temporary / COPY)
+            values["manifest"] = storage.file_digest(temporary / COPY / storage.MANIFEST)
+        meta: dict[str, Any] = {}
+        words: list[str] = []
+        if start is not None:
+            meta["graph"] = values["base"] = Graphs(temporary, embeddings, config.r, None).save(start, 0)
+            words = list(start.vocabulary)
+        rows = [term_row(number, word, embeddings.vocabulary.id(word)) for number, word in enumerate(words)]
+        terms = TermVectors(len(rows), np.arange(len(rows)), np.array([row[2] for row in rows], dtype=np.int64))
+        state: dict[str, Any] = dict.fromkeys(("documents", "number_sum", "id_sum", "epoch"), 0)
+        state |= EMPTY | {"generation": 1, "next_number": 1}
+        state |= {"words": len(rows), "vectors": len(rows), "vectors_checksum": terms.checksum()}
+        state["fingerprint"] = config.fingerprint
+        Catalogue.create(temporary, {"identity": secrets.token_hex(16), "config": values, "state": state, **meta}, rows)
+        for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
+            storage.fsync_path(folder)
+        os.chmod(temporary, 0o755)
+        swap_in(temporary, path)
+        storage.fsync_path(parent)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def swap_in(temporary: Path, path: Path) -> None:
+    """Rename into place; an index that is replaced must not be in use by a writer."""
+    if not (path / FILE).is_file():
+        if path.is_dir():
+            path.rmdir()
+        os.rename(temporary, path)
+        return
+    lock = WriterLock(path)
+    lock.acquire()
+    try:
+        if storage.exchange(temporary, path):  # in one step: there is no moment without an index
+            shutil.rmtree(temporary, ignore_errors=True)
+            return
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.absolute().parent))
+        os.rename(path, old / "index")
+        os.rename(temporary, path)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        lock.release()

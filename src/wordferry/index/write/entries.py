@@ -1,0 +1,271 @@
+"""What a user hands in to be stored, checked: documents of any shape become entries, or an error says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from json.encoder import encode_basestring
+from typing import Any, NamedTuple
+
+from wordferry.base.values import plain_value
+from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.index.results import Document, shown
+from wordferry.texts.records import Fields, KeptText, Record
+from wordferry.texts.tables import as_documents, is_table, table_records
+
+_LIST_MARK = "\0list\0"
+_OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
+_INT64 = 1 << 63
+LONGEST_KEY = 256
+_PLAIN_KEY = re.compile(r"[\w.:-]+", re.ASCII).fullmatch
+
+
+class Entry(NamedTuple):
+    """A checked document on its way into the catalogue."""
+
+    id: str | None
+    text: str
+    tokenized: int
+    """What ``text`` holds: the text (0), a list of its tokens (1), or a list of the text and its tokens (2)."""
+    label: str | None
+    metadata: str
+    words: str | Sequence[str]
+    values: dict[str, Any]
+    """The metadata as plain values, of which ``metadata`` is the JSON."""
+
+
+def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
+    """Check documents as they come: texts, token lists, records, mappings with a text, or the rows of a table.
+
+    ``fields`` says which fields of a table or of mappings hold what, where they are named otherwise than by default.
+    """
+    wanted = fields or Fields()
+    if isinstance(documents, str | Record) or _is_document(documents, wanted):
+        raise InputError("Expected a list of documents, got one document. Put it in a list: [document].")
+    documents = table_records(documents, wanted) if is_table(documents) else as_documents(documents)
+    if not isinstance(documents, Iterable):
+        raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
+    named = wanted.named
+    for number, document in enumerate(documents):
+        entry = None if named else _plain_entry(document)
+        if entry is None:
+            where = f"Document {number}"
+            given = wanted.record(document, where) if named and isinstance(document, Mapping) else document
+            entry = _entry(given, where)
+        yield entry
+
+
+def _is_document(value: Any, fields: Fields) -> bool:
+    """A mapping that is one document, and no table of columns."""
+    return isinstance(value, Mapping) and isinstance(value.get(fields.text), str)
+
+
+def _plain_entry(document: Any) -> Entry | None:
+    """What :func:`_entry` gives for a text of ASCII with plain metadata, as most are; None for anything else."""
+    kind = type(document)
+    if kind is Record:
+        if document.split is not None:
+            return None
+        identifier, text, label, metadata = document.id, document.text, document.label, document.metadata
+    elif kind is dict and "tokens" not in document and "metadata" not in document:
+        identifier, text, label = document.get("id"), document.get("text"), document.get("label")
+        metadata = {key: value for key, value in document.items() if key not in _OWN_KEYS}
+    else:
+        return None
+    if type(text) is not str or type(identifier) is not str or not identifier or not (text + identifier).isascii():
+        return None
+    if label is not None and not (type(label) is str and label.isascii()):
+        return None
+    written = []
+    for key, value in metadata.items():
+        if type(key) is not str or _PLAIN_KEY(key) is None or len(key) > LONGEST_KEY:
+            return None
+        name = type(value)
+        if name is str and value.isascii() and value[:1] != "\0":
+            written.append(f'"{key}": {encode_basestring(value)}')
+        elif name is bool or (name is int and -_INT64 <= value < _INT64):
+            written.append(f'"{key}": {_json(value)}')
+        else:
+            return None
+    return Entry(identifier, text, False, label, "{" + ", ".join(written) + "}", text, dict(metadata))
+
+
+def _entry(document: Any, where: str) -> Entry:
+    if isinstance(document, Document):
+        document = Record(document.text, document.id, document.label, metadata=document.metadata)
+    if isinstance(document, Record):
+        metadata = dict(document.metadata)
+        if document.split is not None:
+            metadata.setdefault("split", document.split)
+        parts = (document.id, document.text, document.label, metadata)
+    elif isinstance(document, Mapping):
+        parts = _from_mapping(document, where)
+    else:
+        parts = (None, document, None, {})
+    given_id, words, label, metadata = parts
+    identifier = None if given_id is None else checked_id(given_id, where)
+    if identifier is not None:
+        where = f"{where} ({identifier!r})"
+    if label is not None and not isinstance(label, str):
+        raise InputError(f"{where}: the label must be a str, got {type(label).__name__}.")
+    text, tokenized = _checked_text(words, where)
+    check_encodable(text if label is None else text + label, where)
+    values = checked_metadata(metadata, where)
+    return Entry(identifier, text, tokenized, label, metadata_text(values, where), words, values)
+
+
+def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
+    words = document.get("text", document.get("tokens"))
+    if words is None:
+        raise InputError(f"{where} must have a 'text' or 'tokens'; its keys are {sorted(map(str, document))}.")
+    if document.get("tokens") is not None and "text" in document:
+        if not isinstance(words, str):
+            raise InputError(f"{where} has 'tokens' beside a 'text' that is a {type(words).__name__}: leave one out.")
+        _checked_text(document["tokens"], where)
+        words = KeptText(words, document["tokens"])
+    given = document.get("metadata")
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{where}: metadata must be a flat object, got {type(given).__name__}.")
+    metadata = dict(given or {})
+    for key, value in document.items():
+        if key in _OWN_KEYS:
+            continue
+        if key in metadata:
+            raise InputError(f"{where}: {key!r} stands both beside the text and in its metadata.")
+        metadata[key] = value
+    return document.get("id"), words, document.get("label"), metadata
+
+
+def checked_id(value: Any, where: str) -> str:
+    """A document id: a str that is not empty; whole numbers are taken as their digits."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where}: an id is a str that is not empty, got {shown(value)}.")
+    check_encodable(value, where)
+    return value
+
+
+def _checked_text(words: Any, where: str) -> tuple[str, int]:
+    """What is stored of a text, and whether that is the text (0), its tokens (1) or both (2)."""
+    if isinstance(words, KeptText):
+        return json.dumps([words, *words.tokens], ensure_ascii=False), 2
+    if isinstance(words, str):
+        return words, 0
+    if isinstance(words, Sequence) and not isinstance(words, bytes):
+        for token in words:
+            if not isinstance(token, str):
+                raise InputError(f"{where}: tokens must be str, got {type(token).__name__} ({shown(token)}).")
+        return json.dumps(list(words), ensure_ascii=False), 1
+    raise InputError(f"{where} must be a text, a list of tokens, a record or a mapping; got {type(words).__name__}.")
+
+
+def stored_text(text: str, tokenized: int) -> str | tuple[str, ...]:
+    """A text as it was given, of what is stored of it."""
+    if not tokenized:
+        return text
+    first, *rest = json.loads(text) or ("",)
+    return KeptText(first, rest) if tokenized == 2 else (first, *rest) if text != "[]" else ()
+
+
+def check_encodable(text: str, where: str) -> None:
+    """Refuse a text that cannot be stored as UTF-8."""
+    if text.isascii():
+        return
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"{where} holds a character that is not valid Unicode: {error}.") from None
+
+
+def checked_metadata(metadata: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Metadata as plain values: a flat object of str, finite numbers of 64 bits, bool and None, and lists of those.
+
+    Values of other libraries are made plain first: NumPy's numbers, NaN (None), dates (ISO 8601 text).
+    """
+    values = {key: plain_value(value) for key, value in metadata.items()}
+    for key, value in values.items():
+        check_key(key, where)
+        for one in value if isinstance(value, list) else (value,):
+            _check_value(key, one, where)
+    return values
+
+
+def metadata_text(values: Mapping[str, Any], where: str) -> str:
+    """Checked metadata as JSON."""
+    if not values:
+        return "{}"
+    text = "{" + ", ".join([f"{encode_basestring(key)}: {_json(value)}" for key, value in values.items()]) + "}"
+    check_encodable(text, where)
+    return text
+
+
+def _json(value: Any) -> str:
+    """One value as ``json.dumps`` writes it, without making an encoder for every document."""
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is int:
+        return str(value)
+    return "true" if value is True else "false" if value is False else json.dumps(value, ensure_ascii=False)
+
+
+def _check_value(key: str, value: Any, where: str) -> None:
+    if isinstance(value, str):
+        if value.startswith(_LIST_MARK):
+            raise InputError(f"{where}: metadata {key!r} begins with a mark that is kept for lists.")
+        return
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int):
+        if -_INT64 <= value < _INT64:
+            return
+        raise InputError(f"{where}: metadata {key!r} is {shown(value)}, which does not fit into 64 bits.")
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return
+        raise InputError(f"{where}: metadata {key!r} is {value}; numbers must be finite.")
+    raise InputError(
+        f"{where}: metadata {key!r} is a {type(value).__name__}; a value must be a str, number, bool, None, or a flat "
+        "list of those. Leave the field out with skip=, or write it as text."
+    )
+
+
+def check_key(key: Any, where: str) -> None:
+    """A metadata key: a str without quotes, backslashes or control characters, so that a filter can name it."""
+    if isinstance(key, str) and _PLAIN_KEY(key) is not None and len(key) <= LONGEST_KEY:
+        return  # as nearly all are
+    if not isinstance(key, str) or not key or '"' in key or "\\" in key or any(ord(c) < 32 for c in key):
+        raise InputError(
+            f"{where}: a metadata key is a str that is not empty, without quotes, backslashes or control "
+            f"characters; got {shown(key)}."
+        )
+    if len(key) > LONGEST_KEY:
+        raise InputError(f"{where}: a metadata key is at most {LONGEST_KEY} characters long; got {len(key)}.")
+    check_encodable(key, where)
+
+
+def refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
+    """Refuse a document without words."""
+    entry = chunk[place]
+    name = "" if entry.id is None else f" (id {entry.id!r})"
+    text = f"its text is {shown(entry.words)}" if entry.words else "it is empty"
+    raise EmptyDocumentError(
+        f"Document {offset + place}{name} has no words: {text}. Nothing was added. Leave such documents out, or create "
+        "the index with on_empty='drop' (they are left out) or on_empty='keep' (they are stored and never found)."
+    )
+
+
+def refuse_twice(chunk: list[Entry]) -> None:
+    """Refuse documents of which two have the same id."""
+    given = [entry.id for entry in chunk if entry.id is not None]
+    if len(set(given)) < len(given):
+        raise appears_twice(next(i for i, count in Counter(given).items() if count > 1))
+
+
+def appears_twice(identifier: str) -> InputError:
+    """The error for an id that two documents have."""
+    return InputError(f"The id {identifier!r} appears twice among these documents. Nothing was added.")

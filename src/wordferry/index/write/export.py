@@ -1,0 +1,59 @@
+"""Documents written into a file that can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from wordferry.base.runtime import Progress
+from wordferry.base.writing import RowWriter
+from wordferry.errors import InputError
+from wordferry.index.results import Document
+from wordferry.texts.records import Fields, KeptText
+
+_BLOCK = 1000
+
+
+def export_documents(
+    documents: Iterable[Document], total: int, own: Fields, target: tuple[Any, str | None], show: Progress
+) -> int:
+    """Write documents to a path in a format, with these names of fields; how many there were."""
+    with RowWriter(*target) as rows:
+        whole = rows.format in ("jsonl", "json")
+        tokenized: bool | None = None
+        for document in documents:
+            if not whole:
+                tokenized = _checked_kind(document, rows.format, tokenized)
+            rows.write(_row(document, own))
+            if rows.count % _BLOCK == 0:
+                show(rows.count, total)
+    show(rows.count, total)
+    return rows.count
+
+
+def _row(document: Document, own: Fields) -> dict[str, Any]:
+    """A document as a row of a file."""
+    row: dict[str, Any] = {own.id: document.id}
+    if document.label is not None:
+        row[own.label] = document.label
+    row[own.text] = document.text if isinstance(document.text, str) else list(document.text)
+    if isinstance(document.text, KeptText):
+        row["tokens"] = list(document.text.tokens)
+    for key, value in document.metadata.items():
+        if key in (own.id, own.text, own.label):
+            what = {own.id: "id", own.text: "text", own.label: "label"}[key]
+            raise InputError(
+                f"The metadata of document {document.id!r} has a field {key!r} of its own. Give the {what} another "
+                f"name with {what}=, here and when the file is read."
+            )
+        row[key] = value
+    return row
+
+
+def _checked_kind(document: Document, format: str, before: bool | None) -> bool:
+    """Whether a document is a list of tokens, which not every format can hold."""
+    tokenized = not isinstance(document.text, str)
+    if (tokenized and format == "csv") or before not in (None, tokenized):
+        why = "has no lists" if format == "csv" else "has texts or lists of tokens in a column, not both"
+        raise InputError(f"Document {document.id!r} was given as tokens, and {format} {why}. Write .jsonl instead.")
+    return tokenized

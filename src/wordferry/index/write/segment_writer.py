@@ -1,0 +1,154 @@
+"""From the bags of one transaction to rows of the buffer or to new segments."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry.index.storage import segments
+from wordferry.index.storage.catalogue import FILE, checksum
+from wordferry.index.storage.columns import Columns, Gathering
+from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, narrowed
+from wordferry.index.storage.snapshot import columns_of, read_buffer
+from wordferry.index.storage.stems import WordKeys
+from wordferry.index.storage.terms import TermDictionary
+
+BUFFER = 1000
+"""Fewer new documents than this wait in the catalogue; more become a segment."""
+SEGMENT = 262_144
+"""Documents of the largest segment that is made: four blocks of its lists."""
+
+
+class SegmentWriter:
+    """Collects the bags of one transaction; what it has written is undone when the transaction fails."""
+
+    def __init__(self, folder: Path, config: dict[str, Any], terms: TermDictionary, keys: WordKeys) -> None:
+        self._terms = terms
+        self._keys = keys
+        self._folder = folder
+        self._config = config
+        self._parts: list[Bags] = []
+        self._waiting = 0
+        self._fields = Gathering()
+        self._written: list[str] = []
+        self._replaced: list[str] = []
+
+    def is_full(self, more: int) -> bool:
+        """Whether ``more`` documents would be too many for the segment that waits."""
+        return self._waiting + more > SEGMENT
+
+    def take(self, connection: sqlite3.Connection, bags: Bags, fields: Iterable[dict[str, Any]]) -> None:
+        """Accept bags whose numbers follow all earlier ones, and their metadata; a full segment is written at once."""
+        if self.is_full(len(bags)):
+            self._write(connection)
+        self._parts.append(narrowed(bags))
+        self._waiting += len(bags)
+        for one in fields:
+            self._fields.put(one)
+
+    def publish(self, connection: sqlite3.Connection) -> None:
+        """Put what is left where it belongs by its size."""
+        buffered = connection.execute("SELECT count(*) FROM buffer").fetchone()[0]
+        if self._waiting + buffered >= BUFFER:
+            self._write(connection)
+            return
+        for bags in self._parts:
+            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?)", _buffer_rows(bags))
+
+    def replace_all(self, connection: sqlite3.Connection, parts: Iterable[Bags]) -> None:
+        """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
+        self._replaced += [row[0] for row in connection.execute("SELECT name FROM segments")]
+        segments: list[Segment] = []
+        for bags in parts:
+            self._parts.append(bags)
+            self._waiting += len(bags)
+            if self._waiting >= SEGMENT:
+                segments += self._stored(connection, join(self._parts), whole=True)
+        segments += self._stored(connection, join(self._parts), whole=False)
+        for table in ("segments", "buffer", "tombstones"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.executemany("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", [s.row for s in segments])
+
+    def undo(self) -> None:
+        """Remove the segments of a transaction that failed."""
+        for name in self._written:
+            shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
+
+    def remove_replaced(self) -> None:
+        """Remove segments that the committed transaction no longer lists; who has them mapped keeps them."""
+        for name in self._replaced:
+            shutil.rmtree(self._folder / segments.FOLDER / name, ignore_errors=True)
+
+    def _write(self, connection: sqlite3.Connection) -> None:
+        parts = [read_buffer(connection, self._folder / FILE), *self._parts]
+        connection.execute("DELETE FROM buffer")
+        size = sum(map(len, parts))
+        rows = connection.execute("SELECT * FROM segments ORDER BY first DESC").fetchall()
+        for row in rows:  # smaller segments before it are merged in, so that their number grows like a logarithm
+            last = Segment.from_row(row, self._folder / FILE)
+            if last.documents > size or size + last.documents > SEGMENT:
+                break
+            parts.insert(0, self._absorb(connection, last))
+            size += len(parts[0])
+        fields, self._fields = self._fields, Gathering()
+        columns = fields.columns() if fields.count == size else None
+        self._parts = []  # what is joined need not be held twice
+        bags = join(parts)
+        del parts, fields
+        for segment in self._stored(connection, bags, whole=False, columns=columns):
+            connection.execute("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?, ?)", segment.row)
+
+    def _absorb(self, connection: sqlite3.Connection, segment: Segment) -> Bags:
+        """The live rows of a segment that is to disappear."""
+        bags = live_rows(connection, segment, self._folder)
+        connection.execute("DELETE FROM segments WHERE name = ?", (segment.name,))
+        connection.execute("DELETE FROM tombstones WHERE number BETWEEN ? AND ?", (segment.first, segment.last))
+        self._replaced.append(segment.name)
+        return bags
+
+    def _stored(
+        self, connection: sqlite3.Connection, bags: Bags, *, whole: bool, columns: Columns | None = None
+    ) -> list[Segment]:
+        """Write segments of full size, and what is left over unless only whole ones are wanted: that waits on.
+
+        ``columns`` are those of all bags, where they are at hand; else they are read from the catalogue.
+        """
+        made, start = [], 0
+        while start < len(bags) and (not whole or len(bags) - start >= SEGMENT):
+            span = np.arange(start, min(start + SEGMENT, len(bags)))
+            part = bags if len(span) == len(bags) else bags.select(span)
+            whose = columns if columns is not None and len(columns) == len(part) else None
+            rows = SegmentRows.of(part, whose or columns_of(connection, part.numbers, self._folder / FILE))
+            rows = replace(rows, stems=self._keys.stems(rows, self._terms.words))
+            made.append(segments.write(self._folder, rows, self._config))
+            self._written.append(made[-1].name)
+            start += len(span)
+        self._parts = [bags.select(np.arange(start, len(bags)))] if start < len(bags) else []
+        self._waiting = len(bags) - start
+        return made
+
+
+def live_rows(connection: sqlite3.Connection, segment: Segment, folder: Path) -> Bags:
+    """The rows of a segment that are not deleted."""
+    bags = segment.read_bags(folder)
+    span = (segment.first, segment.last)
+    rows = connection.execute("SELECT number FROM tombstones WHERE number BETWEEN ? AND ?", span)
+    dead = np.array([row[0] for row in rows], dtype=np.int64)
+    if not len(dead):
+        return bags
+    return bags.select(np.flatnonzero(~np.isin(bags.numbers, dead, assume_unique=True)))
+
+
+def _buffer_rows(bags: Bags) -> list[tuple[Any, ...]]:
+    rows = []
+    for i, number in enumerate(bags.numbers.tolist()):
+        span = slice(bags.indptr[i], bags.indptr[i + 1])
+        values = (number, bags.words[span].astype("<i4").tobytes(), bags.counts[span].astype("<i4").tobytes())
+        rows.append((*values, checksum(*values)))
+    return rows

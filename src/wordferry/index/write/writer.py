@@ -1,0 +1,356 @@
+"""Changing an index: every call is one transaction, published after its segments are safely on the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.errors import InputError, NotFound
+from wordferry.index.config import Config
+from wordferry.index.results import Document
+from wordferry.index.storage.catalogue import (
+    DOCUMENT_COLUMNS,
+    Catalogue,
+    count_ids,
+    document_checksum,
+    get_meta,
+    number_of,
+    set_meta,
+)
+from wordferry.index.storage.columns import document_fields
+from wordferry.index.storage.documents import read_document
+from wordferry.index.storage.segments import Bags, Segment
+from wordferry.index.storage.snapshot import read_buffer
+from wordferry.index.storage.stems import WordKeys
+from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, repack
+from wordferry.index.write.counting import CountedDocuments, Counting
+from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice, stored_text
+from wordferry.index.write.resumable import META, Filled, skip, stored_before, unfinished
+from wordferry.index.write.segment_writer import SegmentWriter, live_rows
+from wordferry.texts.records import words_of
+from wordferry.words.embeddings import Embeddings
+
+CHUNK = 1024
+State = dict[str, Any]
+
+
+@dataclass
+class Transaction:
+    """One change of an index: nothing of it is there until it is committed, and then all of it."""
+
+    connection: sqlite3.Connection
+    state: State
+    segments: SegmentWriter
+
+
+@dataclass
+class _Adding:
+    """One call that adds documents."""
+
+    first: int
+    """The number of its first document."""
+    replace: bool
+    packer: Packer
+    report: Callable[[int], object]
+    done: int = 0
+    """How many of its documents have been looked at."""
+
+
+class Writer:
+    """The one who holds the lock: adds, deletes and compacts."""
+
+    def __init__(self, catalogue: Catalogue, config: Config, embeddings: Embeddings) -> None:
+        self._catalogue = catalogue
+        self._config = config
+        self._embeddings = embeddings
+        self._tokenizer = config.make_tokenizer(embeddings.vocabulary)
+        self._threads = 1
+        self._counting: tuple[int, Counting] | None = None
+        """What counts words, and the generation whose words it knows."""
+        self._keys = WordKeys(config.language)
+
+    def add(
+        self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object], threads: int
+    ) -> list[str]:
+        """Store documents, all of them or none; their ids."""
+        ids: list[str] = []
+
+        def action(change: Transaction) -> None:
+            source = iter(entries)
+            with Packer(change.connection, self._catalogue.file, threads) as packer:
+                call = _Adding(change.state["next_number"], replace, packer, report)
+                while chunk := list(islice(source, CHUNK)):
+                    ids.extend(self._insert(change, chunk, call))
+            change.segments.publish(change.connection)
+
+        self._threads = threads
+        self._transact(action)
+        return ids
+
+    def fill(
+        self, entries: Iterable[Entry], *, resume: bool, step: int, report: Callable[[int], object], threads: int
+    ) -> int:
+        """Store documents in steps of one transaction each; how many there are now of this and earlier calls."""
+        source = iter(entries)
+        with self._catalogue.reading() as connection:
+            filled = Filled.read(connection, self._catalogue.file)
+        if filled.documents and not filled.done and not resume:
+            raise unfinished(self._catalogue.folder, filled)
+        filled = filled if resume else Filled()
+        skip(source, filled, CHUNK, report)
+        self._threads = threads
+        while not filled.done:
+            before = filled
+            try:
+                self._transact(lambda change: self._fill(change, source, before, step, report))  # noqa: B023
+            except InputError as error:
+                raise stored_before(error, before.stored) from error
+            with self._catalogue.reading() as connection:
+                filled = Filled.read(connection, self._catalogue.file)
+        return filled.stored
+
+    def _fill(
+        self, change: Transaction, source: Iterator[Entry], filled: Filled, step: int, report: Callable[[int], object]
+    ) -> None:
+        """One step."""
+        left = step
+        with Packer(change.connection, self._catalogue.file, self._threads) as packer:
+            call = _Adding(change.state["next_number"], False, packer, report, filled.documents)
+            while left and (chunk := list(islice(source, min(CHUNK, left)))):
+                ids = self._insert(change, chunk, call)
+                filled = filled.after(chunk, len(ids))
+                left -= len(chunk)
+        change.segments.publish(change.connection)
+        set_meta(change.connection, META, filled.to_json(done=left > 0))
+
+    def number_words(self, words: Iterable[str]) -> None:
+        """Number words that no document has yet, in the order in which they come."""
+
+        def action(change: Transaction) -> None:
+            find, every = self._embeddings.vocabulary.finder, list(words)
+            self._terms.look_up(word for word in every if find(word, -1) < 0)
+            for word in every:
+                vector = find(word, -1)
+                if vector >= 0:
+                    self._terms.numbers_of_vectors(np.array([vector]))
+                else:
+                    self._terms.number(word)
+
+        self._transact(action)
+
+    def delete(
+        self, ids: list[str], *, missing_ok: bool, check: Callable[[Callable[[str], Document | None]], object] = id
+    ) -> int:
+        """Delete documents, all of them or none; how many there were.
+
+        ``check`` is given a look-up of documents by id, within the transaction, and may refuse to go on.
+        """
+        count = 0
+
+        def action(change: Transaction) -> None:
+            nonlocal count
+            check(lambda identifier: read_document(change.connection, identifier, self._catalogue.file))
+            for identifier in dict.fromkeys(ids):
+                if self._remove(change, identifier):
+                    count += 1
+                elif not missing_ok:
+                    raise NotFound(f"{self._catalogue.folder} has no document {identifier!r}. Nothing was deleted.")
+
+        self._transact(action)
+        return count
+
+    def compact(self, *, rebuild: bool) -> None:
+        """Write all live documents into as few segments as possible, and drop words that none of them has."""
+
+        def action(change: Transaction) -> None:
+            bags = self._count_all(change.connection) if rebuild else self._live(change.connection)
+            used: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
+
+            def parts() -> Iterator[Bags]:
+                for some in bags:
+                    used.append(np.unique(some.words).astype(np.int64))
+                    yield some
+
+            change.segments.replace_all(change.connection, parts())
+            self._forget_words(change, np.concatenate(used), new_graph=rebuild)
+            repack(change.connection, self._catalogue.file)
+
+        self._transact(action)
+        self._counting = None
+        self._catalogue.vacuum()
+
+    def _forget_words(self, change: Transaction, used: Int64Array, *, new_graph: bool) -> None:
+        """Forget words that no document has; the words of a graph given at creation stay."""
+        state = change.state
+        self._terms.store(state)
+        keep = np.zeros(self._terms.next, dtype=bool)
+        keep[used] = True
+        if self._config.base is not None:
+            keep[: self._config.base["words"]] = True
+        if self._terms.keep(state, keep) or new_graph:
+            state["epoch"] += 1
+            change.connection.execute("DELETE FROM meta WHERE key = 'graph'")
+
+    def _transact(self, action: Callable[[Transaction], None]) -> None:
+        facts = {"vocabulary": self._config.vocabulary, "identity": self._catalogue.identity}
+        segments: SegmentWriter | None = None
+        words = 0
+        try:
+            with self._catalogue.writing() as connection:
+                state: State = get_meta(connection, "state", self._catalogue.file)
+                words = state["words"]
+                terms = self._know_words(connection, state)
+                segments = SegmentWriter(self._catalogue.folder, facts, terms, self._keys)
+                action(Transaction(connection, state, segments))
+                terms.store(state)
+                state["generation"] += 1
+                set_meta(connection, "state", state)
+        except BaseException:
+            self._counting = None
+            self._keys.forget(words)  # the numbers of new words may be given to others now
+            if segments is not None:
+                segments.undo()
+            raise
+        if self._counting is not None:
+            self._counting = state["generation"], self._counting[1]
+        segments.remove_replaced()
+
+    def _know_words(self, connection: sqlite3.Connection, state: State) -> TermDictionary:
+        if self._counting is None or self._counting[0] != state["generation"]:
+            terms = TermDictionary(connection, state, self._embeddings.vocabulary, self._catalogue.file)
+            self._counting = state["generation"], Counting(terms, self._tokenizer)
+        return self._terms
+
+    @property
+    def _terms(self) -> TermDictionary:
+        assert self._counting is not None
+        return self._counting[1].terms
+
+    def _count(self, documents: list[Any]) -> CountedDocuments:
+        assert self._counting is not None
+        return self._counting[1].count(documents, self._threads)
+
+    def _insert(self, change: Transaction, chunk: list[Entry], call: _Adding) -> list[str]:
+        """Documents of a chunk into the catalogue and to the segments; the ids stored."""
+        refuse_twice(chunk)
+        found, connection, state = self._count([entry.words for entry in chunk]), change.connection, change.state
+        unknown = found.tokens > found.known
+        if self._config.unknown == "error" and unknown.any():
+            self._refuse_unknown(chunk, call.done, int(np.flatnonzero(unknown)[0]))
+        places = self._kept(chunk, found.tokens == 0, call.done)
+        kept = [chunk[place] for place in places.tolist()]
+        first = state["next_number"]
+        ids = self._claim(change, kept, call)
+        self._store_texts(change, kept, ids, found.tokens[places], found.known[places], call)
+        state["next_number"] += len(kept)
+        state["documents"] += len(kept)
+        state["number_sum"] += sum(range(first, first + len(kept)))
+        count_ids(state, ids, 1)
+        bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64))
+        fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
+        if change.segments.is_full(len(bags)):
+            call.packer.flush()  # the segments may read what earlier chunks have stored
+        change.segments.take(connection, bags, fields)
+        call.done += len(chunk)
+        call.report(call.done)
+        return ids
+
+    def _store_texts(self, change: Transaction, kept: list[Entry], ids: list[str], *facts: Any) -> None:
+        """The rows of documents, with their texts where these are few; many are put into packs."""
+        tokens, known, call = facts
+        first, rows = change.state["next_number"], []
+        for place, (identifier, entry) in enumerate(zip(ids, kept, strict=True)):
+            counts = (int(tokens[place]), int(known[place]))
+            row = (first + place, identifier, entry.text, int(entry.tokenized), entry.label, entry.metadata, *counts)
+            own = row if len(kept) < FEWEST else (first + place, identifier, None, row[3], None, None, *counts)
+            rows.append((*own, document_checksum(row)))
+        try:
+            change.connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        except sqlite3.IntegrityError:
+            self._refuse_existing(change.connection, ids, first, call)
+            raise
+        if len(kept) >= FEWEST:
+            call.packer.put([(first + place, e.text, e.label, e.metadata) for place, e in enumerate(kept)])
+
+    def _kept(self, chunk: list[Entry], empty: BoolArray, offset: int) -> Int64Array:
+        """Which documents of a chunk are stored: all, or those that have words."""
+        if empty.any() and self._config.on_empty == "error":
+            refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
+        return np.flatnonzero(~empty) if self._config.on_empty == "drop" else np.arange(len(chunk))
+
+    def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
+        entry, find = chunk[place], self._embeddings.vocabulary.finder
+        words = words_of(entry.words, self._tokenizer)
+        name = "" if entry.id is None else f" (id {entry.id!r})"
+        word = next(word for word in words if find(word, -1) < 0)
+        raise InputError(
+            f"Document {offset + place}{name} holds the word {word!r}, which has no vector, and this index was created "
+            "with unknown='error'. Nothing was added."
+        )
+
+    def _claim(self, change: Transaction, chunk: list[Entry], call: _Adding) -> list[str]:
+        """The ids of new documents, given or made; documents that are to be replaced are removed."""
+        connection = change.connection
+        given = [entry.id for entry in chunk if entry.id is not None]
+        taken = set(given)
+        if call.replace:
+            for identifier in given:
+                if (number_of(connection, identifier) or 0) >= call.first:
+                    raise appears_twice(identifier)
+                self._remove(change, identifier)
+        ids = []
+        for number, entry in enumerate(chunk, start=change.state["next_number"]):
+            made = entry.id or f"doc-{number}"
+            while entry.id is None and (made in taken or number_of(connection, made) is not None):
+                made += "-new"
+            taken.add(made)
+            ids.append(made)
+        return ids
+
+    def _refuse_existing(self, connection: sqlite3.Connection, ids: list[str], first: int, call: _Adding) -> None:
+        """Say which id of a chunk is there already: from before, or from this call."""
+        for identifier in ids:
+            number = number_of(connection, identifier)
+            if number is None or number >= first:
+                continue
+            if number >= call.first:
+                raise appears_twice(identifier)
+            raise InputError(
+                f"{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. Use upsert to "
+                "replace documents that exist."
+            )
+
+    def _remove(self, change: Transaction, identifier: str) -> bool:
+        connection, state = change.connection, change.state
+        number = number_of(connection, identifier)
+        if number is None:
+            return False
+        connection.execute("DELETE FROM documents WHERE number = ?", (number,))
+        if connection.execute("DELETE FROM buffer WHERE number = ?", (number,)).rowcount == 0:
+            connection.execute("INSERT INTO tombstones VALUES(?)", (number,))
+        state["documents"] -= 1
+        state["number_sum"] -= number
+        count_ids(state, (identifier,), -1)
+        return True
+
+    def _live(self, connection: sqlite3.Connection) -> Iterator[Bags]:
+        file, folder = self._catalogue.file, self._catalogue.folder
+        rows = connection.execute("SELECT * FROM segments ORDER BY first").fetchall()
+        for row in rows:
+            yield live_rows(connection, Segment.from_row(row, file), folder)
+        yield read_buffer(connection, file)
+
+    def _count_all(self, connection: sqlite3.Connection) -> Iterator[Bags]:
+        """The bags of all documents, made again from their texts."""
+        cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
+        whole = Unpacker(connection, self._catalogue.file)
+        while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
+            found = self._count([stored_text(row[2], row[3]) for row in rows])
+            yield Bags(*found.bags, np.array([row[0] for row in rows], dtype=np.int64))

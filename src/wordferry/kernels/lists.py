@@ -1,0 +1,312 @@
+"""The typed door to the kernels over posting lists: stored documents, what words weigh, and Rel-RWMD through both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry import _native
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+
+BLOCK = 1 << 16
+"""Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
+
+
+GROUP = 512
+"""Rows whose bits lie together."""
+_GROUP_NUMBERS = 32
+_FREQUENT = 40
+"""A word has bits where at least one row of so many has it: summing up bits then takes less than summing up a list."""
+_FEWEST = 512
+"""In a block of fewer rows no word has bits."""
+
+
+@dataclass(frozen=True)
+class PostingLists:
+    """For each word the rows that have it and how often, by blocks of rows.
+
+    A list names the rows that have the word once, then those that have it more often, with their counts. A word that
+    many rows of a block have has a bit for each row instead; its list holds only the rows that have it more than once,
+    and how many times more.
+    """
+
+    documents: int
+    blocks: Int64Array
+    """Where the words of each block begin, and where the last ones end."""
+    words: Int32Array
+    """The words of each block that have a list, rising."""
+    starts: Int64Array
+    """Where the list of each of them begins and where its counts do, and where the last ones end: two columns."""
+    rows: npt.NDArray[np.uint16]
+    """Rows within the block: those of one occurrence, rising, then the others, rising."""
+    counts: npt.NDArray[Any]
+    """uint8, uint16 or int32: the narrowest that holds the largest count."""
+    bit_blocks: Int64Array
+    """Where the words with bits of each block begin, and where the last ones end."""
+    bit_words: Int32Array
+    bit_sizes: Int32Array
+    """How many rows have the word."""
+    bits: npt.NDArray[np.uint16]
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything that is stored, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+
+    @cached_property
+    def view(self) -> _native.StoredWordLists:
+        """The lists as kernels take them."""
+        return _native.StoredWordLists(self.documents, *self.arrays.values())
+
+    def frequencies(self, size: int) -> Int64Array:
+        """Document frequency of each of ``size`` words; ValueError when there is a larger one."""
+        sizes = np.diff(self.starts[:, 0])
+        found = np.bincount(self.words, sizes, minlength=size) + np.bincount(self.bit_words, self.bit_sizes, size)
+        for block in range(len(self.bit_blocks) - 1):  # the list of a word with bits names no other rows than these
+            words = self.words[self.blocks[block] : self.blocks[block + 1]]
+            both = np.isin(words, self.bit_words[self.bit_blocks[block] : self.bit_blocks[block + 1]])
+            found[words[both]] -= sizes[self.blocks[block] : self.blocks[block + 1]][both]
+        return found.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The words that a query has or is related to, ascending, with what they cost for each occurrence."""
+
+    words: Int32Array
+    near: Float32Array
+    """The cost of the nearest word of the query that the word may move to."""
+    gain: Float32Array
+    """How much less that is than the cost of a word that is not touched."""
+    common: Float32Array
+    """The mass that the query has of this very word and that may stay; else 0."""
+
+
+def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> PostingLists:
+    """The lists of bags of words, worked through a block of rows at a time."""
+    documents = len(indptr) - 1
+    made = [
+        _Block.of(indptr[first : first + BLOCK + 1].astype(np.int64), words, counts)
+        for first in range(0, documents, BLOCK)
+    ]
+
+    def joined(name: str, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        return np.concatenate([np.zeros(0, kind), *(getattr(block, name) for block in made)])
+
+    def ends(sizes: npt.ArrayLike) -> Int64Array:
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    return PostingLists(
+        documents,
+        ends([len(block.words) for block in made]),
+        joined("words", np.int32),
+        np.stack([ends(joined("sizes", np.int64)), ends(joined("repeated", np.int64))], axis=1),
+        joined("rows", np.uint16),
+        joined("counts", counts.dtype),
+        ends([len(block.bit_words) for block in made]),
+        joined("bit_words", np.int32),
+        joined("bit_sizes", np.int32),
+        joined("bits", np.uint16),
+    )
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The lists of one block."""
+
+    words: Int32Array
+    sizes: Int64Array
+    repeated: Int64Array
+    rows: npt.NDArray[np.uint16]
+    counts: npt.NDArray[Any]
+    bit_words: Int32Array
+    bit_sizes: Int32Array
+    bits: npt.NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, ends: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any]) -> _Block:
+        """From the rows that these ends belong to."""
+        span, rows = slice(int(ends[0]), int(ends[-1])), len(ends) - 1
+        words, counts = words[span], counts[span]
+        often = np.bincount(words)
+        frequent = np.flatnonzero(_FREQUENT * often >= rows) if rows >= _FEWEST else np.zeros(0, np.int64)
+        numbers = -(-rows // GROUP) * _GROUP_NUMBERS
+        places = np.full(len(often), -1)
+        places[frequent] = numbers * np.arange(len(frequent))
+        once, repeated = np.zeros(len(often), np.int64), np.zeros(len(often), np.int64)
+        _native.count_lists(words, counts, places, once, repeated)
+        listed, counters = np.cumsum(once + repeated), np.cumsum(repeated) - repeated
+        out_rows = np.empty(int(listed[-1]) if len(listed) else 0, np.uint16)
+        out_counts = np.empty(int(repeated.sum()), counts.dtype)
+        bits = np.zeros(numbers * len(frequent), np.uint16)
+        starts = listed - once - repeated
+        _native.place_lists(
+            ends, words, counts, starts, listed - repeated, counters, places, out_rows, out_counts, bits
+        )
+        own = np.flatnonzero(once + repeated)
+        return cls(
+            own.astype(np.int32),
+            (once + repeated)[own],
+            repeated[own],
+            out_rows,
+            out_counts,
+            frequent.astype(np.int32),
+            often[frequent].astype(np.int32),
+            bits,
+        )
+
+
+class Repeats:
+    """How much a word counts that a document has more than once; one that stands there once counts 1.
+
+    ``growth`` is "counts" (as often as it stands there), "logarithm" (``1 + ln(count)``) or "saturation"
+    (``count * (1 + room) / (count + room)``, with the room of each row).
+    """
+
+    def __init__(self, growth: str = "counts", room: Float64Array | None = None) -> None:
+        self.room = room
+        self.native = _native.Repeats(_native.Growth[growth], np.zeros(0) if room is None else room)
+
+
+COUNTS = Repeats()
+
+
+def bounds(
+    lists: PostingLists, touched: Touched, totals: Float32Array, rest: float, threads: int, repeats: Repeats = COUNTS
+) -> tuple[Float32Array, int]:
+    """For each row ``rest`` less what the touched words save, a share of ``totals``; and how many entries were visited.
+
+    That is what moving the document onto the query costs when a word that is not touched costs ``rest``. Rows without
+    words are at infinity. ValueError when the lists lead outside of themselves, which only damaged ones do.
+    """
+    out = np.empty(len(totals), dtype=np.float32)
+    visited = _native.list_bounds(
+        lists.view,
+        touched.words,
+        touched.near,
+        touched.gain,
+        touched.common,
+        totals,
+        repeats.native,
+        rest,
+        out,
+        threads,
+    )
+    return out, visited
+
+
+class StoredDocuments:
+    """Documents as an index stores them, by row and by word, as the kernels take them."""
+
+    def __init__(self, lists: PostingLists, bags: tuple[Int64Array, npt.NDArray[Any], npt.NDArray[Any]]) -> None:
+        """``bags``: where rows begin, their words and their counts. ValueError when lengths do not agree."""
+        self.documents = len(bags[0]) - 1
+        self.native = _native.StoredDocuments(lists.view, *bags)
+
+    def sums(
+        self, weights: Float64Array, *, squared: bool = False, repeats: Repeats = COUNTS, threads: int = 1
+    ) -> Float64Array:
+        """What the words of each document count times their weights, one after the other, or the sum of the squares.
+
+        ValueError when the arrays lead outside of themselves, or to a word without a weight.
+        """
+        out = np.zeros(self.documents)
+        self.native.add_sums(weights, squared, repeats.native, out, threads)
+        return out
+
+
+class WeighedDocuments:
+    """Stored documents with the sums of what their words weigh.
+
+    ``totals`` may be off by a little where only bounds are made of them; ``exact`` are the sums as they were made, or
+    none where nothing needs them. No document has more than ``longest`` words, repeated ones counted as often.
+    """
+
+    def __init__(
+        self,
+        stored: StoredDocuments,
+        totals: Float32Array,
+        exact: Float64Array,
+        longest: float,
+        repeats: Repeats = COUNTS,
+    ) -> None:
+        self.documents = stored.documents
+        self.native = _native.WeighedDocuments(stored.native, totals, exact, longest, repeats.native)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The nearest rows to each of some queries by (distance, row), and how much was looked at."""
+
+    rows: Int64Array
+    """One line for each query; -1 where there is no row."""
+    distances: Float32Array
+    visited: int
+    """Entries of posting lists."""
+    evaluated: int
+    """Documents that were compared in full."""
+
+
+@dataclass(frozen=True)
+class ListQuery:
+    """A query of Rel-RWMD: its words by their numbers, in the order in which documents have theirs, and their masses.
+
+    ``edges`` are (position in the query, number of a related word, cost); ``size`` is above every number.
+    """
+
+    words: Int32Array
+    masses: Float32Array
+    edges: tuple[Int32Array, Int32Array, Float32Array]
+    c_max: float
+    overlap: str
+    size: int
+
+    @cached_property
+    def native(self) -> _native.ListQuery:
+        """As the kernels take it; not for "residual"."""
+        overlap = _native.Overlap[self.overlap]
+        return _native.ListQuery(self.words, self.masses, *self.edges, self.c_max, overlap, self.size)
+
+
+PANEL = 16
+"""At most so many queries walk the lists together."""
+
+
+def nearest(
+    queries: Sequence[ListQuery],
+    documents: tuple[Sequence[WeighedDocuments], _native.WordWeights],
+    allowed: BoolArray | None,
+    slack: float,
+    k: int,
+    threads: int,
+) -> Found:
+    """The k nearest of the allowed rows to each of a panel of queries.
+
+    ValueError when the arrays lead outside of themselves, which only damaged ones do.
+    """
+    rows = np.full((len(queries), k), -1, dtype=np.int64)
+    distances = np.full((len(queries), k), np.inf, dtype=np.float32)
+    parts, weights = documents
+    asked, own = [query.native for query in queries], [part.native for part in parts]
+    counts = _native.nearest_by_lists(asked, own, weights, as_mask(allowed), slack, threads, rows, distances)
+    return Found(rows, distances, *counts)
+
+
+def distances(
+    query: ListQuery, documents: tuple[Sequence[WeighedDocuments], _native.WordWeights], rows: Int64Array
+) -> Float32Array:
+    """The distances of some rows to a query. ValueError as in :func:`nearest`."""
+    out = np.empty(len(rows), dtype=np.float32)
+    parts, weights = documents
+    _native.list_distances(query.native, [part.native for part in parts], weights, rows, out)
+    return out
+
+
+def as_mask(allowed: BoolArray | None) -> npt.NDArray[np.uint8] | None:
+    """Which rows are allowed, as kernels take it."""
+    return None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)

@@ -1,0 +1,108 @@
+"""The typed door to the kernels of word search: BM25 over posting lists, and which documents stand together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wordferry import _native
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.kernels.lists import PostingLists, StoredDocuments, as_mask
+
+
+@dataclass(frozen=True)
+class QueryForms:
+    """The forms of the words of a query, those of one word after the other."""
+
+    slots: Int32Array
+    """Which word of the query."""
+    words: Int32Array
+    is_exact: npt.NDArray[np.uint8]
+    """1 for the very form that was asked for."""
+    factors: Float64Array
+    """One for each word of the query: its part that no document changes."""
+
+
+class Saturation(NamedTuple):
+    """tf / (tf + floor + slope * length), other forms than the query's counting ``stem``."""
+
+    stem: float
+    floor: float
+    slope: float
+
+
+class BestRows(NamedTuple):
+    """The best rows by (score descending, row ascending), and how much was looked at."""
+
+    rows: Int64Array
+    scores: Float64Array
+    visited: int
+    """Entries of lists."""
+    evaluated: int
+    """Documents whose score was computed."""
+
+
+class WordDocuments:
+    """Stored documents with the tokens of each."""
+
+    def __init__(self, stored: StoredDocuments, lengths: Float32Array) -> None:
+        self.documents = stored.documents
+        self.native = _native.WordDocuments(stored.native, lengths)
+
+
+def best(
+    parts: Sequence[WordDocuments], forms: QueryForms, saturation: Saturation, k: int, allowed: BoolArray | None
+) -> BestRows:
+    """The best k rows of all parts with a score above 0.
+
+    ValueError when lists or bags lead outside of themselves, which only damaged ones do.
+    """
+    rows, scores = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float64)
+    asked = (forms.slots, forms.words, forms.is_exact, forms.factors)
+    own = [part.native for part in parts]
+    count, visited, evaluated = _native.best_by_words(own, *asked, *saturation, as_mask(allowed), rows, scores)
+    return BestRows(rows[:count], scores[:count], visited, evaluated)
+
+
+class Stems(NamedTuple):
+    """The stem of each word by its number, and the idf of each stem."""
+
+    group_of: Int32Array
+    idf: Float64Array
+
+
+def near(
+    parts: Sequence[WordDocuments], stems: Stems, rows: Int64Array, wanted: Int32Array, m: int
+) -> tuple[Int64Array, Float64Array, BoolArray]:
+    """For each of some rows its m nearest others (-1 and 0 where there are fewer), and whether it has all wanted stems.
+
+    ``wanted`` ascend. ValueError when bags lead outside of themselves or of the stems.
+    """
+    found, cosines = np.empty((len(rows), m), dtype=np.int64), np.empty((len(rows), m), dtype=np.float64)
+    complete = np.empty(len(rows), dtype=np.uint8)
+    _native.near_rows([part.native for part in parts], *stems, rows, wanted, found, cosines, complete)
+    return found, cosines, complete.view(bool)
+
+
+def nearest_among(
+    indptr: Int64Array, stems: Int32Array, counts: Int32Array, weight: Float64Array, groups: int, m: int
+) -> tuple[Int64Array, Float64Array]:
+    """For each of a few documents its m nearest others by cosine, -1 and 0 where there are fewer.
+
+    ``stems`` are rows of CSR (a stem may come several times in one), ``weight`` the idf of each entry.
+    """
+    rows = len(indptr) - 1
+    found, cosines = np.empty((rows, m), dtype=np.int64), np.empty((rows, m), dtype=np.float64)
+    _native.nearest_among(indptr, stems, counts, weight, groups, found, cosines)
+    return found, cosines
+
+
+def stem_frequencies(lists: PostingLists, starts: Int64Array, words: Int32Array) -> Int64Array:
+    """Document frequency of each stem; its words are those from ``starts`` on."""
+    df = np.zeros(len(starts) - 1, dtype=np.int64)
+    _native.stem_frequencies(lists.view, starts, words, df)
+    return df
