@@ -9,11 +9,9 @@ import pytest
 
 import wordferry
 from tests.engines.test_jobs import contents
-from wordferry.engines import jobs
-from wordferry.engines.jobs import Settings
-from wordferry.engines.places import Place
+from wordferry.engines.location import Location
 from wordferry.errors import InputError, NotFound
-from wordferry.shards import ShardedIndex, build
+from wordferry.shards import Choices, ShardedIndex, build, jobs
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
 
@@ -52,7 +50,7 @@ def bucket(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def source(bucket, files):
-    place = Place(bucket("documents"))
+    place = Location(bucket("documents"))
     for name, data in files.items():
         place.write(name, data)
     return bucket("documents")
@@ -62,17 +60,17 @@ def test_from_a_bucket_into_a_bucket(bucket, source, files, tmp_path):
     (tmp_path / "in").mkdir()
     for name, data in files.items():
         (tmp_path / "in" / name).write_bytes(data)
-    jobs.knn_graph(str(tmp_path / "in"), str(tmp_path / "out"), 3, Settings(block=20))
-    jobs.knn_graph(source, bucket("near"), 3, Settings(block=20), work=tmp_path / "job")
-    place = Place(bucket("near"))
+    jobs.knn_graph(str(tmp_path / "in"), str(tmp_path / "out"), 3, Choices(block=20))
+    jobs.knn_graph(source, bucket("near"), 3, Choices(block=20), work=tmp_path / "job")
+    place = Location(bucket("near"))
     assert [(name, place.read(name)) for name in place.names()] == contents(tmp_path / "out")
     with pytest.raises(InputError, match="not empty"):
         jobs.knn_graph(source, bucket("near"), 3, work=tmp_path / "more")
 
 
 def test_duplicates_and_their_groups(bucket, source, tmp_path):
-    jobs.duplicates(source, bucket("close"), 0.9, Settings(block=20), work=tmp_path / "job")
-    assert "groups.parquet" in Place(bucket("close")).names()
+    jobs.duplicates(source, bucket("close"), 0.9, Choices(block=20), work=tmp_path / "job")
+    assert "groups.parquet" in Location(bucket("close")).names()
 
 
 def test_shards_in_a_bucket(bucket, source, tmp_path):

@@ -17,8 +17,7 @@ import pytest
 
 import wordferry
 from tests.engines.test_jobs import contents
-from wordferry.engines import jobs
-from wordferry.engines.jobs import Settings
+from wordferry.shards import Choices, jobs
 
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
@@ -88,7 +87,7 @@ def nodes():
 def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("failures")
     source = write(folder / "in", SMALL)
-    jobs.knn_graph(source, str(folder / "one"), 4, Settings(block=20))
+    jobs.knn_graph(source, str(folder / "one"), 4, Choices(block=20), shards=4)
     return source, contents(folder / "one")
 
 
@@ -129,7 +128,7 @@ def test_the_number_of_nodes_does_not_show_and_each_gets_the_shared_data_once(no
     nodes.grow(count)
     engine = nodes.engine()
     try:
-        jobs.knn_graph(source, str(tmp_path / "out"), 4, Settings(block=20), engine=engine)
+        jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=20), shards=4, engine=engine)
     finally:
         engine.close()
     assert contents(tmp_path / "out") == expected
@@ -148,7 +147,7 @@ def test_kill_a_worker_or_a_node(nodes, small, tmp_path, what):
     try:
         journal = tmp_path / "out.job" / "done.jsonl"
         thread = kill_when(journal, 50, a_worker if what == "worker" else nodes.kill_node)
-        summary = jobs.knn_graph(source, str(tmp_path / "out"), 4, Settings(block=20), engine=engine)
+        summary = jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=20), shards=4, engine=engine)
         thread.join()
     finally:
         engine.close()
@@ -174,6 +173,7 @@ def test_kill_the_driver(nodes, small, tmp_path):
     source, expected = small
     nodes.grow(2)
     line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "20", "--json"]
+    line += ["--shards", "4"]
     line += ["-o", str(tmp_path / "out"), "--address", nodes.cluster.address, "--workers", "2"]
     found = run_twice(line, tmp_path / "out.job" / "done.jsonl", 50)
     assert contents(tmp_path / "out") == expected
@@ -187,13 +187,22 @@ def test_a_hundred_thousand_documents_survive_all_three(nodes, tmp_path):
     """A worker, a node and the driver are killed during one k-NN graph of 100,000 documents."""
     count = int(os.environ.get("WORDFERRY_FAILURE_DOCUMENTS", "100000"))
     source = write(tmp_path / "in", count)
-    settings = Settings(block=max(20, count // 16))
+    choices = Choices(block=max(20, count // 16))
     started = time.monotonic()
-    jobs.knn_graph(source, str(tmp_path / "one"), 10, settings)
+    jobs.knn_graph(source, str(tmp_path / "one"), 10, choices, shards=8)
     print(f"undisturbed, one process: {time.monotonic() - started:.0f} s")
     nodes.grow(3)
     line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "10", "--json"]
-    line += ["--block", str(settings.block), "-o", str(tmp_path / "out"), "--address", nodes.cluster.address]
+    line += [
+        "--block",
+        str(choices.block),
+        "--shards",
+        "8",
+        "-o",
+        str(tmp_path / "out"),
+        "--address",
+        nodes.cluster.address,
+    ]
     line += ["--workers", "2"]
     journal = tmp_path / "out.job" / "done.jsonl"
     threads = [kill_when(journal, 60, a_worker), kill_when(journal, 200, nodes.kill_node)]

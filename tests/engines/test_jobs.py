@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.engines.collection import write
-from wordferry.engines import jobs, work
+from wordferry.engines import tasks
 from wordferry.engines.components import Components
 from wordferry.engines.engine import Local
-from wordferry.engines.jobs import Settings
-from wordferry.engines.sources import Fields, cut, read_part
+from wordferry.engines.sources import SourceFields, cut, read_part
 from wordferry.errors import FormatError, InputError, NotFound, WordferryError
+from wordferry.shards import Choices, jobs
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
 
@@ -41,8 +41,8 @@ def contents(folder) -> list[tuple[str, bytes]]:
 
 
 def documents(source) -> list:
-    parts = cut(source, 1000, Fields())
-    return [row for part in parts for row in read_part(part, Fields())]
+    parts = cut(source, 1000, SourceFields())
+    return [row for part in parts for row in read_part(part, SourceFields())]
 
 
 def whole_matrix(texts, **options) -> np.ndarray:
@@ -55,7 +55,7 @@ def whole_matrix(texts, **options) -> np.ndarray:
 
 
 def test_the_graph_of_parts_is_the_graph_of_the_whole(source, tmp_path):
-    summary = jobs.knn_graph(source, str(tmp_path / "out"), 5, Settings(block=7))
+    summary = jobs.knn_graph(source, str(tmp_path / "out"), 5, Choices(block=7), shards=3)
     read = documents(source)
     distances = whole_matrix([row.text for row in read])
     np.fill_diagonal(distances, np.inf)
@@ -64,14 +64,14 @@ def test_the_graph_of_parts_is_the_graph_of_the_whole(source, tmp_path):
     assert [row["id"] for row in found] == [row.id for row in read]
     assert [row["neighbors"] for row in found] == [[read[j].id for j in places] for places in order]
     assert np.allclose([row["distances"] for row in found], np.take_along_axis(distances, order, axis=1), atol=2e-6)
-    assert summary.pairs == 90 * 90
+    assert summary.facts["pairs"] == 90 * 90
     assert not (tmp_path / "out.job").exists()
 
 
 @pytest.mark.parametrize("weights", ["counts", "log-idf", "bm25"])
 @pytest.mark.parametrize("unknown", ["match", "drop"])
 def test_weights_and_words_without_vectors_are_those_of_pairwise(source, tmp_path, weights, unknown):
-    jobs.knn_graph(source, str(tmp_path / "out"), 5, Settings(block=17, weights=weights, unknown=unknown))
+    jobs.knn_graph(source, str(tmp_path / "out"), 5, Choices(block=17, weights=weights, unknown=unknown))
     distances = whole_matrix([row.text for row in documents(source)], weights=weights, unknown=unknown)
     np.fill_diagonal(distances, np.inf)
     assert np.allclose([row["distances"] for row in rows(tmp_path / "out")], np.sort(distances)[:, :5], atol=2e-6)
@@ -80,26 +80,25 @@ def test_weights_and_words_without_vectors_are_those_of_pairwise(source, tmp_pat
 def test_a_word_without_a_vector_is_refused_where_that_is_asked_for(tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "a cat"}\n{"text": "zzyzx qwertz"}\n')
     with pytest.raises(FormatError, match=r"docs\.jsonl, rows 1 to 2: .*zzyzx"):
-        jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1, Settings(unknown="error"))
+        jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1, Choices(unknown="error"))
 
 
 @pytest.mark.parametrize("block", [1000, 31, 8])
 def test_the_size_of_parts_does_not_show(source, tmp_path, block):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=13))
-    jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=block))
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=13), shards=2)
+    jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=block))
     a, b = rows(tmp_path / "a"), rows(tmp_path / "b")
-    assert [row["neighbors"] for row in a] == [row["neighbors"] for row in b]
-    assert np.allclose([row["distances"] for row in a], [row["distances"] for row in b], atol=1e-6)
+    assert a == b
 
 
 def test_processes_give_the_same_bytes(source, tmp_path):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=30))
-    jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=30), engine=Local(2))
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=30))
+    jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=30), engine=Local(2))
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_close_pairs_and_their_groups(source, tmp_path):
-    jobs.duplicates(source, str(tmp_path / "out"), 0.92, Settings(block=11))
+    jobs.duplicates(source, str(tmp_path / "out"), 0.92, Choices(block=11), shards=2)
     read = documents(source)
     distances = whole_matrix([row.text for row in read])
     i, j = np.nonzero(np.triu(distances <= 0.92, 1))
@@ -115,8 +114,8 @@ def test_close_pairs_and_their_groups(source, tmp_path):
 
 def test_top_k_and_votes(source, tmp_path):
     train, test = f"{source}/docs-0.jsonl", f"{source}/docs-2.jsonl"
-    jobs.top_k(test, train, str(tmp_path / "near"), 5, Settings(block=9))
-    summary = jobs.classify(train, test, str(tmp_path / "votes"), 5, Settings(block=9))
+    jobs.top_k(test, train, str(tmp_path / "near"), 5, Choices(block=9))
+    summary = jobs.classify(train, test, str(tmp_path / "votes"), 5, Choices(block=9))
     labels = {row.id: row.label for row in documents(train)}
     near = {row["id"]: row["neighbors"] for row in rows(tmp_path / "near")}
     for row in rows(tmp_path / "votes"):
@@ -126,51 +125,107 @@ def test_top_k_and_votes(source, tmp_path):
 
 
 def test_a_stopped_job_goes_on_and_repeats_only_what_was_not_done(source, tmp_path, monkeypatch):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20))
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20), shards=2)
     done = []
-    true = work.perform
+    true = tasks.perform
 
     def stopping(task, folder, shared):
-        if len(done) == 17:
+        if len(done) == 15:
             raise KeyboardInterrupt
         done.append(task.name)
         return true(task, folder, shared)
 
     monkeypatch.setattr("wordferry.engines.engine.perform", stopping)
     with pytest.raises(KeyboardInterrupt):
-        jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=20))
+        jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=20), shards=2)
     again = []
     monkeypatch.setattr("wordferry.engines.engine.perform", lambda *a: (again.append(a[0].name), true(*a))[1])
-    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=20))
+    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=20), shards=2)
     assert not set(done) & set(again)
-    assert summary.resumed == 17
+    assert summary.resumed == 15
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_a_file_that_lost_its_bytes_is_made_again(source, tmp_path):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20), keep=True)
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20), keep=True)
     expected = contents(tmp_path / "a")
-    victim = tmp_path / "a.job" / "near-000001-000002.npz"
+    victim = tmp_path / "a.job" / "near-000001-00000.npz"
     victim.write_bytes(victim.read_bytes()[:-1])
     with (tmp_path / "a.job" / "done.jsonl").open("ab") as stream:
         stream.write(b'{"task": "near-0000')  # a kill in the middle of a line
     for file in (tmp_path / "a").iterdir():
         file.unlink()
-    summary = jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20))
+    summary = jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20))
     assert summary.tasks - summary.resumed == 1
     assert contents(tmp_path / "a") == expected
 
 
+@pytest.mark.parametrize("kind", ["text", "time", "tokenizer", "queries"])
+def test_an_edited_input_does_not_go_on_with_the_old_one(tmp_path, kind):
+    """Size, time and contents of every file are in the plan: old and new documents must not be mixed."""
+    files = {name: tmp_path / f"{name}.jsonl" for name in ("docs", "queries")}
+    files["docs"].write_text('{"id": "a", "text": "a cat"}\n{"id": "b", "text": "a dog"}\n')
+    files["queries"].write_text('{"id": "q", "text": "a cow"}\n')
+    run = {"work": tmp_path / "job", "keep": True}
+    arguments = (str(files["queries"]), str(files["docs"]))
+    jobs.top_k(*arguments, tmp_path / "a", 1, **run)
+    changed = files["queries" if kind == "queries" else "docs"]
+    before = changed.stat()
+    if kind in ("text", "queries"):
+        changed.write_text(changed.read_text().replace("a cat", "a car").replace("a cow", "a bus"))
+    if kind != "tokenizer":
+        shift = 1 if kind == "time" else 0
+        os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns + shift * 10**9))
+        assert changed.stat().st_size == before.st_size
+    more = {"tokenizer": "de"} if kind == "tokenizer" else {}
+    with pytest.raises(InputError, match="have changed since"):
+        jobs.top_k(*arguments, tmp_path / "b", 1, **run, **more)
+
+
+def test_a_file_that_changes_while_the_job_runs_is_named(tmp_path):
+    file = tmp_path / "docs.jsonl"
+    file.write_text('{"id": "a", "text": "a cat"}\n')
+    (part,) = cut(str(file), 10, SourceFields())
+    file.write_text('{"id": "a", "text": "a dog and a cow"}\n')
+    with pytest.raises(FormatError, match=r"docs\.jsonl has changed since the job was planned"):
+        list(read_part(part, SourceFields()))
+
+
+def test_documents_without_words_have_no_neighbours(tmp_path):
+    file = tmp_path / "docs.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in ("a cat", "...", "a dog", "zzyzx")))
+    jobs.knn_graph(str(file), tmp_path / "match", 3)
+    jobs.knn_graph(str(file), tmp_path / "drop", 3, Choices(unknown="drop"))
+    assert [len(row["neighbors"]) for row in rows(tmp_path / "match")] == [2, 0, 2, 2]
+    assert [len(row["neighbors"]) for row in rows(tmp_path / "drop")] == [1, 0, 1, 0]
+
+
+def test_many_equal_documents_are_all_found(tmp_path):
+    """More of them than a query asks for at first."""
+    file = tmp_path / "docs.jsonl"
+    file.write_text("".join(json.dumps({"text": f"a cat {'and a dog' * (n % 2)}"}) + "\n" for n in range(60)))
+    summary = jobs.duplicates(str(file), tmp_path / "out", 0.0, Choices(block=25), shards=2)
+    assert summary.facts["pairs_found"] == 2 * (30 * 29 // 2)
+    assert len({row["group"] for row in parquet.read_table(tmp_path / "out" / "groups.parquet").to_pylist()}) == 2
+
+
+def test_training_documents_need_a_label(tmp_path):
+    file = tmp_path / "docs.jsonl"
+    file.write_text('{"id": "a", "text": "a cat", "label": "x"}\n{"id": "b", "text": "a dog"}\n')
+    with pytest.raises(FormatError, match=r"docs\.jsonl, row 2: a training document needs a label"):
+        jobs.classify(str(file), str(file), tmp_path / "out", 1)
+
+
 def test_another_job_in_the_same_folder_is_refused(source, tmp_path):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=20), work=tmp_path / "job", keep=True)
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20), work=tmp_path / "job", keep=True)
     with pytest.raises(InputError, match="another job"):
-        jobs.knn_graph(source, str(tmp_path / "b"), 5, Settings(block=20), work=tmp_path / "job")
+        jobs.knn_graph(source, str(tmp_path / "b"), 5, Choices(block=20), work=tmp_path / "job")
 
 
 def test_kill_the_driver_and_start_again(source, tmp_path):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=5))
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=5))
     line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "5"]
-    line += ["-o", str(tmp_path / "b"), "--json"]
+    line += ["--shards", "3", "-o", str(tmp_path / "b"), "--json"]
     journal = tmp_path / "b.job" / "done.jsonl"
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
     limit = time.monotonic() + 120
@@ -234,7 +289,7 @@ def test_bad_sources_are_refused_before_work(tmp_path, source):
     parquet.write_table(pyarrow.table({"body": ["cat"]}), tmp_path / "column.parquet")
     with pytest.raises(FormatError, match=r"expected a column 'text'.*found body"):
         jobs.knn_graph(str(tmp_path / "column.parquet"), str(tmp_path / "out"))
-    for bad in (Settings(distance="nonsense"), Settings(weights="many"), Settings(block=0)):
+    for bad in (Choices(distance="nonsense"), Choices(weights="many"), Choices(block=0)):
         with pytest.raises(WordferryError):
             jobs.knn_graph(source, str(tmp_path / "out"), 3, bad)
 

@@ -8,9 +8,8 @@ import pytest
 
 from tests.engines.collection import write
 from tests.engines.test_jobs import contents
-from wordferry.engines import jobs
-from wordferry.engines.jobs import Settings
 from wordferry.errors import FormatError
+from wordferry.shards import Choices, jobs
 
 if find_spec("ray") is None:  # not imported here: what is set before its import is part of the test
     pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
@@ -28,8 +27,8 @@ def ray_engine():
 
 def test_ray_gives_the_bytes_of_one_process_and_fetches_once(ray_engine, tmp_path):
     source = str(write(tmp_path / "in"))
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Settings(block=30))
-    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Settings(block=30), engine=ray_engine)
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=30))
+    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=30), engine=ray_engine)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
     assert summary.engine.startswith("Ray, 2 workers")
     assert set(ray_engine.fetched.values()) == {1}
@@ -55,14 +54,12 @@ def test_a_cluster_that_is_started_here_listens_on_loopback_only(ray_engine):
 
 def test_shards_built_and_searched_on_ray_are_those_of_one_process(ray_engine, tmp_path):
     from wordferry.shards import ShardedIndex, build
-    from wordferry.shards.batch import Questions, search
 
     source = str(write(tmp_path / "in"))
     build(source, tmp_path / "one", 2)
     build(source, tmp_path / "two", 2, engine=ray_engine)
     with ShardedIndex.open(str(tmp_path / "one")) as a, ShardedIndex.open(str(tmp_path / "two")) as b:
         assert [(hit.id, hit.score) for hit in a.search("bread")] == [(hit.id, hit.score) for hit in b.search("bread")]
-    queries = Questions(k=3, block=40)
-    search(str(tmp_path / "one"), source, tmp_path / "a", queries)
-    search(str(tmp_path / "two"), source, tmp_path / "b", queries, engine=ray_engine)
+    jobs.search(str(tmp_path / "one"), source, tmp_path / "a", 3, Choices(block=40))
+    jobs.search(str(tmp_path / "two"), source, tmp_path / "b", 3, Choices(block=40), engine=ray_engine)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")

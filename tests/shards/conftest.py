@@ -7,7 +7,7 @@ import json
 import pytest
 
 import wordferry
-from wordferry.engines.sources import Fields, cut, read_part
+from wordferry.engines.sources import SourceFields, cut, read_part
 from wordferry.shards import ShardedIndex, build
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
@@ -30,7 +30,7 @@ def source(tmp_path_factory):
 
 
 def documents(source):
-    fields = Fields(rest=True)
+    fields = SourceFields(rest=True)
     for part in cut(source, 1000, fields):
         for row in read_part(part, fields):
             yield {"id": row.id, "text": row.text, "label": row.label, "metadata": dict(row.metadata)}

@@ -1,4 +1,4 @@
-"""Shards behind a real Ray Serve: the same answers over the same HTTP, also while a shard is down or reloaded."""
+"""Shards in processes of a real Ray cluster: the same answers over the same HTTP, also while a shard is down."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from tests.shards.test_sharded import QUERIES, shown
 from wordferry.errors import InputError, StorageError
 
-if find_spec("ray") is None or find_spec("grpc_reflection") is None:
-    pytest.skip("Ray Serve is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
+if find_spec("ray") is None:
+    pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
 pytest.importorskip("fastapi", reason="FastAPI is not installed (pip install 'wordferry[serve]')")
 
 
@@ -86,7 +86,7 @@ def test_the_same_http_and_page(serving, whole):
 def test_a_shard_that_is_down_is_named_or_an_error_and_comes_back(serving, place, whole):
     from fastapi.testclient import TestClient
 
-    from wordferry.shards.serving import Served
+    from wordferry.shards.serving import RayBackend
     from wordferry.web.app import create_app
 
     record = serving.index.common.manifest.shards[1]
@@ -104,7 +104,7 @@ def test_a_shard_that_is_down_is_named_or_an_error_and_comes_back(serving, place
         with TestClient(create_app(serving.index), base_url="http://127.0.0.1") as client:
             answer = client.post("/api/search", json={"texts": ["bread"]}).json()
             assert answer["results"][0]["missing"] == [record.name]
-        strict = Served(serving.index.common, serving._handles, "error", 5)
+        strict = RayBackend(serving.index.common, serving._replicas, "error", 5)
         with pytest.raises(StorageError, match=record.name):
             strict.every("facts")
     finally:
@@ -116,32 +116,29 @@ def test_a_shard_that_is_down_is_named_or_an_error_and_comes_back(serving, place
     assert shown(serving.index.search("bread", 50)) == shown(whole.search("bread", 50))
 
 
-def test_a_rolling_reload_answers_all_the_while(serving, source, whole, tmp_path):
-    import threading
+def test_nobody_listens_on_other_addresses_than_loopback(serving):
+    psutil = pytest.importorskip("psutil")
+    mine = psutil.Process()
+    replicas = {serving.process(number) for number in range(3)}
+    processes = [mine, *mine.children(recursive=True)]
+    assert replicas <= {process.pid for process in processes}
+    listening = [
+        connection.laddr.ip
+        for process in processes
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert listening
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
-    from wordferry.shards import build
 
-    build(source, tmp_path / "new", 3)
-    expected, wrong, asked = shown(whole.search("bread")), [], []
-    stop = threading.Event()
+def test_another_replica_answers_for_one_that_has_died(serving, place, whole):
+    from wordferry.shards.serving import Serving
 
-    def ask() -> None:
-        while not stop.is_set():
-            hits = serving.index.search("bread")
-            asked.append(1)
-            if shown(hits) != expected or hits.missing:
-                wrong.append(hits)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
+    two = Serving(str(place), replicas=2, seconds=20, on_missing="error", ray=serving._engine)
     try:
-        serving.reload(str(tmp_path / "new"))
+        os.kill(two.process(0), signal.SIGKILL)
+        for _ in range(4):
+            assert shown(two.index.search("bread", 50)) == shown(whole.search("bread", 50))
     finally:
-        stop.set()
-        thread.join()
-    assert asked
-    assert not wrong
-    assert serving.index.path == str(tmp_path / "new")
-    build(source, tmp_path / "two", 2)
-    with pytest.raises(InputError, match="2 shards"):
-        serving.reload(str(tmp_path / "two"))
+        two.close()

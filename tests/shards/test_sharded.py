@@ -103,9 +103,9 @@ def test_the_number_of_shards_and_of_workers_does_not_show(source, sharded, tmp_
 
 
 def test_a_stopped_build_goes_on(source, folder, tmp_path, monkeypatch):
-    from wordferry.engines import work
+    from wordferry.engines import tasks
 
-    true, done = work.perform, []
+    true, done = tasks.perform, []
 
     def stopping(task, place, shared):
         if task.name == "shard-00002" and "stop" in done:
@@ -132,14 +132,14 @@ def test_different_vocabularies_are_an_error_that_names_the_shard(source, folder
     """A shard of another build in the place of one of ours."""
     import shutil
 
-    from wordferry.engines.places import Place
+    from wordferry.engines.location import Location
     from wordferry.shards.manifest import SHARDS
 
     (tmp_path / "few.jsonl").write_text(json.dumps({"id": "x", "text": "a cat and a dog"}) + "\n")
     build(str(tmp_path / "few.jsonl"), tmp_path / "other", 1)
     shutil.copytree(folder, tmp_path / "mixed")
-    ours = Manifest.read(Place(tmp_path / "mixed")).shards[1].name
-    theirs = Manifest.read(Place(tmp_path / "other")).shards[0].name
+    ours = Manifest.read(Location(tmp_path / "mixed")).shards[1].name
+    theirs = Manifest.read(Location(tmp_path / "other")).shards[0].name
     shutil.rmtree(tmp_path / "mixed" / SHARDS / ours)
     shutil.copytree(tmp_path / "other" / SHARDS / theirs, tmp_path / "mixed" / SHARDS / ours)
     with pytest.raises(VocabularyMismatch, match=f"Shard {ours} has another vocabulary"):
@@ -150,10 +150,10 @@ def test_damage_and_changes_are_named(folder, tmp_path):
     import shutil
 
     import wordferry
-    from wordferry.engines.places import Place
+    from wordferry.engines.location import Location
 
     shutil.copytree(folder, tmp_path / "changed")
-    record = Manifest.read(Place(tmp_path / "changed")).shards[2]
+    record = Manifest.read(Location(tmp_path / "changed")).shards[2]
     with wordferry.Index.open(tmp_path / "changed" / "shards" / record.name) as index:
         index.delete(index.ids()[0])
     with pytest.raises(FormatError, match=f"Shard {record.name} was changed"):
@@ -165,6 +165,39 @@ def test_damage_and_changes_are_named(folder, tmp_path):
     manifest.write_text(manifest.read_text().replace('"words"', '"wards"'))
     with pytest.raises(FormatError, match="does not match its checksum"):
         ShardedIndex.open(str(tmp_path / "changed"))
+
+
+@pytest.mark.parametrize("where", ["shards", "common"])
+def test_a_manifest_that_names_what_is_outside_its_folder_is_refused(folder, tmp_path, where):
+    """Checksums find accidents, not somebody who can write the file: a name must not lead elsewhere."""
+    from wordferry.engines.location import Location
+    from wordferry.shards.manifest import FILE, _digest
+
+    values = json.loads((folder / FILE).read_text())
+    del values["sha256"]
+    if where == "shards":
+        values["shards"][0]["name"] = "../../outside"
+    else:
+        values["common"]["../outside"] = "0" * 64
+    place = Location(tmp_path / "forged")
+    place.write(FILE, json.dumps({**values, "sha256": _digest(values)}).encode())
+    with pytest.raises(FormatError, match="no name of a shard"):
+        Manifest.read(place)
+
+
+def test_a_hit_is_explained_by_the_weights_that_found_it(whole, sharded):
+    for options in ({"weights": "counts"}, {"weights": "bm25", "unknown": "drop"}, {"distance": "act(transfers=0)"}):
+        a, b = (one.similar(QUERIES[0], 3, **options)[0] for one in (whole, sharded))
+        assert b.explain().distance == pytest.approx(b.distance, abs=1e-6)
+        assert a.explain().to_rows() == b.explain().to_rows()
+    hit = sharded.search(QUERIES[0], 3, distance="rel-rwmd")[0]
+    assert hit.explain().distance == pytest.approx(hit.distance, abs=1e-6)
+
+
+@pytest.mark.parametrize("distance", ["act(transfers=0)", "act(transfers=2)", "act"])
+def test_parameters_of_a_distance_are_kept(whole, sharded, distance):
+    a, b = (one.similar(QUERIES, 8, distance=distance) for one in (whole, sharded))
+    assert [shown(hits) for hits in a] == [shown(hits) for hits in b]
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,41 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, progress_bar
+from wordferry.cli.hits import FILTER_OPTION, parse_filters
 
 if TYPE_CHECKING:
-    from wordferry.engines.jobs import Settings, Summary
+    from wordferry.engines.run import JobSummary
+    from wordferry.shards import Choices
 
-DOCUMENTS = typer.Argument(..., help="Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
+FILES = typer.Argument(..., help="Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
+DOCUMENTS = typer.Argument(
+    ..., help="Documents: Parquet or JSON lines (a file, folder or bucket), or an index or its shards, as they are."
+)
 OUTPUT = typer.Option(..., "-o", "--output", help="The folder or bucket address for the Parquet files of the answer.")
-WORKERS = typer.Option(1, "--workers", min=1, help="How many processes work at once.")
+WORKERS = typer.Option(
+    None, "--workers", min=1, help="How many processes work at once (default: 1, or all cores of a Ray cluster)."
+)
+SHARDS = typer.Option(None, "--shards", min=1, help="How many shards to build (default: one per 250,000 documents).")
 ADDRESS = typer.Option(
     None, "--address", help="A running Ray cluster, or 'local' to start one here (default: plain processes)."
 )
-DISTANCE = typer.Option("rel-rwmd", "--distance", "-d", autocompletion=complete_distance, help="The distance.")
-WEIGHTS = typer.Option("idf", "--weights", help="What a word counts for: idf, counts, log-idf, bm25 or norm.")
-UNKNOWN = typer.Option("match", "--unknown", help="Words without a vector: match (they count), drop or error.")
+DISTANCE = typer.Option(
+    None,
+    "--distance",
+    "-d",
+    autocompletion=complete_distance,
+    help="The distance (default: that of an index that is given, else rel-rwmd).",
+)
+WEIGHTS = typer.Option(
+    None, "--weights", help="What a word counts for: idf, counts, log-idf, bm25 or norm (default: the index's, or idf)."
+)
+UNKNOWN = typer.Option(
+    None,
+    "--unknown",
+    help="Words without a vector: match (they count), drop, error (default: the index's, or match).",
+)
 RELATED = typer.Option(16, "-r", min=1, help="How many related words each word has.")
-BLOCK = typer.Option(20_000, "--block", min=1, help="How many documents there are in one part of the job.")
+BLOCK = typer.Option(20_000, "--block", min=1, help="How many documents or queries one task takes.")
 TEXT = typer.Option("text", "--text", help="The column that holds the text.")
 ID = typer.Option("id", "--id", help="The column that holds the id.")
 LABEL = typer.Option("label", "--label", help="The column that holds the label.")
@@ -61,12 +81,13 @@ def knn_graph(
     documents: str = DOCUMENTS,
     k: int = typer.Option(10, "-k", min=1, help="How many nearest documents to find for each."),
     output: str = OUTPUT,
-    workers: int = WORKERS,
+    workers: int | None = WORKERS,
     address: str | None = ADDRESS,
-    distance: str = DISTANCE,
-    weights: str = WEIGHTS,
-    unknown: str = UNKNOWN,
+    distance: str | None = DISTANCE,
+    weights: str | None = WEIGHTS,
+    unknown: str | None = UNKNOWN,
     r: int = RELATED,
+    shards: int | None = SHARDS,
     block: int = BLOCK,
     text: str = TEXT,
     id: str = ID,
@@ -76,11 +97,11 @@ def knn_graph(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Find the nearest other documents of every document."""
-    from wordferry.engines import jobs
+    from wordferry.shards import jobs
 
-    settings = _settings(distance, weights, unknown, r, block, text, id, "label")
+    choices = _choices(distance, weights, unknown, r, block, (text, id, "label"))
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.knn_graph(documents, output, k, settings, **run), as_json)
+        show(jobs.knn_graph(documents, output, k, choices, shards=shards, **run), as_json)
 
 
 def top_k(
@@ -88,12 +109,20 @@ def top_k(
     documents: str = DOCUMENTS,
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find for each query."),
     output: str = OUTPUT,
-    workers: int = WORKERS,
+    workers: int | None = WORKERS,
     address: str | None = ADDRESS,
-    distance: str = DISTANCE,
-    weights: str = WEIGHTS,
-    unknown: str = UNKNOWN,
+    distance: str | None = DISTANCE,
+    weights: str | None = WEIGHTS,
+    unknown: str | None = UNKNOWN,
+    rerank: str | None = typer.Option(
+        None, "--rerank", autocompletion=complete_distance, help="Re-order the candidates by this distance; not exact."
+    ),
+    candidates: int | None = typer.Option(
+        None, "--candidates", min=1, help="How many candidates the first distance finds."
+    ),
+    filter: list[str] = FILTER_OPTION,
     r: int = RELATED,
+    shards: int | None = SHARDS,
     block: int = BLOCK,
     text: str = TEXT,
     id: str = ID,
@@ -103,23 +132,25 @@ def top_k(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Find the documents nearest to each query."""
-    from wordferry.engines import jobs
+    from wordferry.shards import jobs
 
-    settings = _settings(distance, weights, unknown, r, block, text, id, "label")
+    choices = _choices(distance, weights, unknown, r, block, (text, id, "label"))
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.top_k(queries, documents, output, k, settings, **run), as_json)
+        asked: dict[str, Any] = {"filter": parse_filters(filter), "rerank": rerank, "candidates": candidates}
+        show(jobs.top_k(queries, documents, output, k, choices, shards=shards, **asked, **run), as_json)
 
 
 def duplicates(
     documents: str = DOCUMENTS,
     threshold: float = typer.Option(..., "--threshold", min=0.0, help="The largest distance of a pair."),
     output: str = OUTPUT,
-    workers: int = WORKERS,
+    workers: int | None = WORKERS,
     address: str | None = ADDRESS,
-    distance: str = DISTANCE,
-    weights: str = WEIGHTS,
-    unknown: str = UNKNOWN,
+    distance: str | None = DISTANCE,
+    weights: str | None = WEIGHTS,
+    unknown: str | None = UNKNOWN,
     r: int = RELATED,
+    shards: int | None = SHARDS,
     block: int = BLOCK,
     text: str = TEXT,
     id: str = ID,
@@ -129,11 +160,11 @@ def duplicates(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Find all pairs of documents that are close, and the groups that they form."""
-    from wordferry.engines import jobs
+    from wordferry.shards import jobs
 
-    settings = _settings(distance, weights, unknown, r, block, text, id, "label")
+    choices = _choices(distance, weights, unknown, r, block, (text, id, "label"))
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.duplicates(documents, output, threshold, settings, **run), as_json)
+        show(jobs.duplicates(documents, output, threshold, choices, shards=shards, **run), as_json)
 
 
 def classify(
@@ -141,12 +172,13 @@ def classify(
     test: str = typer.Argument(..., help="Documents to label."),
     k: int = typer.Option(19, "-k", min=1, help="How many nearest training documents vote."),
     output: str = OUTPUT,
-    workers: int = WORKERS,
+    workers: int | None = WORKERS,
     address: str | None = ADDRESS,
-    distance: str = DISTANCE,
-    weights: str = WEIGHTS,
-    unknown: str = UNKNOWN,
+    distance: str | None = DISTANCE,
+    weights: str | None = WEIGHTS,
+    unknown: str | None = UNKNOWN,
     r: int = RELATED,
+    shards: int | None = SHARDS,
     block: int = BLOCK,
     text: str = TEXT,
     id: str = ID,
@@ -157,27 +189,28 @@ def classify(
     as_json: bool | None = JSON_OPTION,
 ) -> None:
     """Label documents by the vote of their nearest training documents."""
-    from wordferry.engines import jobs
+    from wordferry.shards import jobs
 
-    settings = _settings(distance, weights, unknown, r, block, text, id, label)
+    choices = _choices(distance, weights, unknown, r, block, (text, id, label))
     with Running(workers, address, embeddings, work, keep) as run:
-        _show(jobs.classify(train, test, output, k, settings, **run), as_json)
+        show(jobs.classify(train, test, output, k, choices, shards=shards, **run), as_json)
 
 
-def _settings(
-    distance: str, weights: str, unknown: str, r: int, block: int, text: str, id: str, label: str
-) -> Settings:
-    from wordferry.engines.jobs import Settings
-    from wordferry.engines.sources import Fields
+def _choices(
+    distance: str | None, weights: str | None, unknown: str | None, r: int, block: int, columns: tuple[str, str, str]
+) -> Choices:
+    from wordferry.engines.sources import SourceFields
+    from wordferry.shards import Choices
 
-    return Settings(distance, None, weights, unknown, r, block, Fields(text, id, label))
+    fields = SourceFields(*columns)
+    return Choices(distance, r=r, weights=weights, unknown=unknown, block=block, fields=fields)
 
 
 class Running:
     """The engine that was asked for, and a bar, for as long as the job runs."""
 
     def __init__(
-        self, workers: int, address: str | None, embeddings: str | None, work: Path | None, keep: bool
+        self, workers: int | None, address: str | None, embeddings: str | None, work: Path | None, keep: bool
     ) -> None:
         self.workers, self.address, self.embeddings, self.work, self.keep = workers, address, embeddings, work, keep
 
@@ -187,7 +220,7 @@ class Running:
 
         vectors = None if self.embeddings is None else load_embeddings(self.embeddings)
         if self.address is None:
-            self.engine: Any = Local(self.workers)
+            self.engine: Any = Local(self.workers or 1)
         else:
             from wordferry.engines.on_ray import Ray
 
@@ -207,6 +240,7 @@ class Running:
         self.engine.close()
 
 
-def _show(summary: Summary, as_json: bool | None) -> None:
+def show(summary: JobSummary, as_json: bool | None) -> None:
+    """Print what a job did."""
     row = {name: value for name, value in vars(summary).items() if name != "facts"} | dict(summary.facts)
     emit([row], as_json)

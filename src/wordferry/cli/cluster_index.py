@@ -9,7 +9,7 @@ import typer
 
 from wordferry.cli.cluster import (
     ADDRESS,
-    DOCUMENTS,
+    FILES,
     ID,
     KEEP,
     LABEL,
@@ -20,8 +20,9 @@ from wordferry.cli.cluster import (
     WORK,
     WORKERS,
     Running,
+    show,
 )
-from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples
+from wordferry.cli.common import JSON_OPTION, complete_distance, examples
 from wordferry.cli.hits import FILTER_OPTION, parse_filters, parse_settings
 
 FOLDER = typer.Argument(..., help="The folder or bucket of the shards (wordferry cluster index).")
@@ -34,16 +35,16 @@ def register(group: Any) -> None:
         "search",
         epilog=examples(
             "wordferry cluster search shards queries.jsonl -k 10 -o found",
-            "wordferry cluster search shards queries.jsonl --similar --workers 4 -o near",
+            "wordferry cluster search shards queries.jsonl --filter year>=2001 --workers 4 -o recent",
         ),
     )(search)
 
 
 def index(
-    documents: str = DOCUMENTS,
+    documents: str = FILES,
     shards: int = typer.Option(..., "--shards", min=1, help="How many shards to build."),
     output: str = typer.Option(..., "-o", "--output", help="The folder or bucket address for the shards."),
-    workers: int = WORKERS,
+    workers: int | None = WORKERS,
     address: str | None = ADDRESS,
     distance: str = typer.Option(
         "rel-rwmd", "--distance", "-d", autocompletion=complete_distance, help="The distance that 'similar' uses."
@@ -68,13 +69,13 @@ def index(
 
     Every other column of the documents becomes metadata to filter by. A build that was stopped goes on.
     """
-    from wordferry.engines.sources import Fields
+    from wordferry.engines.sources import SourceFields
     from wordferry.shards import Choices, build
 
-    constants, fields = parse_settings(settings), Fields(text, id, label)
+    constants, fields = parse_settings(settings), SourceFields(text, id, label)
     choices = Choices(distance, None, r, on_empty, language, weights, unknown, constants, block, fields)
     with Running(workers, address, embeddings, work, keep) as run:
-        emit([vars(build(documents, output, shards, choices, tokenizer=tokenizer, **run))], as_json)
+        show(build(documents, output, shards, choices, tokenizer=tokenizer, **run), as_json)
 
 
 def search(
@@ -82,21 +83,12 @@ def search(
     queries: str = typer.Argument(..., help="Queries, in the same forms as documents."),
     k: int = typer.Option(10, "-k", min=1, help="How many documents to find for each query."),
     output: str = OUTPUT,
-    similar: bool = typer.Option(
-        False, "--similar", help="Compare texts with the index's distance and weights instead of finding by words."
-    ),
-    distance: str | None = typer.Option(
-        None, "--distance", "-d", autocompletion=complete_distance, help="Compare texts by this distance."
-    ),
-    rerank: str | None = typer.Option(
-        None, "--rerank", autocompletion=complete_distance, help="Re-order the candidates by this distance; not exact."
-    ),
     candidates: int | None = typer.Option(
-        None, "--candidates", min=1, help="How many candidates the first stage finds."
+        None, "--candidates", min=1, help="How many documents the first stage finds."
     ),
     filter: list[str] = FILTER_OPTION,
     settings: list[str] = typer.Option([], "--set", help="A constant of word search, e.g. lift=0."),
-    workers: int = WORKERS,
+    workers: int | None = WORKERS,
     address: str | None = ADDRESS,
     block: int = typer.Option(200, "--block", min=1, help="How many queries one task answers from one shard."),
     text: str = TEXT,
@@ -105,14 +97,11 @@ def search(
     keep: bool = KEEP,
     as_json: bool | None = JSON_OPTION,
 ) -> None:
-    """Answer many queries from all shards, by words or by a distance, as the undivided index would."""
-    from wordferry.engines.sources import Fields
-    from wordferry.shards.batch import Questions
-    from wordferry.shards.batch import search as batch
+    """Answer many queries by words from all shards, as the undivided index would; 'cluster top-k' compares texts."""
+    from wordferry.engines.sources import SourceFields
+    from wordferry.shards import Choices, jobs
 
-    options: dict[str, Any] = {"similar": similar, "distance": distance, "rerank": rerank, "candidates": candidates}
-    options |= {"filter": parse_filters(filter), "constants": parse_settings(settings)}
-    questions = Questions(k, **options, block=block, fields=Fields(text, id))
+    asked = {"filter": parse_filters(filter), "constants": {**parse_settings(settings), "candidates": candidates}}
+    choices = Choices(block=block, fields=SourceFields(text, id))
     with Running(workers, address, None, work, keep) as run:
-        del run["embeddings"]
-        emit([vars(batch(folder, queries, output, questions, **run))], as_json)
+        show(jobs.search(folder, queries, output, k, choices, **asked, **run), as_json)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from typing import Any
 
 import typer
@@ -48,8 +46,8 @@ def serve(
 ) -> None:
     """Serve an index in shards over HTTP, with the addresses and the page of 'wordferry serve'.
 
-    Each shard stands in processes of its own, kept by Ray Serve; a search asks all of them and merges. The signal HUP
-    opens all shards again, one after the other, while searches are answered.
+    Each shard stands in processes of its own, which Ray starts again when they die; a search asks all of them and
+    merges. To change to another build, start a service for it on another port, and stop this one.
     """
     from wordferry.engines.on_ray import Ray
     from wordferry.shards.serving import Serving
@@ -61,8 +59,6 @@ def serve(
     try:
         serving = Serving(folder, replicas=replicas, on_missing=missing, seconds=shard_seconds, ray=ray)  # type: ignore[arg-type]
         try:
-            if hasattr(signal, "SIGHUP"):
-                signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=serving.reload, daemon=True).start())
             if sys.stderr.isatty():
                 shards = len(serving.index.common.manifest.shards)
                 note(f"Serving {folder} ({len(serving.index)} documents, {shards} shards) on http://{host}:{port}/")

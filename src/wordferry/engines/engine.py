@@ -9,10 +9,10 @@ from multiprocessing import get_context
 from typing import Any, Protocol
 
 from wordferry.base.checks import whole_number
-from wordferry.engines.work import Outcome, Task, perform
+from wordferry.engines.tasks import Outcome, Task, perform
 
 
-class Engine(Protocol):
+class TaskEngine(Protocol):
     """Runs tasks somewhere."""
 
     name: str

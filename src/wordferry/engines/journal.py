@@ -41,7 +41,8 @@ class Journal:
         if file.exists():
             if file.read_text(encoding="utf-8") != text:
                 raise InputError(
-                    f"{folder} holds another job (other documents or options). Give it another folder, or remove it."
+                    f"{folder} holds another job (other options, or documents that differ or have changed since). "
+                    "Give this one another folder, or remove that."
                 )
         else:
             write_whole(file, text.encode())

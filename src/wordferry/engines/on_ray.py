@@ -12,7 +12,7 @@ from typing import Any
 
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import optional_import, usable_cores
-from wordferry.engines.work import Outcome, Task, perform
+from wordferry.engines.tasks import Outcome, Task, perform
 from wordferry.errors import InputError, StorageError
 
 _RETRIES = 5

@@ -1,4 +1,4 @@
-"""Tasks on a Spark cluster, and the same jobs as functions of DataFrames."""
+"""Tasks on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import json
 import pickle
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from wordferry.base.runtime import optional_import
-from wordferry.engines import jobs
-from wordferry.engines.jobs import Settings
-from wordferry.engines.work import Outcome, Task, perform
+from wordferry.engines.tasks import Outcome, Task, perform
 from wordferry.errors import FormatError, InputError, StorageError
 
 _WAVES = 4
@@ -80,65 +77,3 @@ def _worker(broadcast: Any, folder: str) -> Any:
 def _error(found: dict[str, str]) -> Exception:
     kinds = {"FormatError": FormatError, "InputError": InputError}
     return kinds.get(found["kind"], StorageError)(found["error"])
-
-
-def knn_graph(
-    documents: Any, output: str, k: int = 10, settings: Settings | None = None, *, work: str, **run: Any
-) -> Any:
-    """The k nearest other documents of each row of a DataFrame, as a DataFrame (id, neighbors, distances).
-
-    ``output`` and ``work`` are folders that every executor sees. Rows are put in the order of their ids, so the answer
-    does not depend on how the DataFrame is divided. ``run`` takes what :func:`wordferry.engines.jobs.knn_graph` takes.
-    """
-    source = _written(documents, work, "documents", settings)
-    jobs.knn_graph(source, output, k, settings, engine=Spark(documents.sparkSession), work=f"{work}/job", **run)
-    return _answer(documents.sparkSession, output)
-
-
-def top_k(
-    queries: Any, documents: Any, output: str, k: int = 10, settings: Settings | None = None, *, work: str, **run: Any
-) -> Any:
-    """The k documents nearest to each query, as a DataFrame; the arguments are those of :func:`knn_graph`."""
-    sources = _written(queries, work, "queries", settings), _written(documents, work, "documents", settings)
-    engine = Spark(documents.sparkSession)
-    jobs.top_k(*sources, output, k, settings, engine=engine, work=f"{work}/job", **run)
-    return _answer(documents.sparkSession, output)
-
-
-def duplicates(
-    documents: Any, output: str, threshold: float, settings: Settings | None = None, *, work: str, **run: Any
-) -> Any:
-    """All pairs of rows at a distance of at most ``threshold``, as a DataFrame (first, second, distance).
-
-    ``groups.parquet`` in ``output`` holds the groups they form. The arguments are those of :func:`knn_graph`.
-    """
-    source = _written(documents, work, "documents", settings)
-    engine = Spark(documents.sparkSession)
-    jobs.duplicates(source, output, threshold, settings, engine=engine, work=f"{work}/job", **run)
-    return _answer(documents.sparkSession, output)
-
-
-def classify(
-    train: Any, test: Any, output: str, k: int = 19, settings: Settings | None = None, *, work: str, **run: Any
-) -> Any:
-    """The label that the k nearest rows of ``train`` vote for, as a DataFrame (id, predicted, share, label)."""
-    sources = _written(train, work, "train", settings), _written(test, work, "test", settings)
-    jobs.classify(*sources, output, k, settings, engine=Spark(test.sparkSession), work=f"{work}/job", **run)
-    return _answer(test.sparkSession, output)
-
-
-def _written(frame: Any, work: str, name: str, settings: Settings | None) -> str:
-    """The rows of a DataFrame as Parquet files in the order of their ids, written by the executors."""
-    fields = (settings or Settings()).fields
-    for column in (fields.text, fields.id):
-        if column not in frame.columns:
-            raise InputError(f"The DataFrame has no column {column!r}; its columns are {', '.join(frame.columns)}.")
-    target = Path(work) / name
-    if not (target / "_SUCCESS").exists():
-        wanted = [one for one in (fields.id, fields.text, fields.label) if one in frame.columns]
-        frame.select(*wanted).orderBy(fields.id).write.mode("overwrite").parquet(str(target))
-    return str(target)
-
-
-def _answer(session: Any, output: str) -> Any:
-    return session.read.parquet(str(Path(output) / "part-*.parquet"))

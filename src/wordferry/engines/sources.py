@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wordferry.base.runtime import optional_import
-from wordferry.engines.places import system_of
+from wordferry.engines.location import system_of
 from wordferry.errors import FormatError, InputError, NotFound
 
-_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 @dataclass(frozen=True)
-class Fields:
+class SourceFields:
     """Which columns hold what."""
 
     text: str = "text"
@@ -28,7 +29,7 @@ class Fields:
 
 
 @dataclass(frozen=True)
-class Part:
+class SourcePart:
     """Rows of one file: a worker reads them without looking at any other."""
 
     number: int
@@ -41,13 +42,17 @@ class Part:
     rows: int
     first: int
     """The number in the whole collection of the first document."""
+    size: int
+    """Bytes of the file, with its time and checksum: what a job that goes on is held to."""
+    time: int | None
+    sha256: str
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
-class Row:
+class SourceRow:
     """One document of a part."""
 
     id: str
@@ -56,26 +61,29 @@ class Row:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def cut(source: str, block: int, fields: Fields) -> list[Part]:
+def cut(source: str, block: int, fields: SourceFields) -> list[SourcePart]:
     """The parts of a file, a folder or a bucket, in the order of file names; none has more than ``block`` rows.
 
-    Columns are looked at now, so that a file without the text column is refused before any work is done.
+    Columns are looked at now, so that a file without the text column is refused before any work is done. Every part
+    knows its file's size, time and checksum: a plan made of parts differs once a file was edited.
     """
     system, files = _files(source)
-    parts: list[Part] = []
+    parts: list[SourcePart] = []
     first = 0
-    for path in files:
+    for info in files:
+        path = info.path
         rows = _count_rows(system, path, fields)
+        own = (info.size, info.mtime_ns, _digest(system, path))
         for start in range(0, rows, block):
-            size = min(block, rows - start)
-            parts.append(Part(len(parts), source, path, start, size, first))
-            first += size
+            count = min(block, rows - start)
+            parts.append(SourcePart(len(parts), source, path, start, count, first, *own))
+            first += count
     if not parts:
         raise InputError(f"{source} holds no documents.")
     return parts
 
 
-def _files(source: str) -> tuple[Any, list[str]]:
+def _files(source: str) -> tuple[Any, list[Any]]:
     """The file system of a source and its files, sorted by name."""
     fs = optional_import("pyarrow.fs", "cluster")
     system, path = system_of(source)
@@ -86,17 +94,18 @@ def _files(source: str) -> tuple[Any, list[str]]:
     if info.type == fs.FileType.NotFound:
         raise NotFound(f"{source} does not exist.")
     if info.type == fs.FileType.File:
-        found = [path]
+        found = [info]
     else:
         inside = system.get_file_info(fs.FileSelector(path, recursive=True))
-        found = sorted(one.path for one in inside if one.type == fs.FileType.File and one.path.endswith(_SUFFIXES))
-    wrong = [path for path in found if not path.endswith(_SUFFIXES)]
+        found = [one for one in inside if one.type == fs.FileType.File and one.path.endswith(SUFFIXES)]
+        found.sort(key=lambda one: one.path)
+    wrong = [one.path for one in found if not one.path.endswith(SUFFIXES)]
     if wrong or not found:
-        raise InputError(f"{wrong[0] if wrong else source}: expected files that end in {', '.join(_SUFFIXES)}.")
+        raise InputError(f"{wrong[0] if wrong else source}: expected files that end in {', '.join(SUFFIXES)}.")
     return system, found
 
 
-def _count_rows(system: Any, path: str, fields: Fields) -> int:
+def _count_rows(system: Any, path: str, fields: SourceFields) -> int:
     if path.endswith(".parquet"):
         table = _parquet(system, path)
         names = table.schema_arrow.names
@@ -105,6 +114,19 @@ def _count_rows(system: Any, path: str, fields: Fields) -> int:
         return int(table.metadata.num_rows)
     with _lines(system, path) as stream:
         return sum(1 for line in stream if line.strip())
+
+
+def _digest(system: Any, path: str) -> str:
+    """The checksum of a file; of a Parquet file in a bucket only that of its footer, which is read anyway."""
+    found = hashlib.sha256()
+    with system.open_input_file(path) as stream:
+        if path.endswith(".parquet") and system.type_name != "local":
+            length = stream.size()
+            stream.seek(max(0, length - 8))
+            stream.seek(max(0, length - 8 - int.from_bytes(stream.read(4), "little")))
+        while block := stream.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
 
 
 def _parquet(system: Any, path: str) -> Any:
@@ -120,9 +142,10 @@ def _lines(system: Any, path: str) -> Any:
     return gzip.open(stream) if path.endswith(".gz") else stream
 
 
-def read_part(part: Part, fields: Fields) -> Iterator[Row]:
+def read_part(part: SourcePart, fields: SourceFields) -> Iterator[SourceRow]:
     """The documents of one part; an error names the file and the row."""
-    system, _ = _files(part.source)
+    system, _ = system_of(part.source)
+    _check_unchanged(system, part)
     rows = _parquet_rows if part.path.endswith(".parquet") else _json_rows
     count = 0
     name = part.path.rsplit("/", 1)[-1]
@@ -130,11 +153,17 @@ def read_part(part: Part, fields: Fields) -> Iterator[Row]:
         where = f"{part.path}, row {part.start + offset + 1}"
         yield _checked(row, where, fields, f"{name}:{part.start + offset + 1}")
         count += 1
-    if count != part.rows:
-        raise FormatError(f"{part.path} has changed since the job was planned: {count} rows instead of {part.rows}.")
+    _check_unchanged(system, part, count)
 
 
-def _parquet_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
+def _check_unchanged(system: Any, part: SourcePart, rows: int | None = None) -> None:
+    """Refuse a file that is not the one that was planned with: one job must not mix two states of its documents."""
+    info = system.get_file_info(part.path)
+    if (info.size, info.mtime_ns) != (part.size, part.time) or rows not in (None, part.rows):
+        raise FormatError(f"{part.path} has changed since the job was planned. Start the job again elsewhere.")
+
+
+def _parquet_rows(system: Any, part: SourcePart, fields: SourceFields) -> Iterator[Any]:
     table = _parquet(system, part.path)
     names = table.schema_arrow.names
     wanted = [name for name in (fields.text, fields.id, fields.label) if name in names]
@@ -153,7 +182,7 @@ def _parquet_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
         before += size
 
 
-def _json_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
+def _json_rows(system: Any, part: SourcePart, fields: SourceFields) -> Iterator[Any]:
     with _lines(system, part.path) as stream:
         row = -1
         for line in stream:
@@ -170,7 +199,7 @@ def _json_rows(system: Any, part: Part, fields: Fields) -> Iterator[Any]:
                 raise FormatError(f"{part.path}, row {row + 1}: not valid JSON ({error}).") from None
 
 
-def _checked(row: Any, where: str, fields: Fields, otherwise: str) -> Row:
+def _checked(row: Any, where: str, fields: SourceFields, otherwise: str) -> SourceRow:
     if not isinstance(row, dict) or fields.text not in row:
         raise FormatError(f"{where}: expected a field {fields.text!r} with the text.")
     text = row[fields.text]
@@ -182,10 +211,10 @@ def _checked(row: Any, where: str, fields: Fields, otherwise: str) -> Row:
         raise FormatError(f"{where}: the id must be a str or a whole number, got {type(given).__name__}.")
     label = row.get(fields.label)
     metadata = _metadata(row, where, fields) if fields.rest else {}
-    return Row(otherwise if given is None else str(given), text, None if label is None else str(label), metadata)
+    return SourceRow(otherwise if given is None else str(given), text, None if label is None else str(label), metadata)
 
 
-def _metadata(row: dict[str, Any], where: str, fields: Fields) -> dict[str, Any]:
+def _metadata(row: dict[str, Any], where: str, fields: SourceFields) -> dict[str, Any]:
     """All other columns; an object called "metadata" is taken apart."""
     own = (fields.text, fields.id, fields.label, "metadata")
     given = row.get("metadata")

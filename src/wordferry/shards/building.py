@@ -7,7 +7,6 @@ score does not depend on the shard that a document is in. Shards are runs of doc
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -17,19 +16,17 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import ShowProgress
 from wordferry.compare.distances import find_distance, find_overlap
-from wordferry.engines.course import Course, counts_name
-from wordferry.engines.engine import Engine
 from wordferry.engines.journal import Done
-from wordferry.engines.places import Place
-from wordferry.engines.sources import Fields, Part, cut
-from wordferry.engines.work import Task, load, words_of
-from wordferry.errors import InputError, VocabularyMismatch
+from wordferry.engines.location import Location
+from wordferry.engines.run import JobRun, JobSummary
+from wordferry.engines.sources import SourceFields, SourcePart, cut
+from wordferry.engines.tasks import Task, json_values, load
+from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.totals import Totals, added
 from wordferry.index.weighed_state import Weighing
+from wordferry.shards.build_tasks import BuildInputs, CountInputs, build_shard, count_words
 from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, TOTALS, Manifest, ShardRecord
-from wordferry.shards.tasks import Building, Counting, build_shard, count_words
 from wordferry.texts.bow import check_on_empty
 from wordferry.texts.datasets import default_embeddings
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_config
@@ -41,43 +38,30 @@ from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 class Choices:
     """What an index is made with, as for :meth:`wordferry.Index.create`, and how its documents are read."""
 
-    distance: str = "rel-rwmd"
+    distance: str | None = None
+    """None: that of shards which exist already, else "rel-rwmd"; so with weights ("idf") and unknown ("match")."""
     overlap: str | None = None
     r: int = DEFAULT_R
     on_empty: str = "error"
     language: str | None = None
-    weights: str = "idf"
-    unknown: str = "match"
+    weights: str | None = None
+    unknown: str | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     """Constants of word search that are to differ from the defaults."""
     block: int = 20_000
-    """Documents whose words one task counts."""
-    fields: Fields = field(default_factory=Fields)
+    """Documents whose words one task counts, and queries that one task asks of one shard."""
+    fields: SourceFields = field(default_factory=SourceFields)
 
     def checked(self) -> Choices:
-        """The same, or an error that says which value is wrong."""
-        find_overlap(find_distance(self.distance), self.overlap)
-        Weighing(self.weights, self.unknown)
+        """These choices as an index is built with them, or an error that says which value is wrong."""
+        distance, weights, unknown = self.distance or "rel-rwmd", self.weights or "idf", self.unknown or "match"
+        find_overlap(find_distance(distance), self.overlap)
+        Weighing(weights, unknown)
         check_on_empty(self.on_empty)
         whole_number(self.block, "block", of="documents")
         whole_number(self.r, "r", of="related words")
-        return replace(self, fields=replace(self.fields, rest=True))
-
-
-@dataclass(frozen=True)
-class Built:
-    """What was built."""
-
-    output: str
-    documents: int
-    shards: int
-    words: int
-    tasks: int
-    resumed: int
-    """Tasks that an earlier run had done."""
-    peak: int
-    """The most memory that a task's process has held, in bytes."""
-    engine: str
+        fields = replace(self.fields, rest=True)
+        return replace(self, distance=distance, weights=weights, unknown=unknown, fields=fields)
 
 
 @dataclass(frozen=True)
@@ -99,101 +83,97 @@ def build(
     *,
     embeddings: Embeddings | None = None,
     tokenizer: Tokenizer | str | None = None,
-    engine: Engine | None = None,
-    work: str | os.PathLike[str] | None = None,
-    progress: ShowProgress = None,
-    keep: bool = False,
-) -> Built:
-    """Build an index in so many shards from Parquet or JSON lines, into a folder or a bucket.
+    **run: Any,
+) -> JobSummary:
+    """Build an index in ``shards`` shards from Parquet or JSON lines, into a folder or a bucket.
 
-    ``work`` is the folder of the plan and of what is done (every worker must see it), kept with ``keep=True``; a build
+    ``run`` takes ``engine``, ``work``, ``progress`` and ``keep`` of :class:`wordferry.engines.run.JobRun`; a build
     that was stopped goes on when it is called again. The answers of the shards together are those of one index to
-    which the same documents were added at once.
+    which the same documents were added at once. A collection of so few words that each is related to all others is
+    built as one shard.
     """
-    made = _Build(documents, Place(output), shards, (choices or Choices()).checked(), embeddings, tokenizer, engine)
-    return made.run(work, progress, keep)
+    made = ShardBuild(documents, choices or Choices(), embeddings, tokenizer)
+    place = Location(output)
+    if FILE in place.names():
+        raise InputError(f"{place.address} holds a sharded index already. Give the new one another folder.")
+    if whole_number(shards, "shards") > made.documents:
+        raise InputError(f"{shards} shards of {made.documents} documents: every shard needs a document.")
+    plan = {"format": 1, "job": "index", "shards": shards, "output": place.address, **made.plan}
+    running = JobRun(place, plan, **run)
+    manifest = made.run(running, place, shards)
+    return running.finish(manifest.documents, {"shards": len(manifest.shards), "words": manifest.words})
 
 
-class _Build:
-    """One build, from the parts of the documents to the manifest."""
+class ShardBuild:
+    """From the parts of some documents to shards with their manifest, as tasks of a job."""
 
     def __init__(
         self,
         documents: str,
-        place: Place,
-        shards: int,
         choices: Choices,
         embeddings: Embeddings | None,
         tokenizer: Tokenizer | str | None,
-        engine: Engine | None,
+        *,
+        labelled: bool = False,
     ) -> None:
-        self.documents, self.place, self.choices, self.engine = documents, place, choices, engine
-        self.shards = whole_number(shards, "shards")
+        self.choices, self.labelled = choices.checked(), labelled
+        self.parts = cut(documents, self.choices.block, self.choices.fields)
+        self.documents = sum(part.rows for part in self.parts)
         self.embeddings = embeddings or default_embeddings()
         self.tokenizer = tokenizer_config(tokenizer)
-        if FILE in place.names():
-            raise InputError(f"{place.address} holds a sharded index already. Give the new one another folder.")
-
-    def run(self, work: str | os.PathLike[str] | None, progress: ShowProgress, keep: bool) -> Built:
-        folder = self.place.work_folder(work)
-        parts = cut(self.documents, self.choices.block, self.choices.fields)
-        total = sum(part.rows for part in parts)
-        if self.shards > total:
-            raise InputError(f"{self.shards} shards of {total} documents: every shard needs a document.")
-        plan = {
-            "format": 1,
-            "job": "index",
-            "shards": self.shards,
-            "output": self.place.address,
-            "settings": asdict(self.choices),
+        self.plan = {
+            "choices": asdict(self.choices),
+            "documents": [part.to_json() for part in self.parts],
             "tokenizer": self.tokenizer,
             "vectors": self.embeddings.fingerprint,
         }
-        self.course = Course(plan, {"documents": parts}, folder, self.engine, progress)
+        """What the shards depend on, for the plan of a job."""
+
+    def run(self, run: JobRun, place: Location, shards: int) -> Manifest:
+        """Build ``shards`` shards into a folder or a bucket, by the engine of a job."""
+        self._run, self.place = run, place
         counted = self._count()
         self._share(counted)
-        done = self._build(counted)
-        manifest = self._finish(counted, done)
-        every = self.course.journal.done.values()
-        built = Built(
-            self.place.address,
-            manifest.documents,
-            self.shards,
-            manifest.words,
-            len(self.course.seen),
-            self.course.resumed,
-            max((int(one.facts.get("peak", 0)) for one in every), default=0),
-            self.course.engine.name,
-        )
-        if not keep:
-            shutil.rmtree(folder)
-        return built
+        return self._finish(counted, self._build(counted, shards))
 
     def _count(self) -> _Counted:
         """Words and documents, part by part; ids that come twice and documents without words are refused here."""
-        shared = Counting(
-            self.embeddings.vocabulary, self.tokenizer, self.choices.fields, self.choices.on_empty == "error"
-        )
-        parts = self.course.parts["documents"]
-        self.course.run(
-            [Task(counts_name("documents", part), count_words, {"part": part.to_json()}) for part in parts], shared
-        )
-        self.course.check_ids("documents")
+        shared = CountInputs(self.embeddings.vocabulary, self.tokenizer, self.choices, self.labelled)
+        tasks = [Task(_counts(part), count_words, {"part": part.to_json()}) for part in self.parts]
+        self._run.run(tasks, shared)
+        self._check_ids()
         words: dict[int, None] = {}
         others: dict[str, int] = {}
         frequencies = np.zeros(len(self.embeddings), dtype=np.int64)
-        for part in parts:
-            data = load(self.course.journal.folder, counts_name("documents", part))
+        for part in self.parts:
+            data = load(self._run.folder, _counts(part))
             words |= dict.fromkeys(data["words"].tolist())
             frequencies[data["words"]] += data["frequencies"]
-            for word, count in zip(words_of(data, "others"), data["other_frequencies"].tolist(), strict=True):
+            for word, count in zip(json_values(data, "others"), data["other_frequencies"].tolist(), strict=True):
                 others[word] = others.get(word, 0) + count
         order = np.fromiter(words, dtype=np.int64, count=len(words))
         return _Counted(order, list(others), frequencies, np.fromiter(others.values(), np.int64, len(others)))
 
+    def _check_ids(self) -> None:
+        """Refuse an id that two documents have; only where hashes agree the ids are looked at."""
+        files = [load(self._run.folder, _counts(part)) for part in self.parts]
+        hashes = np.concatenate([data["hashes"] for data in files])
+        order = np.argsort(hashes, kind="stable")
+        for place in np.flatnonzero(hashes[order][1:] == hashes[order][:-1]).tolist():
+            pair = [self._at(row) for row in sorted((int(order[place]), int(order[place + 1])))]
+            ids = [json_values(files[part.number], "ids")[row] for part, row in pair]
+            if ids[0] == ids[1]:
+                one, other = (f"{part.path}, row {part.start + row + 1}" for part, row in pair)
+                raise FormatError(f"{one} and {other} have the same id {ids[0]!r}.")
+
+    def _at(self, number: int) -> tuple[SourcePart, int]:
+        """The part that holds a document of the collection, and its place there."""
+        part = next(part for part in reversed(self.parts) if part.first <= number)
+        return part, number - part.first
+
     def _share(self, counted: _Counted) -> None:
         """Put what all shards share beside them: vectors and related words."""
-        folder = self.course.journal.folder
+        folder = self._run.folder
         present = self.place.names()
         for name in (EMBEDDINGS, RELATED):
             if not (folder / name).exists():
@@ -201,24 +181,26 @@ class _Build:
                     self.embeddings.save(folder / name)
                 elif len(counted.words):
                     words = self.embeddings.restrict(counted.words)
-                    RelatedWords.build(words, self.choices.r, progress=self.course.progress).save(folder / name)
+                    RelatedWords.build(words, self.choices.r, progress=self._run.progress).save(folder / name)
             if name not in present and (folder / name).exists():
                 self.place.upload(folder / name, name)
 
-    def _build(self, counted: _Counted) -> dict[str, Done]:
+    def _build(self, counted: _Counted, shards: int) -> dict[str, Done]:
         """Every shard by a task of its own; one whose files are gone is built again."""
-        folder = self.course.journal.folder
+        folder = self._run.folder
         related = RelatedWords.load(folder / RELATED) if (folder / RELATED).exists() else None
         own = (self.place.address, self.embeddings.fingerprint)
-        shared = Building(self.choices, self.tokenizer, related, counted.others, *own)
+        shared = BuildInputs(self.choices, self.tokenizer, related, counted.others, *own)
+        if related is None or np.isnan(related.c_max):  # each shard would find a c_max of its own
+            shards = 1
         tasks = []
-        for number, pieces in enumerate(_pieces(self.course.parts["documents"], self.shards)):
+        for number, pieces in enumerate(_pieces(self.parts, shards)):
             name = f"shard-{number:05d}"
-            known = self.course.journal.done.get(name)
+            known = self._run.journal.done.get(name)
             if known is not None and known.facts["shard"] not in self.place.names(SHARDS):
-                del self.course.journal.done[name]
+                del self._run.journal.done[name]
             tasks.append(Task(name, build_shard, {"number": number, "parts": [part.to_json() for part in pieces]}))
-        return self.course.run(tasks, shared)
+        return self._run.run(tasks, shared)
 
     def _finish(self, counted: _Counted, done: Mapping[str, Done]) -> Manifest:
         """Add up what the shards say, and write the manifest last: with it the folder is complete."""
@@ -226,8 +208,8 @@ class _Build:
         first = tokens = known = 0
         states: set[tuple[int, ...]] = set()
         for name in sorted(done):
-            data = load(self.course.journal.folder, name)
-            (facts,) = words_of(data, "facts")
+            data = load(self._run.folder, name)
+            facts = json_values(data, "facts")
             stems = added(stems, (data["stem_keys"], data["stems"]))
             fields |= set(facts["fields"])
             tokens, known = tokens + facts["tokens"], known + facts["known_tokens"]
@@ -240,7 +222,7 @@ class _Build:
             first += count
         words = (counted.frequencies, counted.other_frequencies)
         totals = Totals(first, tokens, known, *words, stems[1], stems[0], frozenset(fields))
-        folder = self.course.journal.folder
+        folder = self._run.folder
         if TOTALS not in self.place.names():
             if not (folder / TOTALS).exists():
                 totals.save(folder / TOTALS)
@@ -251,7 +233,7 @@ class _Build:
         return manifest
 
     def _manifest(self, records: list[ShardRecord], state: tuple[int, ...]) -> Manifest:
-        folder = self.course.journal.folder
+        folder = self._run.folder
         names = [name for name in (EMBEDDINGS, RELATED, TOTALS) if (folder / name).exists()]
         related = RelatedWords.load(folder / RELATED) if RELATED in names else None
         c_max = None if related is None or np.isnan(related.c_max) else float(related.c_max)
@@ -275,7 +257,12 @@ class _Build:
                 self.place.remove(f"{SHARDS}/{name}")
 
 
-def _pieces(parts: list[Part], shards: int) -> Iterator[list[Part]]:
+def _counts(part: SourcePart) -> str:
+    """The name of the task that counts the words of a part."""
+    return f"counts-{part.number:06d}"
+
+
+def _pieces(parts: list[SourcePart], shards: int) -> Iterator[list[SourcePart]]:
     """The parts of each shard, cut where a shard ends: all have the same number of documents, or one less."""
     total = sum(part.rows for part in parts)
     for shard in range(shards):

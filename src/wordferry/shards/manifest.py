@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from wordferry.base import storage
-from wordferry.engines.places import Place
+from wordferry.engines.location import Location
 from wordferry.errors import FormatError, NotFound
 
 FILE = "shards.json"
 EMBEDDINGS, RELATED, TOTALS, SHARDS = "embeddings", "related", "totals", "shards"
 _FORMAT = 1
+_NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{8}")
+"""What a build calls a shard: nothing else is ever joined to a path."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Manifest:
     """Of the words of all documents, in their order: every shard has the same."""
     others: int
     others_checksum: int
-    """The same of the words without vectors."""
+    """Of the words without vectors, in their order."""
     r: int
     c_max: float | None
     common: Mapping[str, str]
@@ -53,14 +56,14 @@ class Manifest:
     shards: tuple[ShardRecord, ...]
     format: int = _FORMAT
 
-    def write(self, place: Place) -> None:
+    def write(self, place: Location) -> None:
         """Put it into its folder, which is complete with it."""
         values = asdict(self)
         text = {**values, "sha256": _digest(values)}
         place.write(FILE, json.dumps(text, indent=1, ensure_ascii=False).encode())
 
     @classmethod
-    def read(cls, place: Place) -> Manifest:
+    def read(cls, place: Location) -> Manifest:
         """Read it from its folder; FormatError when it is damaged."""
         try:
             values = json.loads(place.read(FILE))
@@ -76,7 +79,12 @@ class Manifest:
         if values.pop("sha256", None) != _digest(values):
             raise FormatError(f"{place.address}/{FILE} is damaged: it does not match its checksum.")
         shards = tuple(ShardRecord(**one) for one in values.pop("shards"))
-        return cls(**values, shards=shards)
+        found = cls(**values, shards=shards)
+        wrong = [one.name for one in shards if not _NAME.fullmatch(one.name)]
+        wrong += [name for name in found.common if name not in (EMBEDDINGS, RELATED, TOTALS)]
+        if wrong:
+            raise FormatError(f"{place.address}/{FILE} names {wrong[0]!r}, which is no name of a shard.")
+        return found
 
     @property
     def identity(self) -> str:

@@ -10,9 +10,9 @@ from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighb
 from wordferry.find.lists import Around, have_all
 from wordferry.find.ranking import Ranking, ranked, stems_of
 from wordferry.kernels.native_lists import nearest_among
-from wordferry.shards.shard import Best, Near, Stems
+from wordferry.shards.shard import Best, Near, StemBags
 
-Bags = Callable[[Int64Array], Stems]
+Bags = Callable[[Int64Array], StemBags]
 """From rows of the collection to their bags, in that order."""
 
 
@@ -36,7 +36,7 @@ def ranking_of(found: Sequence[Best], k: int, groups: int, bags: Bags) -> Rankin
     return ranked(rows, own, near, k, (found[0].query, found[0].missing, found[0].settings))
 
 
-def joined(parts: Sequence[Stems], order: Int64Array) -> Stems:
+def joined(parts: Sequence[StemBags], order: Int64Array) -> StemBags:
     """Bags of several shards one under the other, then in the order given."""
     sizes = np.concatenate([np.diff(part.indptr) for part in parts])
     starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -46,7 +46,7 @@ def joined(parts: Sequence[Stems], order: Int64Array) -> Stems:
     stems, counts, idf = (
         np.concatenate([getattr(part, name) for part in parts])[places] for name in ("stems", "counts", "idf")
     )
-    return Stems(indptr, stems, counts, idf)
+    return StemBags(indptr, stems, counts, idf)
 
 
 def nearest(found: Sequence[Sequence[Near]], k: int, candidates: int | None) -> list[Near]:

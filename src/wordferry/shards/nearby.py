@@ -6,10 +6,10 @@ import hashlib
 from pathlib import Path
 
 from wordferry.base.storage import cache_folder
-from wordferry.engines.places import Place
+from wordferry.engines.location import Location
 
 
-def on_this_machine(place: Place, name: str, version: str = "") -> Path:
+def on_this_machine(place: Location, name: str, version: str = "") -> Path:
     """A folder below a place. That of a bucket is copied once, and kept under the place's name and the version."""
     if place.local is not None:
         return place.local / name

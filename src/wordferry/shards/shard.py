@@ -12,7 +12,7 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
 from wordferry.compare.distances import find_distance
-from wordferry.engines.places import Place
+from wordferry.engines.location import Location
 from wordferry.errors import FormatError, NotFound, VocabularyMismatch, WordferryError
 from wordferry.find.explaining import ScoreExplanation, explain_score
 from wordferry.find.ranking import QueryWord, Ranking
@@ -42,7 +42,7 @@ class Best:
 
 
 @dataclass(frozen=True, eq=False)
-class Stems:
+class StemBags:
     """The bags of some documents by stem, with what each stem weighs."""
 
     indptr: Int64Array
@@ -80,7 +80,7 @@ class Common:
     """What all shards of a folder share: vectors, related words, totals."""
 
     def __init__(self, address: str) -> None:
-        self.place = Place(address)
+        self.place = Location(address)
         self.manifest = Manifest.read(self.place)
 
     def _folder(self, name: str) -> Any:
@@ -167,13 +167,13 @@ class Shard:
                 found.append(Best(rows + self.record.first, own, query, missing, settings))
         return found
 
-    def stems(self, rows: Int64Array) -> Stems:
+    def stems(self, rows: Int64Array) -> StemBags:
         """The bags of some rows of the collection that are in this shard, in the order given."""
         with self.index.view() as (connection, snapshot):
             collection = self.index.words.collection(connection, snapshot)
             indptr, words, counts = collection.bags(rows - self.record.first)
             stems = collection.group_of[words]
-            return Stems(indptr, stems, counts, collection.idf[stems])
+            return StemBags(indptr, stems, counts, collection.idf[stems])
 
     def explain_score(self, ranking: Ranking, names: Sequence[str]) -> ScoreExplanation:
         """What the one score of a ranking is made of; its document is in this shard."""
@@ -186,30 +186,7 @@ class Shard:
 
     def near(self, asked: Sequence[Sequence[str]], how: Comparison) -> list[list[Near]]:
         """The nearest documents to each query, given as tokens."""
-        find = self.index.similar if how.similar else self.index.search
-        if how.without is not None:
-            hits = [self.index.similar(id=how.without, k=how.k, explain=how.explain, **how.options)]
-        else:
-            hits = find(list(asked), how.k, explain=how.explain, **how.options)
-        if how.rerank is None:
-            return [[_near(hit) for hit in some] for some in hits]
-        return [self._ordered(tokens, some, how) for tokens, some in zip(asked, hits, strict=True)]
-
-    def _ordered(self, tokens: Sequence[str], candidates: Sequence[Any], how: Comparison) -> list[Near]:
-        """The candidates of one query with their second distance."""
-        if not candidates:
-            return []
-        options: dict[str, Any] = {**how.options, "rerank": how.rerank, "candidates": how.k, "explain": how.explain}
-        if how.without is not None:
-            again = self.index.similar(id=how.without, k=how.k, **options)
-        else:
-            (again,) = (self.index.similar if how.similar else self.index.search)([list(tokens)], how.k, **options)
-        places = {hit.id: (place, hit) for place, hit in enumerate(again)}
-        found = []
-        for hit in candidates:
-            place, second = places[hit.id]
-            found.append(Near(_near(hit).document, hit.distance, second.distance, place, second.explanation))
-        return found
+        return near_documents(self.index, asked, how)
 
     def explained(
         self,
@@ -269,11 +246,40 @@ class Shard:
         self.index.close()
 
 
+def near_documents(index: Index, asked: Sequence[Sequence[str]], how: Comparison) -> list[list[Near]]:
+    """The documents of an index nearest to each query, given as tokens."""
+    find = index.similar if how.similar else index.search
+    if how.without is not None:
+        hits = [index.similar(id=how.without, k=how.k, explain=how.explain, **how.options)]
+    else:
+        hits = find(list(asked), how.k, explain=how.explain, **how.options)
+    if how.rerank is None:
+        return [[_near(hit) for hit in some] for some in hits]
+    return [_ordered(index, tokens, some, how) for tokens, some in zip(asked, hits, strict=True)]
+
+
+def _ordered(index: Index, tokens: Sequence[str], candidates: Sequence[Any], how: Comparison) -> list[Near]:
+    """The candidates of one query with their second distance."""
+    if not candidates:
+        return []
+    options: dict[str, Any] = {**how.options, "rerank": how.rerank, "candidates": how.k, "explain": how.explain}
+    if how.without is not None:
+        again = index.similar(id=how.without, k=how.k, **options)
+    else:
+        (again,) = (index.similar if how.similar else index.search)([list(tokens)], how.k, **options)
+    places = {hit.id: (place, hit) for place, hit in enumerate(again)}
+    found = []
+    for hit in candidates:
+        place, second = places[hit.id]
+        found.append(Near(_near(hit).document, hit.distance, second.distance, place, second.explanation))
+    return found
+
+
 def _near(hit: Any) -> Near:
     document = Document(hit.id, hit.text, dict(hit.metadata), hit.label)
     return Near(document, hit.distance, explanation=hit.explanation)
 
 
 def _moved(ranking: Ranking, by: int) -> Ranking:
-    """The same ranking with the rows of its documents numbered otherwise; neighbours keep their numbers."""
+    """A ranking with ``by`` added to the rows of its documents; neighbours keep their numbers."""
     return Ranking(**{**vars(ranking), "rows": np.asarray(ranking.rows) + by})

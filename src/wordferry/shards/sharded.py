@@ -1,4 +1,4 @@
-"""An index in shards, for whoever asks: the same questions as an index takes, answered by all shards together."""
+"""An index in shards: the questions that an index takes, answered by all shards together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from wordferry.base.arrays import Int64Array
 from wordferry.base.runtime import ShowProgress, progress_for
 from wordferry.compare.problem import Distance
-from wordferry.errors import InputError, NotFound, StorageError
+from wordferry.errors import InputError, NotFound
 from wordferry.find.explaining import neighbour_rows
 from wordferry.find.ranking import Ranking
 from wordferry.index import searching
@@ -22,9 +22,9 @@ from wordferry.index.fields import Field
 from wordferry.index.finding import Question
 from wordferry.index.model import Document, Hit, Hits, checked_id
 from wordferry.index.passages import best_passages
-from wordferry.shards.calls import Calls, Gate, Here, Lost
+from wordferry.shards.backends import Backend, InProcess, ShardAnswers
 from wordferry.shards.merging import joined, nearest, ranking_of
-from wordferry.shards.shard import Common, Comparison, Near, Stems
+from wordferry.shards.shard import Common, Comparison, Near, StemBags
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -39,30 +39,21 @@ class ShardedIndex:
     what :class:`wordferry.Index` takes. Nothing can be added: build the shards again.
     """
 
-    def __init__(self, common: Common, calls: Calls) -> None:
-        self._gate = Gate()
-        self._set(common, calls)
-
-    def switch(self, common: Common, calls: Calls) -> None:
-        """Answer from these shards from now on; what is being answered is answered from the old ones first."""
-        with self._gate.alone():
-            self._set(common, calls)
-
-    def _set(self, common: Common, calls: Calls) -> None:
-        self.common, self.calls = common, calls
+    def __init__(self, common: Common, backend: Backend) -> None:
+        self.common, self.backend = common, backend
         self.path = common.place.address
         self.embeddings: Embeddings = common.embeddings
-        self.config: Config = calls.config
+        self.config: Config = backend.config
         self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         self.engine = _Words(common, self.config.overlap)
-        self.weighed = _Explaining(calls)
+        self.weighed = _Explaining(backend)
         self._firsts = np.array([record.first for record in common.manifest.shards], dtype=np.int64)
 
     @classmethod
     def open(cls, path: str) -> ShardedIndex:
         """Open all shards of a folder, or of a bucket, in this process."""
         common = Common(path)
-        return cls(common, Here(common))
+        return cls(common, InProcess(common))
 
     @property
     def identity(self) -> str:
@@ -102,39 +93,35 @@ class ShardedIndex:
         tokens = [self._tokens(one, number) for number, one in enumerate(queries)]
         tell = progress_for(progress, "searching")
         hits = []
-        with self._gate.inside():
-            found = self.calls.every("best", tokens, k, filter, {"candidates": candidates, **constants})
-            for number, some in enumerate(tokens):
-                mine = [answers[number] for answers in found.answers]
-                hits.append(self._ranked(mine, k, some, explain, found))
-                if tell is not None:
-                    tell(number + 1, len(tokens))
+        found = self.backend.every("best", tokens, k, filter, {"candidates": candidates, **constants})
+        for number, some in enumerate(tokens):
+            mine = [answers[number] for answers in found.answers]
+            hits.append(self._ranked(mine, k, some, explain, found))
+            if tell is not None:
+                tell(number + 1, len(tokens))
         return hits[0] if single else hits
 
-    def _ranked(self, found: Sequence[Any], k: int, tokens: list[str], explain: bool, lost: Lost) -> Hits:
+    def _ranked(self, found: Sequence[Any], k: int, tokens: list[str], explain: bool, lost: ShardAnswers) -> Hits:
         groups = len(self.common.totals.stems)
         ranking = ranking_of(found, k, groups, self._stems)
         documents = self._at(ranking.rows, "documents")
         hits = []
         for place, (one, score) in enumerate(zip(documents, ranking.scores.tolist(), strict=True)):
-            why = partial(self._why, self.calls, ranking, place)
+            why = partial(self._why, ranking, place)
             where = partial(best_passages, self, None, tokens, one.text)  # type: ignore[arg-type]  # as an index does
             own = (one.id, one.text, one.metadata, one.label)
             hits.append(Hit(*own, score=score, explanation=why() if explain else None, why=why, where=where))
         return Hits(hits, method="words", missing=lost.missing)
 
-    def _why(self, calls: Calls, ranking: Ranking, place: int) -> Any:
+    def _why(self, ranking: Ranking, place: int) -> Any:
         """What one score is made of, asked of the shard that has the document."""
-        with self._gate.inside():
-            if calls is not self.calls:
-                raise StorageError("The shards were loaded anew since this was found. Search again.")
-            one = _single(ranking, place)
-            near = np.array(neighbour_rows(one, 0), dtype=np.int64)
-            names = self._at(near, "ids") if len(near) else []
-            owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
-            return calls.one(owner, "explain_score", one, names)
+        one = _single(ranking, place)
+        near = np.array(neighbour_rows(one, 0), dtype=np.int64)
+        names = self._at(near, "ids") if len(near) else []
+        owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
+        return self.backend.one(owner, "explain_score", one, names)
 
-    def _stems(self, rows: Int64Array) -> Stems:
+    def _stems(self, rows: Int64Array) -> StemBags:
         order, parts = self._asked(rows, "stems")
         return joined(parts, order)
 
@@ -148,7 +135,7 @@ class ShardedIndex:
         """The answers of the shards that hold some rows, and where each row is in them one after the other."""
         owners = np.searchsorted(self._firsts, rows, side="right") - 1
         groups = np.unique(owners).tolist()
-        parts = self.calls.some({number: (rows[owners == number],) for number in groups}, method)
+        parts = self.backend.some({number: (rows[owners == number],) for number in groups}, method)
         order = np.argsort(np.argsort(owners, kind="stable"), kind="stable")
         return order, parts
 
@@ -200,24 +187,25 @@ class ShardedIndex:
         queries, single = searching.queries(query)
         tokens = [self._tokens(one, number) for number, one in enumerate(queries)]
         first = plan.k if plan.rerank is None else plan.candidates
-        options = options | {"distance": plan.record.name}
+        options = options | {"distance": plan.record.label}
         how = Comparison(first, similar, options, rerank, explain, None)
-        with self._gate.inside():
-            found = self.calls.near(tokens, how, without)
+        found = self.backend.near(tokens, how, without)
         method = plan.record.name if plan.rerank is None else f"{first} candidates by {plan.record.name}, ordered by "
         method += "" if plan.rerank is None else f"{plan.rerank.name}: not exact"
+        plain = {"weights": "counts", "unknown": "drop"}
+        weighing = {name: options[name] for name in plain} if similar else plain
         hits = []
         for number, some in enumerate(tokens):
             near = nearest([answers[number] for answers in found.answers], plan.k, first if plan.rerank else None)
-            made = (self._hit(one, some, plan) for one in near)
+            made = (self._hit(one, some, plan.rerank or plan.record, weighing) for one in near)
             hits.append(Hits(made, method=method, exact=plan.rerank is None, missing=found.missing))
         return hits[0] if single else hits
 
-    def _hit(self, near: Near, tokens: list[str], plan: searching.Plan) -> Hit:
+    def _hit(self, near: Near, tokens: list[str], record: Distance, weighing: Mapping[str, Any]) -> Hit:
+        """A found document, explained by the distance and the weights that found it."""
         one = near.document
         value = near.distance if near.second is None else near.second
-        record = plan.rerank or plan.record
-        why = partial(self.weighed.explained, None, None, (tokens, self._tokens(one.text, 0)), record)
+        why = partial(self.weighed.explained, None, None, (tokens, self._tokens(one.text, 0)), record, **weighing)
         where = partial(best_passages, self, None, tokens, one.text)  # type: ignore[arg-type]
         own = (one.id, one.text, one.metadata, one.label)
         return Hit(*own, value, explanation=near.explanation, why=why, where=where)
@@ -231,8 +219,7 @@ class ShardedIndex:
     def get(self, id: str | int) -> Document:
         """One document by its id; NotFound when there is none."""
         id = checked_id(id, "get")
-        with self._gate.inside():
-            found = self.calls.every("find", id)
+        found = self.backend.every("find", id)
         for one in found.answers:
             if one is not None:
                 document: Document = one
@@ -249,20 +236,16 @@ class ShardedIndex:
     def page(self, limit: int = 100, after: str | int | None = None) -> list[Document]:
         """Some documents in their order, from the one after the id ``after`` on."""
         after = None if after is None else checked_id(after, "page")
-        with self._gate.inside():
-            return self._page(limit, after)
-
-    def _page(self, limit: int, after: str | None) -> list[Document]:
         start = 0
         if after is not None:
-            found = self.calls.every("find", after)
+            found = self.backend.every("find", after)
             places = [number for number, one in zip(found.numbers, found.answers, strict=True) if one is not None]
             if not places:
                 raise NotFound(f"{self.path} has no document {after!r} to go on after.")
             start = places[0]
         documents: list[Document] = []
         for number in range(start, len(self._firsts)):
-            documents += self.calls.one(number, "page", limit - len(documents), after if number == start else None)
+            documents += self.backend.one(number, "page", limit - len(documents), after if number == start else None)
             if len(documents) >= limit:
                 break
         return documents
@@ -276,8 +259,7 @@ class ShardedIndex:
     def fields(self, most: int = 20) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
         every: dict[str, list[Field]] = {}
-        with self._gate.inside():
-            answers = self.calls.every("fields", _MOST_VALUES).answers
+        answers = self.backend.every("fields", _MOST_VALUES).answers
         for fields in answers:
             for field in fields:
                 every.setdefault(field.name, []).append(field)
@@ -294,11 +276,11 @@ class ShardedIndex:
     def verify(self) -> None:
         """Compare every file with its checksum; FormatError names the shard that is damaged."""
         for number in range(len(self._firsts)):
-            self.calls.one(number, "verify")
+            self.backend.one(number, "verify")
 
     def close(self) -> None:
         """Close all shards."""
-        self.calls.close()
+        self.backend.close()
 
     def __enter__(self) -> ShardedIndex:
         return self
@@ -323,8 +305,8 @@ class _Words:
 class _Explaining:
     """Two texts explained with the weights of the index, by any of its shards."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def explained(
         self,
@@ -336,7 +318,7 @@ class _Explaining:
         weights: str | None = None,
         unknown: str | None = None,
     ) -> Any:
-        return self._calls.any("explained", texts, record.name, weights, unknown)
+        return self._backend.any("explained", texts, record.label, weights, unknown)
 
 
 def _single(ranking: Ranking, place: int) -> Ranking:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordferry.engines.places import Place
-from wordferry.engines.sources import Fields, Part, Row, read_part
-from wordferry.engines.work import check_ids, hashes_of, saved, text_array
+from wordferry.engines.location import Location
+from wordferry.engines.sources import SourcePart, SourceRow, read_part
+from wordferry.engines.tasks import json_array, saved
 from wordferry.errors import FormatError, InputError
 from wordferry.index import Index
 from wordferry.index.counting import Counting as WordCounting
@@ -23,6 +24,7 @@ from wordferry.index.others import OtherWords
 from wordferry.index.totals import stem_counts
 from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests
 from wordferry.shards.nearby import on_this_machine
+from wordferry.texts.bow import unknown_word_error
 from wordferry.texts.tokenizers import tokenizer_from_config
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.vocabulary import Vocabulary
@@ -32,18 +34,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Counting:
-    """What the counting of words shares."""
+class CountInputs:
+    """Shared data of the tasks that count words."""
 
     vocabulary: Vocabulary
     tokenizer: dict[str, Any]
-    fields: Fields
-    refuse_empty: bool
+    choices: Choices
+    labelled: bool
+    """Whether every document needs a label."""
 
 
 @dataclass(frozen=True)
-class Building:
-    """What the building of shards shares."""
+class BuildInputs:
+    """Shared data of the tasks that build shards."""
 
     choices: Choices
     tokenizer: dict[str, Any]
@@ -55,35 +58,58 @@ class Building:
     """The fingerprint of the word vectors."""
 
 
-def count_words(arguments: Mapping[str, Any], folder: Path, shared: Counting) -> tuple[bytes, dict[str, Any]]:
-    """The words of one part in the order in which they come, and in how many documents each stands."""
-    part = Part(**arguments["part"])
-    rows = list(read_part(part, shared.fields))
+def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs) -> tuple[bytes, dict[str, Any]]:
+    """The words of one part in the order in which they come, with their document frequencies."""
+    part = SourcePart(**arguments["part"])
+    rows = list(read_part(part, shared.choices.fields))
     ids = [row.id for row in rows]
-    check_ids(part, ids)
+    _check_ids(part, ids)
     _check_rows(part, rows)
+    unlabelled = [number for number, row in enumerate(rows) if row.label is None] if shared.labelled else []
+    if unlabelled:
+        where, field = f"{part.path}, row {part.start + unlabelled[0] + 1}", shared.choices.fields.label
+        raise FormatError(f"{where}: a training document needs a label ({field!r}).")
     others = OtherWords.none()
     counting = WordCounting(shared.vocabulary, tokenizer_from_config(shared.tokenizer), others)
     found = counting.encode([row.text for row in rows])
     empty = np.flatnonzero(found.tokens == 0)
-    if shared.refuse_empty and len(empty):
+    if shared.choices.on_empty == "error" and len(empty):
         raise FormatError(
             f"{part.path}, row {part.start + int(empty[0]) + 1}: the document has no words. Leave it out, or choose "
             "--on-empty drop (such documents are left out) or keep (they are stored and never found)."
         )
+    if shared.choices.unknown == "error" and others.numbers:
+        where, word = f"{part.path}, rows {part.start + 1} to {part.start + part.rows}", next(iter(others.numbers))
+        raise FormatError(f"{where}: {unknown_word_error('A document', word)}")
     words = np.fromiter(dict.fromkeys(found.known.words.tolist()), dtype=np.int64)
     data = saved(
         words=words,
         frequencies=np.bincount(found.known.words, minlength=len(shared.vocabulary))[words],
-        others=text_array(list(others.numbers)),
+        others=json_array(list(others.numbers)),
         other_frequencies=np.bincount(found.others.words, minlength=others.next),
-        ids=text_array(ids),
-        hashes=hashes_of(ids),
+        ids=json_array(ids),
+        hashes=_hashes(ids),
     )
     return data, {"documents": len(rows), "tokens": int(found.tokens.sum())}
 
 
-def _check_rows(part: Part, rows: list[Row]) -> None:
+def _check_ids(part: SourcePart, ids: Sequence[str]) -> None:
+    """Refuse an id that two rows of a part have."""
+    seen: dict[str, int] = {}
+    for number, one in enumerate(ids):
+        if one in seen:
+            first, second = part.start + seen[one] + 1, part.start + number + 1
+            raise FormatError(f"{part.path}: rows {first} and {second} have the same id {one!r}.")
+        seen[one] = number
+
+
+def _hashes(ids: Sequence[str]) -> Any:
+    """64 bits of each id: where two agree, the ids are looked at."""
+    found = (int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little") for one in ids)
+    return np.fromiter(found, dtype=np.uint64, count=len(ids))
+
+
+def _check_rows(part: SourcePart, rows: list[SourceRow]) -> None:
     """Refuse now what an index would refuse later."""
     checked = entries(_documents(rows))
     for number in range(len(rows)):
@@ -99,9 +125,9 @@ def _documents(rows: Any) -> Iterator[dict[str, Any]]:
         yield {"id": row.id, **text, "label": row.label, "metadata": row.metadata}
 
 
-def build_shard(arguments: Mapping[str, Any], folder: Path, shared: Building) -> tuple[bytes, dict[str, Any]]:
+def build_shard(arguments: Mapping[str, Any], folder: Path, shared: BuildInputs) -> tuple[bytes, dict[str, Any]]:
     """Build one shard on this machine, and put it where it belongs under a name that no other attempt has."""
-    place = Place(shared.output)
+    place = Location(shared.output)
     name = f"{arguments['number']:05d}-{secrets.token_hex(4)}"
     beside = Path(tempfile.mkdtemp(prefix="wordferry-shard-"))
     try:
@@ -113,28 +139,28 @@ def build_shard(arguments: Mapping[str, Any], folder: Path, shared: Building) ->
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     about = {"documents": facts["documents"], "shard": name}
-    return saved(stem_keys=keys, stems=df, facts=text_array([facts])), about
+    return saved(stem_keys=keys, stems=df, facts=json_array(facts)), about
 
 
-def _build(arguments: Mapping[str, Any], shared: Building, vectors: Path, target: Path) -> tuple[dict[str, Any], Any]:
+def _build(
+    arguments: Mapping[str, Any], shared: BuildInputs, vectors: Path, target: Path
+) -> tuple[dict[str, Any], Any]:
     choices = shared.choices
     index = Index.create(
         target,
         embeddings=vectors,
         keep="path",
         related=choices.r if shared.related is None else shared.related,
-        distance=choices.distance,
         overlap=choices.overlap,
         tokenizer=tokenizer_from_config(shared.tokenizer),
         on_empty=choices.on_empty,  # type: ignore[arg-type]  # checked before
         language=choices.language,
         settings=choices.constants,
-        weights=choices.weights,
-        unknown=choices.unknown,
+        **{name: getattr(choices, name) for name in ("distance", "weights", "unknown")},
     )
     with index:
         index.number_others(shared.others)
-        parts = [Part(**part) for part in arguments["parts"]]
+        parts = [SourcePart(**part) for part in arguments["parts"]]
         rows = (row for part in parts for row in read_part(part, choices.fields))
         index.add(_documents(rows), threads=1)
         with index.view() as (connection, snapshot):

@@ -24,7 +24,7 @@ def system_of(address: str) -> tuple[Any, str]:
     return system, path
 
 
-class Place:
+class Location:
     """A folder by its path or address; names within it are separated by slashes."""
 
     def __init__(self, address: str | os.PathLike[str]) -> None:

@@ -1,0 +1,304 @@
+"""Tasks that ask: a batch of queries against one shard each, and the merging of what all shards have found.
+
+The answer is that of the undivided index, whoever did the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry.engines.sources import SourceFields, SourcePart, read_part
+from wordferry.engines.tasks import json_array, json_values, load, parquet_bytes, saved
+from wordferry.errors import EmptyDocumentError, FormatError
+from wordferry.find.ranking import QueryWord
+from wordferry.find.settings import Settings
+from wordferry.index import Index
+from wordferry.index.model import Document
+from wordferry.judge.voting import vote
+from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
+from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
+from wordferry.texts.bow import looked_up
+from wordferry.texts.records import words_of
+
+_TOGETHER = 256
+"""Queries that are asked at once: hits with their texts are held for these only."""
+_FIRST_K = 16
+"""Documents that a query for near-duplicates asks for at first; four times as many while all of them are near."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The index that is asked: its folder, which state of it, and the number of the first document of each shard."""
+
+    address: str
+    identity: str
+    firsts: tuple[int, ...]
+    documents: int
+    sharded: bool = True
+
+    @classmethod
+    def of(cls, address: str, *, sharded: bool) -> Target:
+        """A folder of shards, or an undivided index, as it is now."""
+        if sharded:
+            manifest = Common(address).manifest
+            firsts = tuple(record.first for record in manifest.shards)
+            return cls(address, manifest.identity, firsts, manifest.documents)
+        with Index.open(address) as index, index.view() as (_, snapshot):
+            return cls(address, f"{index.identity} {snapshot.generation}", (0,), snapshot.documents, False)
+
+    def sizes(self) -> list[int]:
+        """The number of documents of each shard."""
+        return [stop - first for first, stop in pairwise([*self.firsts, self.documents])]
+
+
+@dataclass(frozen=True)
+class AskInputs:
+    """Shared data of the tasks that ask."""
+
+    target: Target
+    k: int = 10
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of :meth:`wordferry.Index.similar` (distance, weights, unknown, filter), or filter and constants of a search."""
+    rerank: str | None = None
+    candidates: int | None = None
+    threshold: float = 0.0
+    fields: SourceFields = field(default_factory=SourceFields)
+
+
+# -- on a worker ----------------------------------------------------------------------------------------------------
+
+_opened: dict[tuple[str, int], Shard | Index] = {}
+"""The shards that this process has opened last: the one that is asked, and the one that queries are read from."""
+
+
+def _open(target: Target, number: int) -> Shard | Index:
+    key = (target.identity, number)
+    found = _opened.pop(key, None)
+    if found is None:
+        if Target.of(target.address, sharded=target.sharded).identity != target.identity:
+            raise FormatError(f"{target.address} has changed since the job was planned. Start the job again elsewhere.")
+        found = Shard(Common(target.address), number) if target.sharded else Index.open(target.address)
+        while len(_opened) > 1:
+            _opened.pop(next(iter(_opened))).close()
+    _opened[key] = found
+    return found
+
+
+def _index(target: Target, number: int) -> Index:
+    found = _open(target, number)
+    return found.index if isinstance(found, Shard) else found
+
+
+def check_queries(arguments: Mapping[str, Any], folder: Path, shared: SourceFields) -> tuple[bytes, dict[str, Any]]:
+    """Read the queries of a part, so that a broken row is named before any work is done."""
+    part = SourcePart(**arguments["part"])
+    return saved(rows=np.array(sum(1 for _ in read_part(part, shared)))), {}
+
+
+def _queries(batch: Mapping[str, Any], shared: AskInputs) -> Iterator[tuple[str, str | None, Any]]:
+    """Id, label and text of the queries of a batch: rows of a file, or documents of a shard."""
+    if "part" in batch:
+        for row in read_part(SourcePart(**batch["part"]), shared.fields):
+            yield row.id, row.label, row.text
+    else:
+        index = _index(shared.target, batch["shard"])
+        for one in index.page(batch["stop"] - batch["start"], offset=batch["start"]):
+            yield one.id, one.label, one.text
+
+
+# -- by distance ----------------------------------------------------------------------------------------------------
+
+
+class _Asker:
+    """Asks one shard for documents near to some texts; a text without a word that counts has none."""
+
+    def __init__(self, shared: AskInputs, shard: int) -> None:
+        self.index = _index(shared.target, shard)
+        self._options, self._rerank = {**shared.options, "threads": 1}, shared.rerank
+        self._drops = (shared.options.get("unknown") or self.index.config.unknown) == "drop"
+
+    def near(self, texts: Sequence[Any], k: int) -> list[list[Near]]:
+        """The k nearest documents of each text."""
+        found: list[list[Near]] = [[] for _ in texts]
+        asked = []
+        for number, text in enumerate(texts):
+            words = looked_up(words_of(text, self.index.tokenizer), self.index.embeddings.vocabulary)
+            if words and (words.bag or not self._drops):
+                asked.append((number, words))
+        how = Comparison(k, True, self._options, self._rerank)
+        for start in range(0, len(asked), _TOGETHER):
+            some = asked[start : start + _TOGETHER]
+            answers = near_documents(self.index, [words for _, words in some], how)
+            for (number, _), answer in zip(some, answers, strict=True):
+                found[number] = [one for one in answer if np.isfinite(one.distance)]
+        return found
+
+    def within(self, texts: Sequence[Any], radius: float) -> list[list[Near]]:
+        """All documents at a distance of at most ``radius`` of each text."""
+        found: list[list[Near]] = [[] for _ in texts]
+        left, k, most = list(range(len(texts))), _FIRST_K, len(self.index)
+        while left:
+            answers = self.near([texts[number] for number in left], k)
+            for number, answer in zip(left, answers, strict=True):
+                found[number] = [one for one in answer if one.distance <= radius]
+            left = [number for number in left if len(found[number]) == k < most]
+            k = min(4 * k, most)
+        return found
+
+
+def near(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """The documents of a shard nearest to the queries of a batch; a document is not near itself."""
+    batch, shard = arguments["batch"], arguments["shard"]
+    ids, labels, texts = zip(*_queries(batch, shared), strict=True)
+    own = batch.get("shard") == shard
+    k = shared.candidates or shared.k
+    found = _Asker(shared, shard).near(texts, k + own)
+    rows = [
+        [(one.document.id, one.document.label, one.distance, one.second, one.place) for one in some] for some in found
+    ]
+    if own:
+        rows = [[one for one in some if one[0] != id][:k] for id, some in zip(ids, rows, strict=True)]
+    return saved(ids=json_array(ids), labels=json_array(labels), near=json_array(rows)), {"queries": len(ids)}
+
+
+def _merged(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[Any, list[list[Near]]]:
+    """The file of one shard, which names the queries, and the nearest documents of all shards."""
+    files = [load(folder, name) for name in arguments["near"]]
+    found = []
+    for query in zip(*(json_values(data, "near") for data in files), strict=True):
+        every = [[Near(Document(id, "", {}, label), *values) for id, label, *values in some] for some in query]
+        found.append(nearest(every, shared.k, shared.candidates))
+    return files[0], found
+
+
+def merge(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: each query with the documents nearest to it."""
+    data, found = _merged(arguments, folder, shared)
+    near = [[one.document.id for one in some] for some in found]
+    distances = [[one.distance if one.second is None else one.second for one in some] for some in found]
+    return parquet_bytes({"id": json_values(data, "ids"), "neighbors": near, "distances": distances}), {}
+
+
+def votes(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: each query with the label that its nearest training documents vote for."""
+    data, found = _merged(arguments, folder, shared)
+    near = [[one.document for one in some] for some in found]
+    unlabelled = next((one.id for some in near for one in some if one.label is None), None)
+    if unlabelled is not None:
+        raise FormatError(f"The document {unlabelled!r} has no label, and a training document needs one.")
+    names = sorted({str(one.label) for some in near for one in some})
+    numbers = {name: number for number, name in enumerate(names)}
+    classes = np.full((len(near), shared.k), -1, dtype=np.int64)
+    for row, some in enumerate(near):
+        classes[row, : len(some)] = [numbers[str(one.label)] for one in some]
+    winners = vote(classes, len(names), shared.k)
+    predicted = [[*names, None][winner] for winner in winners.winner]
+    shares = [float(row.max(initial=0.0)) for row in winners.shares]
+    ids, known = json_values(data, "ids"), json_values(data, "labels")
+    right = sum(a == b for a, b in zip(predicted, known, strict=True) if b is not None)
+    facts = {"labelled": sum(one is not None for one in known), "right": right}
+    return parquet_bytes({"id": ids, "predicted": predicted, "share": shares, "label": known}), facts
+
+
+def close(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """All pairs of a document of a batch and a later one of a shard at a distance of at most the threshold."""
+    batch, shard = arguments["batch"], arguments["shard"]
+    ids, _, texts = zip(*_queries(batch, shared), strict=True)
+    asker, firsts = _Asker(shared, shard), shared.target.firsts
+    row_of = {id: row for row, id in enumerate(asker.index.ids(), firsts[shard])}
+    start = firsts[batch["shard"]] + batch["start"]
+    pairs = [
+        (row, row_of[one.document.id], ids[row - start], one.document.id, one.distance)
+        for row, some in enumerate(asker.within(texts, shared.threshold), start)
+        for one in some
+    ]
+    pairs = sorted(pair for pair in pairs if pair[1] > pair[0])
+    return saved(pairs=json_array(pairs)), {"pairs": len(pairs)}
+
+
+def close_pairs(folder: Path, names: Sequence[str]) -> list[list[Any]]:
+    """The pairs that some tasks have found: both rows, both ids, and the distance."""
+    return sorted(pair for name in names for pair in json_values(load(folder, name), "pairs"))
+
+
+def pairs(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: near-duplicate pairs by id, in the order of their first documents."""
+    found = close_pairs(folder, arguments["close"])
+    columns = {name: [pair[place] for pair in found] for place, name in ((2, "first"), (3, "second"), (4, "distance"))}
+    return parquet_bytes(columns), {"pairs": len(found)}
+
+
+# -- by words -------------------------------------------------------------------------------------------------------
+
+
+def _shard(shared: AskInputs, number: int) -> Shard:
+    found = _open(shared.target, number)
+    assert isinstance(found, Shard)  # word search is asked of shards only
+    return found
+
+
+def best(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """What the queries of a batch find in a shard by the documents' own words."""
+    shard, part = _shard(shared, arguments["shard"]), SourcePart(**arguments["batch"]["part"])
+    ids, tokens = [], []
+    for number, row in enumerate(read_part(part, shared.fields)):
+        ids.append(row.id)
+        tokens.append(words_of(row.text, shard.index.tokenizer))
+        if not tokens[-1]:
+            raise EmptyDocumentError(f"{part.path}, row {part.start + number + 1}: the query has no words.")
+    constants = {name: value for name, value in shared.options.items() if name != "filter"}
+    found = shard.best(tokens, shared.k, shared.options["filter"], constants)
+    data = saved(
+        ids=json_array(ids),
+        indptr=np.cumsum([0, *(len(one.rows) for one in found)]),
+        rows=np.concatenate([one.rows for one in found]),
+        own=np.concatenate([one.own for one in found]),
+        settings=json_array(found[0].settings.to_json()),
+        query=json_array([[list(vars(word).values()) for word in one.query] for one in found]),
+    )
+    return data, {"queries": len(tokens)}
+
+
+def _bests(files: Sequence[Any]) -> list[list[Best]]:
+    """What each query has found in each shard."""
+    settings = Settings(**json_values(files[0], "settings"))
+    columns = [(data["indptr"], data["rows"], data["own"]) for data in files]
+    query = [tuple(QueryWord(*word) for word in words) for words in json_values(files[0], "query")]
+    return [
+        [Best(rows[p[q] : p[q + 1]], own[p[q] : p[q + 1]], query[q], (), settings) for p, rows, own in columns]
+        for q in range(len(query))
+    ]
+
+
+def stems(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """The documents of a shard that are among the best of some query: their ids and bags of stems."""
+    shard = _shard(shared, arguments["shard"])
+    every = _bests([load(folder, name) for name in arguments["best"]])
+    rows = np.unique(np.concatenate([best_rows(found, shared.k)[0] for found in every]))
+    own = rows[(rows >= shard.record.first) & (rows < shard.record.first + shard.record.documents)]
+    groups = np.array(len(shard.common.totals.stems))
+    return saved(rows=own, ids=json_array(shard.ids(own)), groups=groups, **vars(shard.stems(own))), {}
+
+
+def rank(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
+    """One part of the answer: each query with the documents that its words find best."""
+    files = [load(folder, name) for name in arguments["stems"]]
+    rows = np.concatenate([data["rows"] for data in files])
+    names = [one for data in files for one in json_values(data, "ids")]
+    bags = [StemBags(data["indptr"], data["stems"], data["counts"], data["idf"]) for data in files]
+    every = joined(bags, np.arange(len(rows)))
+    bests = [load(folder, name) for name in arguments["best"]]
+    ids, scores = [], []
+    for found in _bests(bests):
+        ranking = ranking_of(
+            found, shared.k, int(files[0]["groups"]), lambda some: joined([every], np.searchsorted(rows, some))
+        )
+        ids.append([names[place] for place in np.searchsorted(rows, ranking.rows).tolist()])
+        scores.append(ranking.scores.tolist())
+    return parquet_bytes({"id": json_values(bests[0], "ids"), "neighbors": ids, "scores": scores}), {}
