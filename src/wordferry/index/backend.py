@@ -60,8 +60,8 @@ class Backend(Protocol):
 
 def open_backend(path: str | os.PathLike[str], embeddings: Any = None) -> Backend:
     """What answers for a folder: the folder itself, or its shards where it is one of shards."""
-    if (Path(path) / "shards.json").is_file():
-        from wordferry.shards.backend import open_shards
+    if "://" in str(path) or (Path(path) / "shards.json").is_file():
+        from wordferry.shards.sharded import open_shards
 
-        return open_shards(path)
+        return open_shards(str(path))
     return LocalIndex(path, embeddings)

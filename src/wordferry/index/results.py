@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from reprlib import Repr
 from typing import Any
 
@@ -65,6 +65,10 @@ class Hit(Document):
     def _found(self) -> str:
         name, value = ("distance", self.distance) if self.score is None else ("score", self.score)
         return "" if value is None else f", {name}={value:.4f}"
+
+    def explained(self, explanation: Any) -> Hit:
+        """This hit with an explanation attached."""
+        return replace(self, explanation=explanation)
 
     def explain(self) -> Any:
         """What the score or the distance is made of: parts that sum to it.

@@ -6,6 +6,7 @@ The answer is that of the undivided index, whoever did the tasks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +20,9 @@ from wordferry.errors import EmptyDocumentError, FormatError
 from wordferry.find.ranking import QueryWord
 from wordferry.find.settings import Settings
 from wordferry.index import Index
-from wordferry.index.model import Document
+from wordferry.index.local import LocalIndex
+from wordferry.index.results import Document
+from wordferry.index.search.filters import compile_filter
 from wordferry.judge.voting import vote
 from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
 from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
@@ -49,8 +52,9 @@ class Target:
             manifest = Common(address).manifest
             firsts = tuple(record.first for record in manifest.shards)
             return cls(address, manifest.identity, firsts, manifest.documents)
-        with Index.open(address) as index, index.view() as (_, snapshot):
-            return cls(address, f"{index.identity} {snapshot.generation}", (0,), snapshot.documents, False)
+        local = LocalIndex(address)
+        with closing(local), local.state() as (_, snapshot):
+            return cls(address, f"{local.identity} {snapshot.generation}", (0,), snapshot.documents, False)
 
     def sizes(self) -> list[int]:
         """The number of documents of each shard."""
@@ -120,7 +124,8 @@ class _Asker:
 
     def __init__(self, shared: AskInputs, shard: int) -> None:
         self.index = _index(shared.target, shard)
-        self._options, self._rerank = {**shared.options, "threads": 1}, shared.rerank
+        self._measure = tuple(shared.options.get(name) for name in ("distance", "weights", "unknown"))
+        self._condition, self._rerank = compile_filter(shared.options.get("filter")), shared.rerank
         self._drops = (shared.options.get("unknown") or self.index.config.unknown) == "drop"
 
     def near(self, texts: Sequence[Any], k: int) -> list[list[Near]]:
@@ -131,10 +136,10 @@ class _Asker:
             words = looked_up(words_of(text, self.index.tokenizer), self.index.embeddings.vocabulary)
             if words and (words.bag or not self._drops):
                 asked.append((number, words))
-        how = Comparison(k, True, self._options, self._rerank)
+        how = Comparison(k, self._measure, self._condition, self._rerank, threads=1)  # type: ignore[arg-type]
         for start in range(0, len(asked), _TOGETHER):
             some = asked[start : start + _TOGETHER]
-            answers = near_documents(self.index, [words for _, words in some], how)
+            answers, _ = near_documents(self.index, [words for _, words in some], how)
             for (number, _), answer in zip(some, answers, strict=True):
                 found[number] = [one for one in answer if np.isfinite(one.distance)]
         return found
@@ -253,7 +258,8 @@ def best(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple
         if not tokens[-1]:
             raise EmptyDocumentError(f"{part.path}, row {part.start + number + 1}: the query has no words.")
     constants = {name: value for name, value in shared.options.items() if name != "filter"}
-    found = shard.best(tokens, shared.k, shared.options["filter"], constants)
+    settings = Settings().changed(**shard.local.config.settings).changed(**constants)
+    found, _ = shard.best(tokens, shared.k, compile_filter(shared.options["filter"]), settings)
     data = saved(
         ids=json_array(ids),
         indptr=np.cumsum([0, *(len(one.rows) for one in found)]),
@@ -282,7 +288,7 @@ def stems(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tupl
     every = _bests([load(folder, name) for name in arguments["best"]])
     rows = np.unique(np.concatenate([best_rows(found, shared.k)[0] for found in every]))
     own = rows[(rows >= shard.record.first) & (rows < shard.record.first + shard.record.documents)]
-    groups = np.array(len(shard.common.totals.stems))
+    groups = np.array(len(shard.common.statistics.stems))
     return saved(rows=own, ids=json_array(shard.ids(own)), groups=groups, **vars(shard.stems(own))), {}
 
 

@@ -18,12 +18,14 @@ from wordferry.engines.sources import SourcePart, SourceRow, read_part
 from wordferry.engines.tasks import json_array, saved
 from wordferry.errors import FormatError, InputError
 from wordferry.index import Index
-from wordferry.index.counting import Counting as WordCounting
-from wordferry.index.model import entries
-from wordferry.index.others import OtherWords
-from wordferry.index.totals import stem_counts
+from wordferry.index.local import LocalIndex
+from wordferry.index.search.statistics import stem_counts
+from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.write.counting import Counting
+from wordferry.index.write.entries import entries
 from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests
 from wordferry.shards.nearby import on_this_machine
+from wordferry.shards.shard import WORD_FACTS
 from wordferry.texts.bow import unknown_word_error
 from wordferry.texts.tokenizers import tokenizer_from_config
 from wordferry.words.related.graph import RelatedWords
@@ -51,8 +53,8 @@ class BuildInputs:
     choices: Choices
     tokenizer: dict[str, Any]
     related: RelatedWords | None
-    others: list[str]
-    """All words without vectors, in the order of their numbers."""
+    words: list[str]
+    """All words, in the order of their numbers."""
     output: str
     vectors: str
     """The fingerprint of the word vectors."""
@@ -69,24 +71,22 @@ def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs)
     if unlabelled:
         where, field = f"{part.path}, row {part.start + unlabelled[0] + 1}", shared.choices.fields.label
         raise FormatError(f"{where}: a training document needs a label ({field!r}).")
-    others = OtherWords.none()
-    counting = WordCounting(shared.vocabulary, tokenizer_from_config(shared.tokenizer), others)
-    found = counting.encode([row.text for row in rows])
+    terms = TermDictionary.of_no_index(shared.vocabulary)
+    found = Counting(terms, tokenizer_from_config(shared.tokenizer)).count([row.text for row in rows])
     empty = np.flatnonzero(found.tokens == 0)
     if shared.choices.on_empty == "error" and len(empty):
         raise FormatError(
             f"{part.path}, row {part.start + int(empty[0]) + 1}: the document has no words. Leave it out, or choose "
             "--on-empty drop (such documents are left out) or keep (they are stored and never found)."
         )
-    if shared.choices.unknown == "error" and others.numbers:
-        where, word = f"{part.path}, rows {part.start + 1} to {part.start + part.rows}", next(iter(others.numbers))
-        raise FormatError(f"{where}: {unknown_word_error('A document', word)}")
-    words = np.fromiter(dict.fromkeys(found.known.words.tolist()), dtype=np.int64)
+    words = terms.words(range(terms.next))
+    strange = next((word for word in words if word not in shared.vocabulary), None)
+    if shared.choices.unknown == "error" and strange is not None:
+        where = f"{part.path}, rows {part.start + 1} to {part.start + part.rows}"
+        raise FormatError(f"{where}: {unknown_word_error('A document', strange)}")
     data = saved(
-        words=words,
-        frequencies=np.bincount(found.known.words, minlength=len(shared.vocabulary))[words],
-        others=json_array(list(others.numbers)),
-        other_frequencies=np.bincount(found.others.words, minlength=others.next),
+        words=json_array(words),
+        frequencies=np.bincount(found.bags.words, minlength=terms.next),
         ids=json_array(ids),
         hashes=_hashes(ids),
     )
@@ -146,7 +146,7 @@ def _build(
     arguments: Mapping[str, Any], shared: BuildInputs, vectors: Path, target: Path
 ) -> tuple[dict[str, Any], Any]:
     choices = shared.choices
-    index = Index.create(
+    made = Index.create(
         target,
         embeddings=vectors,
         keep="path",
@@ -158,21 +158,23 @@ def _build(
         settings=choices.constants,
         **{name: getattr(choices, name) for name in ("distance", "weights", "unknown")},
     )
-    with index:
-        index.number_others(shared.others)
+    made.close()
+    local = LocalIndex(target)
+    with Index(local) as index:
+        local.number_words(shared.words)
         parts = [SourcePart(**part) for part in arguments["parts"]]
         rows = (row for part in parts for row in read_part(part, choices.fields))
         index.add(_documents(rows), threads=1)
-        with index.view() as (connection, snapshot):
-            collection = index.words.collection(connection, snapshot)
-            state = snapshot.state
+        with local.state() as (connection, snapshot):
+            ranker, forms = local.words.ranker(connection, snapshot)
+            known = connection.execute("SELECT total(known) FROM documents").fetchone()[0]
             facts = {
                 "documents": snapshot.documents,
                 "identity": index.identity,
                 "generation": snapshot.generation,
-                "tokens": collection.tokens,
-                "known_tokens": int(sum(part.bags.counts.sum(dtype=np.int64) for part in snapshot.parts)),
+                "tokens": ranker.tokens,
+                "known_tokens": int(known),
                 "fields": sorted({name for part in snapshot.parts for name in part.rows.columns.names}),
-                "state": [state[key] for key in ("words", "words_checksum", "others", "others_checksum")],
+                "words": [snapshot.state[key] for key in WORD_FACTS],
             }
-            return facts, stem_counts(collection)
+            return facts, stem_counts(forms.stem_keys, ranker.df)

@@ -16,20 +16,21 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
-from wordferry.compare.distances import find_distance, find_overlap
+from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
 from wordferry.engines.run import JobRun, JobSummary
 from wordferry.engines.sources import SourceFields, SourcePart, cut
 from wordferry.engines.tasks import Task, json_values, load
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
-from wordferry.index.totals import Totals, added
-from wordferry.index.weighed_state import Weighing
+from wordferry.index.search.statistics import CollectionStatistics, added
 from wordferry.shards.build_tasks import BuildInputs, CountInputs, build_shard, count_words
-from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, TOTALS, Manifest, ShardRecord
+from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, STATISTICS, Manifest, ShardRecord
 from wordferry.texts.bow import check_on_empty
 from wordferry.texts.datasets import default_embeddings
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_config
+from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
@@ -55,8 +56,8 @@ class Choices:
     def checked(self) -> Choices:
         """These choices as an index is built with them, or an error that says which value is wrong."""
         distance, weights, unknown = self.distance or "rel-rwmd", self.weights or "idf", self.unknown or "match"
-        find_overlap(find_distance(distance), self.overlap)
-        Weighing(weights, unknown)
+        Measure(find_distance(distance), self.overlap, unknown=unknown)  # type: ignore[arg-type]  # which it checks
+        check_scheme(weights)
         check_on_empty(self.on_empty)
         whole_number(self.block, "block", of="documents")
         whole_number(self.r, "r", of="related words")
@@ -68,11 +69,12 @@ class Choices:
 class _Counted:
     """The merged counts of all parts."""
 
-    words: Int64Array
-    """Words with a vector in the order in which they come, as rows of the embeddings."""
-    others: list[str]
+    words: list[str]
+    """In the order of their numbers: those with a vector first, each kind in the order in which it comes."""
+    vectors: int
+    """How many of them have a vector."""
     frequencies: Int64Array
-    other_frequencies: Int64Array
+    """Document frequency of each."""
 
 
 def build(
@@ -101,7 +103,7 @@ def build(
     plan = {"format": 1, "job": "index", "shards": shards, "output": place.address, **made.plan}
     running = JobRun(place, plan, **run)
     manifest = made.run(running, place, shards)
-    return running.finish(manifest.documents, {"shards": len(manifest.shards), "words": manifest.words})
+    return running.finish(manifest.documents, {"shards": len(manifest.shards), "words": manifest.words[0]})
 
 
 class ShardBuild:
@@ -142,17 +144,14 @@ class ShardBuild:
         tasks = [Task(_counts(part), count_words, {"part": part.to_json()}) for part in self.parts]
         self._run.run(tasks, shared)
         self._check_ids()
-        words: dict[int, None] = {}
-        others: dict[str, int] = {}
-        frequencies = np.zeros(len(self.embeddings), dtype=np.int64)
+        df: dict[str, int] = {}
         for part in self.parts:
             data = load(self._run.folder, _counts(part))
-            words |= dict.fromkeys(data["words"].tolist())
-            frequencies[data["words"]] += data["frequencies"]
-            for word, count in zip(json_values(data, "others"), data["other_frequencies"].tolist(), strict=True):
-                others[word] = others.get(word, 0) + count
-        order = np.fromiter(words, dtype=np.int64, count=len(words))
-        return _Counted(order, list(others), frequencies, np.fromiter(others.values(), np.int64, len(others)))
+            for word, count in zip(json_values(data, "words"), data["frequencies"].tolist(), strict=True):
+                df[word] = df.get(word, 0) + count
+        known = [word for word in df if word in self.embeddings.vocabulary]
+        words = [*known, *(word for word in df if word not in self.embeddings.vocabulary)]
+        return _Counted(words, len(known), np.array([df[word] for word in words], dtype=np.int64))
 
     def _check_ids(self) -> None:
         """Refuse an id that two documents have; only where hashes agree the ids are looked at."""
@@ -179,8 +178,8 @@ class ShardBuild:
             if not (folder / name).exists():
                 if name == EMBEDDINGS:
                     self.embeddings.save(folder / name)
-                elif len(counted.words):
-                    words = self.embeddings.restrict(counted.words)
+                elif counted.vectors:
+                    words = self.embeddings.restrict(counted.words[: counted.vectors])
                     RelatedWords.build(words, self.choices.r, progress=self._run.progress).save(folder / name)
             if name not in present and (folder / name).exists():
                 self.place.upload(folder / name, name)
@@ -190,7 +189,7 @@ class ShardBuild:
         folder = self._run.folder
         related = RelatedWords.load(folder / RELATED) if (folder / RELATED).exists() else None
         own = (self.place.address, self.embeddings.fingerprint)
-        shared = BuildInputs(self.choices, self.tokenizer, related, counted.others, *own)
+        shared = BuildInputs(self.choices, self.tokenizer, related, counted.words, *own)
         if related is None or np.isnan(related.c_max):  # each shard would find a c_max of its own
             shards = 1
         tasks = []
@@ -213,20 +212,20 @@ class ShardBuild:
             stems = added(stems, (data["stem_keys"], data["stems"]))
             fields |= set(facts["fields"])
             tokens, known = tokens + facts["tokens"], known + facts["known_tokens"]
-            states.add(tuple(facts["state"]))
+            states.add(tuple(facts["words"]))
             if len(states) > 1:
                 raise VocabularyMismatch(f"{facts['name']} numbers its words otherwise than the shards before it.")
             count = int(facts["documents"])
             own = (facts["identity"], facts["generation"], facts["files"])
             records.append(ShardRecord(facts["name"], first, count, *own))
             first += count
-        words = (counted.frequencies, counted.other_frequencies)
-        totals = Totals(first, tokens, known, *words, stems[1], stems[0], frozenset(fields))
+        counts = (first, tokens, known)
+        statistics = CollectionStatistics(*counts, counted.frequencies, stems[1], stems[0], frozenset(fields))
         folder = self._run.folder
-        if TOTALS not in self.place.names():
-            if not (folder / TOTALS).exists():
-                totals.save(folder / TOTALS)
-            self.place.upload(folder / TOTALS, TOTALS)
+        if STATISTICS not in self.place.names():
+            if not (folder / STATISTICS).exists():
+                statistics.save(folder / STATISTICS)
+            self.place.upload(folder / STATISTICS, STATISTICS)
         self._remove_others({record.name for record in records})
         manifest = self._manifest(records, states.pop())
         manifest.write(self.place)
@@ -234,16 +233,13 @@ class ShardBuild:
 
     def _manifest(self, records: list[ShardRecord], state: tuple[int, ...]) -> Manifest:
         folder = self._run.folder
-        names = [name for name in (EMBEDDINGS, RELATED, TOTALS) if (folder / name).exists()]
+        names = [name for name in (EMBEDDINGS, RELATED, STATISTICS) if (folder / name).exists()]
         related = RelatedWords.load(folder / RELATED) if RELATED in names else None
         c_max = None if related is None or np.isnan(related.c_max) else float(related.c_max)
         return Manifest(
             sum(record.documents for record in records),
             self.embeddings.fingerprint,
-            words=state[0],
-            words_checksum=state[1],
-            others=state[2],
-            others_checksum=state[3],
+            words=state,
             r=self.choices.r,
             c_max=c_max,
             common={name: storage.file_digest(folder / name / storage.MANIFEST) for name in names},

@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from wordferry.base.checks import real_number, whole_number
+from wordferry.compare.measure import Measure
 from wordferry.engines.components import Components
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
@@ -19,8 +20,9 @@ from wordferry.engines.run import JobRun, JobSummary, empty_output
 from wordferry.engines.sources import SUFFIXES, cut
 from wordferry.engines.tasks import Task, TaskFunction, parquet_bytes
 from wordferry.errors import InputError
-from wordferry.index.finding import Question
-from wordferry.index.searching import Plan
+from wordferry.find.settings import Settings
+from wordferry.index.search.filters import compile_filter
+from wordferry.index.search.requests import Ask
 from wordferry.shards import ask_tasks
 from wordferry.shards.ask_tasks import AskInputs, Target
 from wordferry.shards.building import Choices, ShardBuild
@@ -71,8 +73,7 @@ def top_k(
     ``filter``, ``rerank`` and ``candidates`` are those of :meth:`wordferry.Index.similar`, the other arguments those of
     :func:`knn_graph`; queries are files in the forms of documents.
     """
-    distance = (choices or Choices()).distance or "rel-rwmd"  # where it is the index's own, it needs no check
-    plan = Plan.check(None, k, distance, filter, False, rerank, candidates)  # type: ignore[arg-type]
+    plan = Ask.check(k, filter, None if rerank is None else Measure(rerank), candidates)
     first = plan.candidates if plan.rerank is not None else None
     options = {"k": k, "filter": filter, "rerank": rerank, "candidates": first}
     job = ShardJob("top-k", documents, output, choices, options, queries=queries, **run)
@@ -134,7 +135,9 @@ def search(
     """
     shard = Shard(Common(folder), 0)
     try:
-        Question.check(shard.index.config, k, filter, False, dict(constants or {}))
+        Settings().changed(**shard.local.config.settings).changed(**(constants or {}))
+        whole_number(k, "k")
+        compile_filter(filter)
     finally:
         shard.close()
     given = {"k": k, "filter": filter, "constants": dict(constants or {})}

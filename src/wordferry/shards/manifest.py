@@ -15,7 +15,7 @@ from wordferry.engines.location import Location
 from wordferry.errors import FormatError, NotFound
 
 FILE = "shards.json"
-EMBEDDINGS, RELATED, TOTALS, SHARDS = "embeddings", "related", "totals", "shards"
+EMBEDDINGS, RELATED, STATISTICS, SHARDS = "embeddings", "related", "statistics", "shards"
 _FORMAT = 1
 _NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{8}")
 """What a build calls a shard: nothing else is ever joined to a path."""
@@ -43,12 +43,8 @@ class Manifest:
     documents: int
     vectors: str
     """The fingerprint of the word vectors."""
-    words: int
-    words_checksum: int
-    """Of the words of all documents, in their order: every shard has the same."""
-    others: int
-    others_checksum: int
-    """Of the words without vectors, in their order."""
+    words: tuple[int, ...]
+    """How many words there are, how many have a vector, and a checksum of those: every shard has the same."""
     r: int
     c_max: float | None
     common: Mapping[str, str]
@@ -79,9 +75,9 @@ class Manifest:
         if values.pop("sha256", None) != _digest(values):
             raise FormatError(f"{place.address}/{FILE} is damaged: it does not match its checksum.")
         shards = tuple(ShardRecord(**one) for one in values.pop("shards"))
-        found = cls(**values, shards=shards)
+        found = cls(**values | {"words": tuple(values["words"])}, shards=shards)
         wrong = [one.name for one in shards if not _NAME.fullmatch(one.name)]
-        wrong += [name for name in found.common if name not in (EMBEDDINGS, RELATED, TOTALS)]
+        wrong += [name for name in found.common if name not in (EMBEDDINGS, RELATED, STATISTICS)]
         if wrong:
             raise FormatError(f"{place.address}/{FILE} names {wrong[0]!r}, which is no name of a shard.")
         return found

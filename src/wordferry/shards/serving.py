@@ -19,9 +19,9 @@ from wordferry.base.checks import whole_number
 from wordferry.base.runtime import logger, optional_import
 from wordferry.engines.on_ray import Ray
 from wordferry.errors import InputError, StorageError, WordferryError
-from wordferry.shards.backends import ShardAnswers
+from wordferry.shards.routing import ShardAnswers
 from wordferry.shards.shard import Common, Comparison, Shard
-from wordferry.shards.sharded import ShardedIndex
+from wordferry.shards.sharded import sharded_index
 
 OnMissing = Literal["answer", "error"]
 _SECONDS = 10.0
@@ -181,7 +181,8 @@ class Serving:
         self._replicas = [[actor.remote(address, number) for _ in range(replicas)] for number in shards]
         try:
             self._ray.get([one.ask.remote("facts", ()) for some in self._replicas for one in some])
-            self.index = ShardedIndex(common, RayBackend(common, self._replicas, on_missing, seconds))
+            self._router = RayBackend(common, self._replicas, on_missing, seconds)
+            self.index = sharded_index(common, self._router)
         except BaseException as error:
             self.close()
             if isinstance(error, self._ray.exceptions.RayTaskError) and isinstance(error.cause, WordferryError):
@@ -190,7 +191,7 @@ class Serving:
 
     def process(self, number: int) -> int:
         """The process of one replica of a shard."""
-        return int(self.index.backend.one(number, "process"))
+        return int(self._router.one(number, "process"))
 
     def close(self) -> None:
         """End the replicas, and the cluster if it was started here."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,23 +11,27 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
-from wordferry.compare.distances import find_distance
 from wordferry.engines.location import Location
-from wordferry.errors import FormatError, NotFound, VocabularyMismatch, WordferryError
-from wordferry.find.explaining import ScoreExplanation, explain_score
+from wordferry.errors import FormatError, VocabularyMismatch, WordferryError
+from wordferry.find.explaining import ScoreExplanation
 from wordferry.find.ranking import QueryWord, Ranking
 from wordferry.find.settings import Settings
 from wordferry.index import Index
-from wordferry.index.fields import Field
-from wordferry.index.finding import Question
-from wordferry.index.model import Document
-from wordferry.index.searching import document as as_document
-from wordferry.index.searching import found_documents, found_ids
-from wordferry.index.totals import Totals
-from wordferry.shards.manifest import EMBEDDINGS, RELATED, SHARDS, TOTALS, Manifest, ShardRecord, file_digests
+from wordferry.index.local import LocalIndex
+from wordferry.index.results import Document
+from wordferry.index.search.fields import Field
+from wordferry.index.search.filters import Condition
+from wordferry.index.search.requests import Ask
+from wordferry.index.search.statistics import CollectionStatistics
+from wordferry.shards.manifest import EMBEDDINGS, RELATED, SHARDS, STATISTICS, Manifest, ShardRecord, file_digests
 from wordferry.shards.nearby import on_this_machine
+from wordferry.texts.bow import looked_up
+from wordferry.texts.records import words_of
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
+
+WORD_FACTS = ("words", "vectors", "vectors_checksum")
+"""What the state of an index says of its dictionary: all shards must say the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +66,28 @@ class Near:
     place: int = 0
     explanation: Any = None
 
+    @property
+    def value(self) -> float:
+        """The distance that a hit has."""
+        return self.distance if self.second is None else self.second
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """The options of a search by a distance, checked by the index itself."""
+    """A search by a distance as plain values, so that it can be sent to another process."""
 
     k: int
-    similar: bool
-    """Whether words weigh what the index says, or are counted."""
-    options: Mapping[str, Any]
+    measure: tuple[str | None, str | None, str | None]
+    """Distance, weights and unknown; None for the index's own."""
+    condition: Condition | None = None
     rerank: str | None = None
     explain: bool = False
     without: str | None = None
+    threads: int | None = None
 
 
 class Common:
-    """What all shards of a folder share: vectors, related words, totals."""
+    """What all shards of a folder share: vectors, related words, statistics."""
 
     def __init__(self, address: str) -> None:
         self.place = Location(address)
@@ -101,9 +111,9 @@ class Common:
         return Embeddings.load(self._folder(EMBEDDINGS))
 
     @cached_property
-    def totals(self) -> Totals:
+    def statistics(self) -> CollectionStatistics:
         """What was counted over all shards."""
-        return Totals.load(self._folder(TOTALS))
+        return CollectionStatistics.load(self._folder(STATISTICS))
 
     @cached_property
     def related(self) -> RelatedWords | None:
@@ -119,30 +129,28 @@ class Shard:
         self.record: ShardRecord = common.manifest.shards[number]
         self.folder = on_this_machine(common.place, f"{SHARDS}/{self.record.name}")
         try:
-            self.index = Index.open(self.folder, embeddings=common.embeddings, totals=common.totals)
+            self.local = LocalIndex(self.folder, common.embeddings, common.statistics)
         except VocabularyMismatch as error:
             raise VocabularyMismatch(f"Shard {self.record.name}: {error}") from None
         except (WordferryError, OSError) as error:
             raise FormatError(f"Shard {self.record.name} cannot be opened: {error}") from None
+        self.index = Index(self.local)
         try:
             self._check()
         except BaseException:
-            self.index.close()
+            self.local.close()
             raise
 
     def _check(self) -> None:
         """Whether it is the shard that the manifest means, with the words of all the others."""
         manifest, record = self.common.manifest, self.record
-        with self.index.view() as (_, snapshot):
+        with self.local.state() as (_, snapshot):
             state, generation = snapshot.state, snapshot.generation
-        for what, count in (("words", manifest.words), ("others", manifest.others)):
-            checksum = getattr(manifest, f"{what}_checksum")
-            if (state[what], state[f"{what}_checksum"]) != (count, checksum):
-                kind = "words" if what == "words" else "words without vectors"
-                raise VocabularyMismatch(
-                    f"Shard {record.name} has another vocabulary than the other shards: its {state[what]} {kind} are "
-                    f"not the {count} of {self.common.place.address}. Build the shards again together."
-                )
+        if [state[key] for key in WORD_FACTS] != list(manifest.words):
+            raise VocabularyMismatch(
+                f"Shard {record.name} has another vocabulary than the other shards: its {state['words']} words are not "
+                f"the {manifest.words[0]} of {self.common.place.address}. Build the shards again together."
+            )
         if self.index.identity != record.identity:
             raise FormatError(
                 f"Shard {record.name} is another index than the one that was built: its identity differs."
@@ -153,120 +161,113 @@ class Shard:
     # -- by words ---------------------------------------------------------------------------------------------------
 
     def best(
-        self, asked: Sequence[Sequence[str]], k: int, filter: Mapping[str, Any] | None, constants: Mapping[str, Any]
-    ) -> list[Best]:
+        self, asked: Sequence[Sequence[str]], k: int, condition: Condition | None, settings: Settings
+    ) -> tuple[list[Best], dict[str, int]]:
         """What each query, given as tokens, finds by the documents' own words: as many as the best k may come from."""
-        question = Question.check(self.index.config, k, filter, False, constants)
-        settings, found = question.settings, []
-        with self.index.view() as (connection, snapshot):
-            allowed = snapshot.allowed(question.condition)
-            collection = self.index.words.collection(connection, snapshot, asked)
+        found, visited, evaluated = [], 0, 0
+        with self.local.state() as (connection, snapshot):
+            allowed = snapshot.allowed(condition)
+            ranker, _ = self.local.words.ranker(connection, snapshot, asked)
             for tokens in asked:
-                query, missing = collection.query(tokens)
-                rows, own, *_ = collection.best(query, settings.wanted(k), settings, allowed)
-                found.append(Best(rows + self.record.first, own, query, missing, settings))
-        return found
+                query, missing = ranker.query(tokens)
+                best = ranker.best(query, settings.wanted(k), settings, allowed)
+                visited, evaluated = visited + best.visited, evaluated + best.evaluated
+                found.append(Best(best.rows + self.record.first, best.scores, query, missing, settings))
+            pairs = len(asked) * snapshot.count(allowed)
+        return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
 
     def stems(self, rows: Int64Array) -> StemBags:
         """The bags of some rows of the collection that are in this shard, in the order given."""
-        with self.index.view() as (connection, snapshot):
-            collection = self.index.words.collection(connection, snapshot)
-            indptr, words, counts = collection.bags(rows - self.record.first)
-            stems = collection.group_of[words]
-            return StemBags(indptr, stems, counts, collection.idf[stems])
+        with self.local.state() as (connection, snapshot):
+            ranker, _ = self.local.words.ranker(connection, snapshot)
+            indptr, words, counts = ranker.source.bags(rows - self.record.first)
+            stems = ranker.forms.group_of[words]
+            return StemBags(indptr, stems, counts.astype(np.int32), ranker.idf[stems])
 
     def explain_score(self, ranking: Ranking, names: Sequence[str]) -> ScoreExplanation:
         """What the one score of a ranking is made of; its document is in this shard."""
-        with self.index.view() as (connection, snapshot):
-            words = [word.word for word in ranking.query]
-            collection = self.index.words.collection(connection, snapshot, [words])
-            return explain_score(collection, _moved(ranking, -self.record.first), 0, names)
+        with self.local.state() as (connection, snapshot):
+            own = _moved(ranking, -self.record.first)
+            return self.local.words.explain_named(connection, snapshot, own, 0, names)
 
     # -- by distance ------------------------------------------------------------------------------------------------
 
-    def near(self, asked: Sequence[Sequence[str]], how: Comparison) -> list[list[Near]]:
-        """The nearest documents to each query, given as tokens."""
+    def near(self, asked: Sequence[Sequence[str]], how: Comparison) -> tuple[list[list[Near]], dict[str, int]]:
+        """The nearest documents to each query, given as tokens, and how much was looked at."""
         return near_documents(self.index, asked, how)
 
-    def explained(
-        self,
-        texts: tuple[list[str], list[str]],
-        distance: str,
-        weights: str | None = None,
-        unknown: str | None = None,
-    ) -> Any:
-        """Why two texts, given as tokens, are as far apart as the index says, with its own weights or others."""
-        given, record = {"weights": weights, "unknown": unknown}, find_distance(distance)
-        with self.index.view() as (connection, snapshot):
-            return self.index.weighed.explained(connection, snapshot, texts, record, **given)
+    def explain(self, texts: tuple[Any, Any], measure: tuple[str, str, str]) -> Any:
+        """Why two texts, or lists of tokens, are as far apart as the index says."""
+        first, second = (words_of(text, self.local.tokenizer) for text in texts)
+        return self.local.explain((first, second), self.index.measure(*measure))
 
     # -- documents --------------------------------------------------------------------------------------------------
 
     def documents(self, rows: Int64Array) -> list[Document]:
         """Documents by their rows in the collection."""
-        own = rows - self.record.first
-        with self.index.view() as (connection, snapshot):
-            found = found_documents(self.index, connection, snapshot, own)
-        return [as_document(found[row]) for row in own.tolist()]
+        return self.local.documents_at(rows - self.record.first)
 
     def ids(self, rows: Int64Array) -> list[str]:
         """The ids of documents by their rows in the collection."""
-        own = rows - self.record.first
-        with self.index.view() as (connection, snapshot):
-            found = found_ids(self.index, connection, snapshot, own)
-        return [found[row] for row in own.tolist()]
+        return self.local.ids_at(rows - self.record.first)
+
+    def all_ids(self) -> list[str]:
+        """The ids of all documents."""
+        return self.local.ids()
 
     def find(self, id: str) -> Document | None:
         """A document by its id; None when it is not in this shard."""
-        try:
-            return self.index.get(id)
-        except NotFound:
-            return None
+        return self.local.find(id)
 
-    def page(self, limit: int, after: str | None) -> list[Document]:
-        """Some documents in their order."""
-        return self.index.page(limit, after)
+    def count(self, condition: Condition | None) -> int:
+        """How many documents pass a filter."""
+        return self.local.count(condition)
+
+    def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> tuple[list[Document], int]:
+        """Some documents in their order, and how many there are that could have been passed over."""
+        return self.local.page(span, after, condition), self.local.count(condition) if after is None else 0
 
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by."""
-        return self.index.fields(most)
+        return self.local.fields(most)
+
+    def stats(self) -> Any:
+        """Sizes and counts of the shard."""
+        return self.local.stats()
 
     def facts(self) -> dict[str, Any]:
         """Which shard this is, and of which build."""
-        return {"shard": self.record.name, "documents": len(self.index), "build": self.common.manifest.identity}
+        return {"shard": self.record.name, "documents": len(self.local), "build": self.common.manifest.identity}
 
-    def verify(self) -> None:
+    def verify(self) -> Any:
         """Compare every file with its checksum, and all parts of the index with each other."""
         if file_digests(self.folder) != dict(self.record.files):
             raise FormatError(f"Shard {self.record.name}: its files do not match their checksums.")
-        self.index.verify()
+        return self.local.verify()
 
     def close(self) -> None:
         """Close its files."""
-        self.index.close()
+        self.local.close()
 
 
-def near_documents(index: Index, asked: Sequence[Sequence[str]], how: Comparison) -> list[list[Near]]:
-    """The documents of an index nearest to each query, given as tokens."""
-    find = index.similar if how.similar else index.search
-    if how.without is not None:
-        hits = [index.similar(id=how.without, k=how.k, explain=how.explain, **how.options)]
-    else:
-        hits = find(list(asked), how.k, explain=how.explain, **how.options)
+def near_documents(
+    index: Index, asked: Sequence[Sequence[str]], how: Comparison
+) -> tuple[list[list[Near]], dict[str, int]]:
+    """The documents of an index nearest to each query, given as tokens, and how much was looked at."""
+    measure = index.measure(*how.measure)
+    tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
+    ask = Ask(how.k, how.condition, how.explain and how.rerank is None, without=how.without, threads=how.threads)
+    hits = index.backend.similar(tokens, measure, ask)
+    counts = hits[0].counts if hits else {}
     if how.rerank is None:
-        return [[_near(hit) for hit in some] for some in hits]
-    return [_ordered(index, tokens, some, how) for tokens, some in zip(asked, hits, strict=True)]
+        return [[_near(hit) for hit in some] for some in hits], counts
+    second = replace(ask, explain=how.explain, rerank=index.measure(how.rerank, *how.measure[1:]), candidates=how.k)
+    again = index.backend.similar(tokens, measure, second)
+    return [_ordered(*both) for both in zip(hits, again, strict=True)], counts
 
 
-def _ordered(index: Index, tokens: Sequence[str], candidates: Sequence[Any], how: Comparison) -> list[Near]:
+def _ordered(candidates: Sequence[Any], again: Sequence[Any]) -> list[Near]:
     """The candidates of one query with their second distance."""
-    if not candidates:
-        return []
-    options: dict[str, Any] = {**how.options, "rerank": how.rerank, "candidates": how.k, "explain": how.explain}
-    if how.without is not None:
-        again = index.similar(id=how.without, k=how.k, **options)
-    else:
-        (again,) = (index.similar if how.similar else index.search)([list(tokens)], how.k, **options)
     places = {hit.id: (place, hit) for place, hit in enumerate(again)}
     found = []
     for hit in candidates:

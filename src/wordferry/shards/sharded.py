@@ -1,59 +1,61 @@
-"""An index in shards: the questions that an index takes, answered by all shards together."""
+"""An index in shards: what :class:`~wordferry.Index` asks when the documents are divided among several folders.
+
+Distances, scores and the order of ties are those of the undivided index. Nothing can be added: shards are built again.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
 from wordferry.base.arrays import Int64Array
-from wordferry.base.runtime import ShowProgress, progress_for
-from wordferry.compare.problem import Distance
-from wordferry.errors import InputError, NotFound
+from wordferry.base.runtime import no_progress, progress_for
+from wordferry.compare.measure import Measure
+from wordferry.errors import NotFound, Unsupported
 from wordferry.find.explaining import neighbour_rows
 from wordferry.find.ranking import Ranking
-from wordferry.index import searching
+from wordferry.find.settings import Settings
+from wordferry.index import Index
 from wordferry.index.config import Config
-from wordferry.index.fields import Field
-from wordferry.index.finding import Question
-from wordferry.index.model import Document, Hit, Hits, checked_id
-from wordferry.index.passages import best_passages
-from wordferry.shards.backends import Backend, InProcess, ShardAnswers
+from wordferry.index.results import Document, Hit, Hits
+from wordferry.index.search.fields import Field
+from wordferry.index.search.filters import Condition
+from wordferry.index.search.passages import best_passages
+from wordferry.index.search.requests import Ask
+from wordferry.index.search.similar import method_of
 from wordferry.shards.merging import joined, nearest, ranking_of
+from wordferry.shards.routing import InProcess, ShardAnswers, ShardRouter
 from wordferry.shards.shard import Common, Comparison, Near, StemBags
+from wordferry.texts.bow import LookedUp
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
-from wordferry.words.related.graph import RelatedWords
 
 _MOST_VALUES = 10_000
 
 
-class ShardedIndex:
-    """All shards of a folder as one index for reading.
+def open_shards(address: str) -> ShardBackend:
+    """All shards of a folder, or of a bucket, opened in this process."""
+    common = Common(address)
+    return ShardBackend(common, InProcess(common))
 
-    Distances, scores and the order of ties are those of the undivided index. :meth:`search` and :meth:`similar` take
-    what :class:`wordferry.Index` takes. Nothing can be added: build the shards again.
-    """
 
-    def __init__(self, common: Common, backend: Backend) -> None:
-        self.common, self.backend = common, backend
-        self.path = common.place.address
+class ShardBackend:
+    """All shards of a folder as one index for reading."""
+
+    closed = False
+
+    def __init__(self, common: Common, router: ShardRouter) -> None:
+        self.common, self.router = common, router
+        self.path = Path(common.place.address)
         self.embeddings: Embeddings = common.embeddings
-        self.config: Config = backend.config
+        self.config: Config = router.config
         self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
-        self.engine = _Words(common, self.config.overlap)
-        self.weighed = _Explaining(backend)
         self._firsts = np.array([record.first for record in common.manifest.shards], dtype=np.int64)
-
-    @classmethod
-    def open(cls, path: str) -> ShardedIndex:
-        """Open all shards of a folder, or of a bucket, in this process."""
-        common = Common(path)
-        return cls(common, InProcess(common))
 
     @property
     def identity(self) -> str:
@@ -63,55 +65,36 @@ class ShardedIndex:
     def __len__(self) -> int:
         return self.common.manifest.documents
 
-    def __repr__(self) -> str:
-        return f"ShardedIndex({self.path!r}, {len(self)} documents in {len(self._firsts)} shards)"
-
     # -- by words ---------------------------------------------------------------------------------------------------
 
-    def search(
-        self,
-        query: Any,
-        k: int = 10,
-        *,
-        distance: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        explain: bool = False,
-        rerank: str | None = None,
-        candidates: int | None = None,
-        threads: int | None = None,
-        progress: ShowProgress = None,
-        **constants: Any,
-    ) -> Any:
-        """The k documents that the words of a query find best; see :meth:`wordferry.Index.search`."""
-        if distance is not None or rerank is not None:
-            if constants:
-                raise InputError(f"{min(constants)}= is a constant of word search; it has no meaning for a distance.")
-            options = {"distance": distance, "filter": filter, "threads": threads}
-            return self._compared(query, k, False, options, rerank, candidates, explain, None)
-        Question.check(self.config, k, filter, explain, {"candidates": candidates, **constants})
-        queries, single = searching.queries(query)
-        tokens = [self._tokens(one, number) for number, one in enumerate(queries)]
-        tell = progress_for(progress, "searching")
+    def search(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> list[Hits]:
+        """The hits of every query by words, given as tokens."""
+        tokens = [list(some) for some in asked]
+        found = self.router.every("best", tokens, ask.k, ask.condition, settings)
+        counts = _summed([counts for _, counts in found.answers])
+        tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
-        found = self.backend.every("best", tokens, k, filter, {"candidates": candidates, **constants})
         for number, some in enumerate(tokens):
-            mine = [answers[number] for answers in found.answers]
-            hits.append(self._ranked(mine, k, some, explain, found))
-            if tell is not None:
-                tell(number + 1, len(tokens))
-        return hits[0] if single else hits
+            mine = [answers[number] for answers, _ in found.answers]
+            hits.append(self._ranked(mine, ask, some, counts, found))
+            tell(number + 1, len(tokens))
+        return hits
 
-    def _ranked(self, found: Sequence[Any], k: int, tokens: list[str], explain: bool, lost: ShardAnswers) -> Hits:
-        groups = len(self.common.totals.stems)
-        ranking = ranking_of(found, k, groups, self._stems)
+    def _ranked(
+        self, found: Sequence[Any], ask: Ask, tokens: list[str], counts: dict[str, int], answers: ShardAnswers
+    ) -> Hits:
+        groups = len(self.common.statistics.stems)
+        ranking = ranking_of(found, ask.k, groups, self._stems)
         documents = self._at(ranking.rows, "documents")
         hits = []
         for place, (one, score) in enumerate(zip(documents, ranking.scores.tolist(), strict=True)):
-            why = partial(self._why, ranking, place)
-            where = partial(best_passages, self, None, tokens, one.text)  # type: ignore[arg-type]  # as an index does
-            own = (one.id, one.text, one.metadata, one.label)
-            hits.append(Hit(*own, score=score, explanation=why() if explain else None, why=why, where=where))
-        return Hits(hits, method="words", missing=lost.missing)
+            hits.append(self._hit(one, tokens, partial(self._why, ranking, place), ask.explain, score=score))
+        return Hits(hits, method="words", counts=counts, missing=answers.missing)
+
+    def _hit(self, one: Document, tokens: Sequence[str], why: Callable[[], Any], explain: bool, **value: Any) -> Hit:
+        where = partial(best_passages, (self.tokenizer, self.embeddings, self.common.related), tokens, one.text)
+        own = (one.id, one.text, one.metadata, one.label)
+        return Hit(*own, **value, explanation=why() if explain else None, why=why, where=where)
 
     def _why(self, ranking: Ranking, place: int) -> Any:
         """What one score is made of, asked of the shard that has the document."""
@@ -119,7 +102,7 @@ class ShardedIndex:
         near = np.array(neighbour_rows(one, 0), dtype=np.int64)
         names = self._at(near, "ids") if len(near) else []
         owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
-        return self.backend.one(owner, "explain_score", one, names)
+        return self.router.one(owner, "explain_score", one, names)
 
     def _stems(self, rows: Int64Array) -> StemBags:
         order, parts = self._asked(rows, "stems")
@@ -135,190 +118,149 @@ class ShardedIndex:
         """The answers of the shards that hold some rows, and where each row is in them one after the other."""
         owners = np.searchsorted(self._firsts, rows, side="right") - 1
         groups = np.unique(owners).tolist()
-        parts = self.backend.some({number: (rows[owners == number],) for number in groups}, method)
+        parts = self.router.some({number: (rows[owners == number],) for number in groups}, method)
         order = np.argsort(np.argsort(owners, kind="stable"), kind="stable")
         return order, parts
 
     # -- by distance ------------------------------------------------------------------------------------------------
 
-    def similar(
-        self,
-        query: Any = None,
-        k: int = 10,
-        *,
-        id: str | int | None = None,
-        distance: str | None = None,
-        weights: str | None = None,
-        unknown: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        explain: bool = False,
-        rerank: str | None = None,
-        candidates: int | None = None,
-        threads: int | None = None,
-        progress: ShowProgress = None,
-    ) -> Any:
-        """The k documents nearest to a text, or to a document of the shards; see :meth:`wordferry.Index.similar`."""
-        if (query is None) == (id is None):
-            raise InputError("similar takes either a query (a text, tokens or an id) or id=.")
-        if id is None and isinstance(query, str) and query in self:
-            id = query
-        without = None
-        if id is not None:
-            found = self.get(id)
-            query, without = found.text, found.id
-        options = {"distance": distance, "weights": weights, "unknown": unknown, "filter": filter, "threads": threads}
-        return self._compared(query, k, True, options, rerank, candidates, explain, without)
-
-    def _compared(
-        self,
-        query: Any,
-        k: int,
-        similar: bool,
-        options: dict[str, Any],
-        rerank: str | None,
-        candidates: int | None,
-        explain: bool,
-        without: str | None,
-    ) -> Any:
-        """The nearest documents of all shards; a shard that holds the document asked about leaves it out."""
-        plan = searching.Plan.check(
-            self.config, k, options["distance"], options["filter"], explain, rerank, candidates, without
-        )
-        queries, single = searching.queries(query)
-        tokens = [self._tokens(one, number) for number, one in enumerate(queries)]
-        first = plan.k if plan.rerank is None else plan.candidates
-        options = options | {"distance": plan.record.label}
-        how = Comparison(first, similar, options, rerank, explain, None)
-        found = self.backend.near(tokens, how, without)
-        method = plan.record.name if plan.rerank is None else f"{first} candidates by {plan.record.name}, ordered by "
-        method += "" if plan.rerank is None else f"{plan.rerank.name}: not exact"
-        plain = {"weights": "counts", "unknown": "drop"}
-        weighing = {name: options[name] for name in plain} if similar else plain
+    def similar(self, asked: Sequence[LookedUp], measure: Measure, ask: Ask) -> list[Hits]:
+        """The hits of every query by a distance; a shard that holds the document asked about leaves it out."""
+        tokens = [list(some) for some in asked]  # nothing that was looked up goes with them
+        first = ask.k if ask.rerank is None else ask.candidates
+        second = None if ask.rerank is None else ask.rerank.distance.label
+        how = Comparison(first, names_of(measure), ask.condition, second, ask.explain, threads=ask.threads)
+        found = self.router.near(tokens, how, ask.without)
+        options = {"method": method_of(measure, ask), "exact": ask.rerank is None, "missing": found.missing}
+        counts = _summed([counts for _, counts in found.answers])
+        last = names_of(ask.rerank or measure)
+        tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(tokens):
-            near = nearest([answers[number] for answers in found.answers], plan.k, first if plan.rerank else None)
-            made = (self._hit(one, some, plan.rerank or plan.record, weighing) for one in near)
-            hits.append(Hits(made, method=method, exact=plan.rerank is None, missing=found.missing))
-        return hits[0] if single else hits
+            near = nearest([answers[number] for answers, _ in found.answers], ask.k, first if second else None)
+            hits.append(Hits((self._near_hit(one, some, last) for one in near), counts=counts, **options))
+            tell(number + 1, len(tokens))
+        return hits
 
-    def _hit(self, near: Near, tokens: list[str], record: Distance, weighing: Mapping[str, Any]) -> Hit:
+    def _near_hit(self, near: Near, tokens: list[str], measure: tuple[str, str, str]) -> Hit:
         """A found document, explained by the distance and the weights that found it."""
-        one = near.document
-        value = near.distance if near.second is None else near.second
-        why = partial(self.weighed.explained, None, None, (tokens, self._tokens(one.text, 0)), record, **weighing)
-        where = partial(best_passages, self, None, tokens, one.text)  # type: ignore[arg-type]
-        own = (one.id, one.text, one.metadata, one.label)
-        return Hit(*own, value, explanation=near.explanation, why=why, where=where)
+        why: Any = None if np.isinf(near.value) else partial(self._explained, near.document, tokens, measure)
+        hit = self._hit(near.document, tokens, why, False, distance=near.value)
+        return hit if near.explanation is None else hit.explained(near.explanation)
 
-    def _tokens(self, query: Any, number: int) -> list[str]:
-        """The words of a query, as every shard can be asked: nothing that was looked up goes with them."""
-        return list(searching.query_tokens(self, query, number))  # type: ignore[arg-type]  # it needs a tokenizer
+    def _explained(self, document: Document, tokens: list[str], measure: tuple[str, str, str]) -> Any:
+        return self.router.any("explain", (tokens, document.text), measure)
+
+    def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Any:
+        """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
+        return self.router.any("explain", tuple(list(some) for some in texts), names_of(measure))
 
     # -- documents --------------------------------------------------------------------------------------------------
 
-    def get(self, id: str | int) -> Document:
-        """One document by its id; NotFound when there is none."""
-        id = checked_id(id, "get")
-        found = self.backend.every("find", id)
-        for one in found.answers:
-            if one is not None:
-                document: Document = one
-                return document
-        raise NotFound(f"{self.path} has no document {id!r}{found.but}.")
+    def find(self, id: str) -> Document | None:
+        """One document by its id; None when there is none."""
+        found = self.router.every("find", id)
+        document = next((one for one in found.answers if one is not None), None)
+        if document is None and found.missing:
+            raise NotFound(f"{self.path} has no document {id!r}{found.but}.")
+        return document
 
-    def __contains__(self, id: object) -> bool:
-        try:
-            self.get(id)  # type: ignore[arg-type]  # which checks it
-        except (InputError, NotFound):
-            return False
-        return True
+    def ids(self) -> list[str]:
+        """The ids of all documents, in their order."""
+        return [id for ids in self.router.every("all_ids").answers for id in ids]
 
-    def page(self, limit: int = 100, after: str | int | None = None) -> list[Document]:
-        """Some documents in their order, from the one after the id ``after`` on."""
-        after = None if after is None else checked_id(after, "page")
+    def count(self, condition: Condition | None) -> int:
+        """How many documents pass a filter."""
+        return sum(self.router.every("count", condition).answers)
+
+    def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> list[Document]:
+        """Documents in their order: how many at most and how many to pass over first, behind the one with an id."""
+        limit, offset = span
         start = 0
         if after is not None:
-            found = self.backend.every("find", after)
+            found = self.router.every("find", after)
             places = [number for number, one in zip(found.numbers, found.answers, strict=True) if one is not None]
             if not places:
                 raise NotFound(f"{self.path} has no document {after!r} to go on after.")
             start = places[0]
         documents: list[Document] = []
         for number in range(start, len(self._firsts)):
-            documents += self.backend.one(number, "page", limit - len(documents), after if number == start else None)
+            own = (limit - len(documents), offset)
+            some, passed = self.router.one(number, "page", own, after if number == start else None, condition)
+            documents += some
+            offset = max(0, offset - passed)
             if len(documents) >= limit:
                 break
         return documents
 
-    def __iter__(self) -> Iterator[Document]:
+    def documents(self, condition: Condition | None) -> Iterator[Document]:
+        """All documents that pass a filter, in their order."""
         after = None
-        while some := self.page(1000, after):
+        while some := self.page((1000, 0), after, condition):
             yield from some
             after = some[-1].id
 
-    def fields(self, most: int = 20) -> list[Field]:
+    def __iter__(self) -> Iterator[Document]:
+        return self.documents(None)
+
+    def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
         every: dict[str, list[Field]] = {}
-        answers = self.backend.every("fields", _MOST_VALUES).answers
-        for fields in answers:
+        for fields in self.router.every("fields", _MOST_VALUES).answers:
             for field in fields:
                 every.setdefault(field.name, []).append(field)
         found = [_joined_field(name, some, most) for name, some in every.items()]
         return sorted(found, key=lambda one: (-one.documents, one.name))
 
-    # -- what the service and explanations ask for --------------------------------------------------------------------
+    def verify(self) -> Any:
+        """Compare every file with its checksum; FormatError names the shard that is damaged. The first one's facts."""
+        return [self.router.one(number, "verify") for number in range(len(self._firsts))][0]
 
-    @contextmanager
-    def view(self) -> Iterator[tuple[None, None]]:
-        """One state of the index: shards do not change."""
-        yield None, None
+    def stats(self) -> Any:
+        """Sizes and counts, added up over the shards."""
+        return _added_stats([self.router.one(number, "stats") for number in range(len(self._firsts))])
 
-    def verify(self) -> None:
-        """Compare every file with its checksum; FormatError names the shard that is damaged."""
-        for number in range(len(self._firsts)):
-            self.backend.one(number, "verify")
+    # -- what shards do not do --------------------------------------------------------------------------------------
+
+    def _refuse(self, *arguments: Any, **options: Any) -> NoReturn:
+        raise Unsupported(f"{self.path} is an index in shards, which can be searched and not changed. Build it again.")
+
+    writing = store = compact = _refuse
 
     def close(self) -> None:
         """Close all shards."""
-        self.backend.close()
-
-    def __enter__(self) -> ShardedIndex:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.close()
+        self.closed = True
+        self.router.close()
 
 
-class _Words:
-    """The related words that all shards share."""
-
-    def __init__(self, common: Common, overlap: str | None) -> None:
-        self._common, self._overlap = common, overlap
-
-    def graph(self, snapshot: Any) -> RelatedWords | None:
-        return self._common.related
-
-    def overlap(self, record: Distance) -> str | None:
-        return self._overlap if self._overlap in record.overlaps else None
+def names_of(measure: Measure) -> tuple[str, str, str]:
+    """A measure as every shard can be told of it: distance, weights and unknown."""
+    return measure.distance.label, measure.weights, measure.unknown
 
 
-class _Explaining:
-    """Two texts explained with the weights of the index, by any of its shards."""
+def sharded_index(common: Common, router: ShardRouter) -> Index:
+    """An index over shards that a router asks."""
+    return Index(ShardBackend(common, router))
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
 
-    def explained(
-        self,
-        connection: Any,
-        snapshot: Any,
-        texts: tuple[list[str], list[str]],
-        record: Distance,
-        *,
-        weights: str | None = None,
-        unknown: str | None = None,
-    ) -> Any:
-        return self._backend.any("explained", texts, record.label, weights, unknown)
+def _summed(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for some in counts:
+        total.update(some)
+    return dict(total)
+
+
+def _added_stats(every: Sequence[Any]) -> Any:
+    """The statistics of the first shard with the sums of all."""
+    from dataclasses import replace
+
+    first = every[0]
+    summed = ("documents", "pairs", "segments", "buffered", "deleted")
+    total: dict[str, Any] = {name: sum(getattr(one, name) for one in every) for name in summed}
+    total |= {name: sum(getattr(one, name) for one in every) for name in vars(first) if name.startswith("bytes")}
+    total["bytes_per_pair"] = total["bytes"] / total["pairs"] if total["pairs"] else 0.0
+    total["coverage"] = sum(one.coverage * one.documents for one in every) / max(1, total["documents"])
+    return replace(first, **total)
 
 
 def _single(ranking: Ranking, place: int) -> Ranking:

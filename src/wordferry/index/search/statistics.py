@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.find.ranking import Statistics
@@ -55,3 +57,21 @@ class CollectionStatistics:
         folder = storage.read_folder(path, KIND, mapped=False)
         values: dict[str, Any] = {**folder.arrays, **folder.config}
         return cls(**values | {"fields": frozenset(values["fields"])})
+
+
+StemCounts = tuple[UInt64Array, Int64Array]
+"""The keys of stems, ascending, and the document frequency of each."""
+
+
+def stem_counts(keys: UInt64Array, df: Int64Array) -> StemCounts:
+    """Those of an index, whose stems have these keys and document frequencies."""
+    order = np.argsort(keys)
+    return keys[order], df[order]
+
+
+def added(one: StemCounts, other: StemCounts) -> StemCounts:
+    """Those of two indexes together."""
+    keys, places = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    df = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(df, places, np.concatenate([one[1], other[1]]))
+    return keys, df

@@ -120,21 +120,34 @@ class TermDictionary:
     """The dictionary as its one writer sees it; words that came in a transaction are in memory until it is stored."""
 
     def __init__(
-        self, connection: sqlite3.Connection, state: dict[str, Any], vocabulary: Vocabulary, file: Path
+        self,
+        connection: sqlite3.Connection,
+        state: dict[str, Any],
+        vocabulary: Vocabulary,
+        file: Path,
+        *,
+        whole: bool = False,
     ) -> None:
         self._file = file
         self._connection = connection
         self.vocabulary = vocabulary
-        vectors = read_vectors(connection, state, file)
         self.number_of_vector = np.full(len(vocabulary), -1, dtype=np.int32)
         """The number of the word of each vector; -1 for one that no document has."""
-        self.number_of_vector[vectors.rows] = vectors.numbers
+        if not whole:
+            vectors = read_vectors(connection, state, file)
+            self.number_of_vector[vectors.rows] = vectors.numbers
         self.next = int(state["words"])
         """The number of the next new word."""
         self._numbers: dict[str, int] = {}
         """Words without a vector that were looked up."""
-        self._whole = False
+        self._whole = whole
+        """Whether all words without a vector are among them."""
         self._new: dict[int, tuple[str, int | None]] = {}
+
+    @classmethod
+    def of_no_index(cls, vocabulary: Vocabulary) -> TermDictionary:
+        """An empty dictionary in memory, which is not stored."""
+        return cls(sqlite3.connect(":memory:"), {**EMPTY, "words": 0}, vocabulary, Path(), whole=True)
 
     def without_vectors(self) -> dict[str, int]:
         """The numbers of all words without a vector."""

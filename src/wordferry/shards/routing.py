@@ -27,7 +27,7 @@ class ShardAnswers:
         return f", but of the shards {', '.join(self.missing)} there is no answer" if self.missing else ""
 
 
-class Backend(Protocol):
+class ShardRouter(Protocol):
     """Asks shards, wherever they are."""
 
     config: Config
