@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.find.lists import Around, have_all
+from wordferry.find.documents import Surroundings, have_all
 from wordferry.find.ranking import Ranking, ranked, stems_of
-from wordferry.kernels.native_lists import nearest_among
+from wordferry.kernels.words import nearest_among
 from wordferry.shards.shard import Best, Near, StemBags
 
 Bags = Callable[[Int64Array], StemBags]
@@ -28,10 +28,10 @@ def ranking_of(found: Sequence[Best], k: int, groups: int, bags: Bags) -> Rankin
     """The ranking of one query over all shards; ``bags`` are asked for those rows only that may be lifted."""
     rows, own = best_rows(found, k)
 
-    def near(some: Int64Array, m: int) -> Around:
+    def near(some: Int64Array, m: int) -> Surroundings:
         stems = bags(some)
         found_near = nearest_among(stems.indptr, stems.stems, stems.counts, stems.idf, groups, m)
-        return Around(*found_near, have_all(stems.indptr, stems.stems, stems_of(found[0].query)))
+        return Surroundings(*found_near, have_all(stems.indptr, stems.stems, stems_of(found[0].query)))
 
     return ranked(rows, own, near, k, (found[0].query, found[0].missing, found[0].settings))
 

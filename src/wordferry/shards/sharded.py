@@ -131,7 +131,8 @@ class ShardBackend:
         second = None if ask.rerank is None else ask.rerank.distance.label
         how = Comparison(first, names_of(measure), ask.condition, second, ask.explain, threads=ask.threads)
         found = self.router.near(tokens, how, ask.without)
-        options = {"method": method_of(measure, ask), "exact": ask.rerank is None, "missing": found.missing}
+        options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
+        options["missing"] = found.missing
         counts = _summed([counts for _, counts in found.answers])
         last = names_of(ask.rerank or measure)
         tell = progress_for(ask.progress, "searching") or no_progress
@@ -214,7 +215,8 @@ class ShardBackend:
 
     def verify(self) -> Any:
         """Compare every file with its checksum; FormatError names the shard that is damaged. The first one's facts."""
-        return [self.router.one(number, "verify") for number in range(len(self._firsts))][0]
+        found = [self.router.one(number, "verify") for number in range(len(self._firsts))]
+        return found[0]
 
     def stats(self) -> Any:
         """Sizes and counts, added up over the shards."""
