@@ -1,11 +1,12 @@
-# make demo and make test do all the set-up: Python 3.11+, make and a C++20 compiler are enough.
+# make demo and make test do all the set-up: Python 3.11+, make and a C++20 compiler are enough. make help prints this:
 #
 #   make demo       what wordferry does, on the data it carries
-#   make test       lint, types and every test (PYTEST_OPTIONS="-k loaders" for some)
-#   make browser    chromium for the test of the page, where it can be installed
-#   make test-slow  the long forms of tests
+#   make quick      lint, types and some tests of every part, in under a minute
+#   make test       lint, types and every test but the long ones (PYTEST_OPTIONS="-k loaders" for some)
+#   make check      everything there is: test, test-slow, and the kernel tests on the other builds below
+#   make browser    chromium for the tests of the page, where it can be installed
+#   make test-slow  the long tests, and those that need libraries of their own
 #   make test-spark  the jobs on a Spark cluster of processes (installs PySpark, and a Java runtime where it can)
-#   make check      everything there is: test, the other builds below, and test-slow
 #   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some); results are kept in benchmarks/results
 #   make bench-report  the history of those results, as a page of the documentation
 #   make docs       the documentation, into docs/_build/html
@@ -14,6 +15,9 @@
 #   make clang      kernel tests on a build by Clang with libc++
 #   make arm64      kernel tests on a build for ARM64, under QEMU
 #   make stub       the types of the extension module (src/wordferry/_native.pyi)
+#   make clean      removes what was built and installed
+#
+# Tests run in two processes; PROCESSES=0 runs them in one, as a debugger needs it.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -21,27 +25,42 @@ PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
 WERROR := $(if $(CI),ON,OFF)
 BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.py)))
 CODE   := src tests benchmarks tools docs/conf.py
+PROCESSES ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
 # Tests that call kernels, for the builds below.
 KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport
+# A part of the tests of every part, for make quick.
+QUICK_TESTS ?= tests/reference tests/data_model tests/compare tests/relaxed/test_top_k.py tests/transport/test_golden.py \
+  tests/find tests/index/test_index.py tests/index/test_words.py tests/shards/test_batch.py tests/tables/test_lines.py \
+  tests/cli/test_index.py tests/web/test_bad_requests.py tests/project
 
-# Three stamps: the package, what its tests need, what its benchmarks need. The package is reinstalled when one of its
-# sources changed (only the kernels that changed are compiled again), the others when pyproject.toml did.
+# Four stamps: the package, what its tests need, what the long ones need beside that, what its benchmarks need. The
+# package is reinstalled when one of its sources changed (only the kernels that changed are compiled again), the others
+# when pyproject.toml did.
 PACKAGE := $(VENV)/.package
 TOOLS   := $(VENV)/.tools
+CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: demo test check browser test-slow test-spark lint types bench bench-report docs sanitize plain clang arm64 stub clean
+.PHONY: help demo quick test check browser test-slow test-spark lint types bench bench-report docs sanitize plain clang arm64 stub clean
+
+help:
+	@sed -n '/^# make demo/,/^PYTHON/ s/^# \{0,1\}//p' Makefile
 
 demo: $(PACKAGE)
 	@$(BIN)/wordferry demo
 
+quick: lint types
+	$(PYTEST) $(QUICK_TESTS) $(PYTEST_OPTIONS)
+
 test: lint types browser
-	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+	$(PYTEST) $(PYTEST_OPTIONS)
 
-check: test sanitize plain clang arm64 test-slow
+check: test test-slow sanitize plain clang arm64
 
-test-slow: $(TOOLS)
+# In one process: many of these say how long something may take.
+test-slow: $(CHECKS) browser
 	$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
 
 test-spark: $(TOOLS)
@@ -74,7 +93,7 @@ bench: $(RIVALS)
 bench-report: $(RIVALS)
 	$(BIN)/python benchmarks/report.py
 
-docs: $(TOOLS)
+docs: $(CHECKS)
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
@@ -90,6 +109,10 @@ $(PACKAGE): $(BIN)/python $(SOURCES)
 # The package is installed already, so these bring only what the extra adds.
 $(TOOLS): $(PACKAGE) pyproject.toml
 	$(PIP) "wordferry[dev]"
+	@touch $@
+
+$(CHECKS): $(TOOLS) pyproject.toml
+	$(PIP) "wordferry[check]"
 	@touch $@
 
 $(RIVALS): $(PACKAGE) pyproject.toml
@@ -112,7 +135,7 @@ sanitize: $(TOOLS)
 	$(BUILD)
 	@$(STAGE)
 	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
+	  $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
 # Standard C++ alone, as a compiler without the extensions of GCC gets it.
 plain: $(TOOLS)
@@ -120,7 +143,7 @@ plain: $(TOOLS)
 	$(BUILD)
 	@$(STAGE)
 	PYTHONPATH=build/$@/package WORDFERRY_EXPECT_VARIANT=plain \
-	  $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
+	  $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
 # Clang with its own C++ library.
 clang: $(TOOLS)
@@ -128,7 +151,7 @@ clang: $(TOOLS)
 	$(CONFIGURE) -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS=-stdlib=libc++ >/dev/null
 	$(BUILD)
 	@$(STAGE)
-	PYTHONPATH=build/$@/package $(BIN)/python -m pytest -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) \
+	PYTHONPATH=build/$@/package $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) \
 	  $(PYTEST_OPTIONS)
 
 # Cross-compiled for ARM64, and run by QEMU with the ARM64 Python of Debian: a part of the kernel tests, as it is slow.

@@ -86,6 +86,7 @@ while True:
 """
 
 
+@pytest.mark.disk
 def test_killed_while_writing_the_old_or_the_new_folder_is_whole(tmp_path: Path) -> None:
     target = tmp_path / "f"
     storage.write_folder(target, "test", {"value": 0}, {"a": np.full(50_000, 0)})

@@ -13,6 +13,7 @@ import pytest
 from tests.docs.blocks import ROOT
 
 pytest.importorskip("sphinx", reason="the docs extra is not installed")
+pytestmark = pytest.mark.slow
 
 
 class _Page(HTMLParser):

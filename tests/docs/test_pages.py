@@ -12,11 +12,17 @@ from tests.docs.blocks import PAGES, ROOT, blocks, matches, missing_modules, run
 _NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
-@pytest.mark.parametrize("name", _NAMES)
+def _marked(name: str) -> object:
+    """Pages that need packages beyond the usual ones are run by make check, which brings these."""
+    needs = "<!-- needs:" in (ROOT / name).read_text(encoding="utf-8")
+    return pytest.param(name, marks=pytest.mark.slow) if needs else name
+
+
+@pytest.mark.parametrize("name", map(_marked, _NAMES))
 def test_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page's blocks run top to bottom in an empty folder and print what the page shows."""
     if missing := missing_modules((ROOT / name).read_text(encoding="utf-8")):
-        pytest.skip(f"{', '.join(missing)} not installed (pip install 'wordferry[dev]')")
+        pytest.skip(f"{', '.join(missing)} not installed (make check brings it)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     run_page(ROOT / name, tmp_path)

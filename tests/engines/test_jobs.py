@@ -222,6 +222,7 @@ def test_another_job_in_the_same_folder_is_refused(source, tmp_path):
         jobs.knn_graph(source, str(tmp_path / "b"), 5, Choices(block=20), work=tmp_path / "job")
 
 
+@pytest.mark.disk
 def test_kill_the_driver_and_start_again(source, tmp_path):
     jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=5))
     line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "5"]

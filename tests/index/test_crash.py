@@ -20,6 +20,8 @@ from wordferry.index import Index
 
 ROOT = Path(__file__).resolve().parents[2]
 
+pytestmark = pytest.mark.disk
+
 
 def worker(*arguments: object) -> subprocess.Popen[str]:
     package = Path(wordferry.__file__).resolve().parents[1]  # the one under test, installed or not

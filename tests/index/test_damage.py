@@ -20,6 +20,8 @@ from wordferry.index import Index
 
 QUERY = "w01 w02 w03"
 
+pytestmark = pytest.mark.disk
+
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = [("safe", "safe"), ("all", "safe"), ("all", "all"), ("safe", "some"), ("all", "some")]
 """Names and bytes that a cut keeps: nothing that was not synced; names before bytes; all; and some of the writes."""
 
+pytestmark = pytest.mark.disk
+
 
 def work(place: Path) -> None:
     """Run under strace: the changes one after the other, each acknowledged on standard output."""

@@ -16,6 +16,7 @@ from wordferry.errors import InputError, StorageError
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed (pip install 'wordferry[cluster]')", allow_module_level=True)
 pytest.importorskip("fastapi", reason="FastAPI is not installed (pip install 'wordferry[serve]')")
+pytestmark = pytest.mark.xdist_group("ray")
 
 
 @pytest.fixture(scope="module")

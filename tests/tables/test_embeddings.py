@@ -16,11 +16,13 @@ from wordferry.neighbors import WordMoverNeighbors
 from wordferry.words.loaders.given import as_embeddings
 
 OURS = random_embeddings(20, 6)
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("gensim", "spaCy")]
+"""Packages that make check brings."""
 TEXTS = [["w1", "w2"], ["w3", "w4", "w5"], ["w1", "w7"]]
 
 
 def _gensim():
-    models = pytest.importorskip("gensim.models")
+    models = pytest.importorskip("gensim.models", reason="gensim is not installed (make check brings it)")
     keyed = models.KeyedVectors(6)
     keyed.add_vectors(list(OURS.vocabulary), OURS.matrix * 3)
     return keyed
@@ -28,7 +30,7 @@ def _gensim():
 
 def _spacy():
     """A pipeline without a model, whose vectors are ours."""
-    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (pip install 'wordferry[dev]')")
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed (make check brings it)")
     pipeline = spacy.blank("en")
     for word, vector in zip(OURS.vocabulary, OURS.matrix, strict=True):
         pipeline.vocab.set_vector(word, vector * 2)
@@ -44,7 +46,12 @@ def _model2vec():
     return model2vec.StaticModel(np.vstack([np.zeros((1, 6), np.float32), OURS.matrix]), tokenizer)
 
 
-def _given(tmp_path):
+def _given(tmp_path, package="ours"):
+    """Word vectors in the forms that a package has, by name."""
+    if package == "gensim":
+        return {"gensim": _gensim()}
+    if package == "spaCy":
+        return {"spaCy": (pipeline := _spacy()), "spaCy's vocabulary": pipeline.vocab}
     OURS.save(tmp_path / "folder")
     rows = zip(OURS.vocabulary, OURS.matrix.tolist(), strict=True)
     (tmp_path / "v.txt").write_text("".join(f"{word} {' '.join(map(repr, row))}\n" for word, row in rows))
@@ -54,16 +61,14 @@ def _given(tmp_path):
         "text of a path": str(tmp_path / "v.txt"),
         "dict": dict(zip(OURS.vocabulary, OURS.matrix, strict=True)),
         "dict of lists": dict(zip(OURS.vocabulary, OURS.matrix.tolist(), strict=True)),
-        "gensim": _gensim(),
         "model2vec": _model2vec(),
-        "spaCy": (pipeline := _spacy()),
-        "spaCy's vocabulary": pipeline.vocab,
     }
 
 
-def test_every_call_takes_every_kind(tmp_path):
+@pytest.mark.parametrize("package", ["ours", *OTHERS])
+def test_every_call_takes_every_kind(tmp_path, package):
     expected = pairwise(TEXTS, TEXTS, "wmd", embeddings=OURS)
-    for name, given in _given(tmp_path).items():
+    for name, given in _given(tmp_path, package).items():
         np.testing.assert_allclose(pairwise(TEXTS, TEXTS, "wmd", embeddings=given), expected, rtol=1e-5, atol=1e-6)
         assert top_k(TEXTS, TEXTS, 1, "rel-rwmd", embeddings=given).indices.ravel().tolist() == [0, 1, 2], name
         assert pair(TEXTS[0], TEXTS[1], "wmd", embeddings=given) == pytest.approx(float(expected[0, 1]), rel=1e-5)
@@ -85,16 +90,27 @@ def test_every_call_takes_every_kind(tmp_path):
 
 def test_what_was_read_is_read_once_and_again_when_it_changes(tmp_path):
     given = _given(tmp_path)
-    for name in ("folder", "path", "gensim", "model2vec", "spaCy"):
+    for name in ("folder", "path", "model2vec"):
         assert as_embeddings(given[name]) is as_embeddings(given[name]), name
     first = as_embeddings(given["path"])
     (tmp_path / "v.txt").write_text("cat 1 2\n")
     assert len(as_embeddings(given["path"])) == 1
     assert len(first) == 20
-    keyed = given["gensim"]
+    assert as_embeddings(OURS) is OURS
+
+
+@pytest.mark.parametrize("package", OTHERS)
+def test_what_a_package_holds_is_read_once(tmp_path, package):
+    given = _given(tmp_path, package)[package]
+    assert as_embeddings(given) is as_embeddings(given)
+
+
+@pytest.mark.slow
+def test_what_gensim_is_given_later_is_read():
+    keyed = _gensim()
+    assert "new" not in as_embeddings(keyed)
     keyed.add_vectors(["new"], np.ones((1, 6), np.float32))
     assert "new" in as_embeddings(keyed)
-    assert as_embeddings(OURS) is OURS
 
 
 @pytest.mark.parametrize(
@@ -134,6 +150,7 @@ def test_pickles_are_not_opened(tmp_path, protocol):
             read(tmp_path / "v.kv")
 
 
+@pytest.mark.slow
 def test_gensims_own_files_are_opened_when_trusted(tmp_path):
     keyed = _gensim()
     keyed.save(str(tmp_path / "v.kv"))

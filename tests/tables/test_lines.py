@@ -34,7 +34,7 @@ LINES = "\n".join(map(json.dumps, ROWS)) + "\n"
         LINES,
         "\n\n" + LINES,
         "\ufeff" + LINES,
-        gzip.compress(LINES.encode()),
+        gzip.compress(LINES.encode(), mtime=0),
         json.dumps(ROWS),
         json.dumps(ROWS, indent=2),
         "id,body,n\n1,one,3\n2,two,4\n",

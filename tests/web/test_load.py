@@ -33,6 +33,8 @@ from wordferry.web.workers import Workers
 
 DOCUMENTS = 4_000
 
+pytestmark = pytest.mark.xdist_group("servers")
+
 
 @pytest.fixture(scope="module")
 def large_index(tmp_path_factory: pytest.TempPathFactory) -> Path:

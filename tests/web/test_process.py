@@ -22,6 +22,8 @@ from tests.web.conftest import DOCUMENTS, PACKAGE, serving
 WRITER = {"authorization": "Bearer writer"}
 SOURCE = {"PYTHONPATH": str(PACKAGE)}
 
+pytestmark = pytest.mark.xdist_group("servers")
+
 
 def test_graceful_stop(built_index: Path) -> None:
     """SIGTERM: the service ends with 0, and its log is JSON lines."""
@@ -119,10 +121,12 @@ def _write(address: str, prefix: str, acknowledged: set[str], deleted: set[str],
             number += 1
 
 
+@pytest.mark.disk
 def test_kill_loses_nothing(own_index: Path) -> None:
     _killed_while_adding(own_index, rounds=3, seed=1)
 
 
+@pytest.mark.disk
 @pytest.mark.slow
 def test_kill_loses_nothing_many_times(own_index: Path) -> None:
     _killed_while_adding(own_index, rounds=40, seed=2)
