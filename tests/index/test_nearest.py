@@ -31,8 +31,11 @@ def some_bags(rng: np.random.Generator, rows: int, most: int = 5) -> Bags:
     """Few different words and counts, so that many documents are equally far; some are empty."""
     sizes = rng.integers(0, most, size=rows)
     words = np.minimum(rng.zipf(1.4, size=int(sizes.sum())) - 1, WORDS - 1)
-    parts = np.split(words, np.cumsum(sizes)[:-1])
-    return [dict(zip(*(a.tolist() for a in np.unique(part, return_counts=True)), strict=True)) for part in parts]
+    pairs, counts = np.unique(np.repeat(np.arange(rows), sizes) * WORDS + words, return_counts=True)
+    bags: Bags = [{} for _ in range(rows)]
+    for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+        bags[pair // WORDS][pair % WORDS] = count
+    return bags
 
 
 def some_graph(rng: np.random.Generator) -> dict[int, dict[int, float]]:

@@ -108,8 +108,7 @@ def test_the_best_rows_are_those_of_plain_sums(**arguments: Any) -> None:
     check(**arguments)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("forms", [20, 2000])
+@pytest.mark.parametrize(("seed", "forms"), [(0, 20), (1, 20), (1, 2000)])
 def test_rows_in_several_blocks(seed: int, forms: int) -> None:
     """Blocks have 65,536 rows; a query of more than a thousand forms is bounded in wider numbers."""
     slots = 8 if forms < 1000 else 1900

@@ -79,7 +79,7 @@ def test_promises(operations: dict[str, Any], label: str, mode: str) -> None:
     strategy = operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode))
 
     @settings(
-        max_examples=30,
+        max_examples=15,
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],
