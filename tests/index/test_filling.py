@@ -98,7 +98,10 @@ def test_what_was_stopped_goes_on(stops: list[int], tmp_path_factory: pytest.Tem
             assert contents(index) == wanted
 
 
-def test_kill_at_every_step(tmp_path: Path, whole: Any) -> None:
+@pytest.mark.disk
+@pytest.mark.parametrize("every", [23, pytest.param(7, marks=pytest.mark.slow)])
+def test_kill_at_every_step(every: int, tmp_path: Path, whole: Any) -> None:
+    """At every few steps, in the long form at three times as many."""
     options = {"embeddings": embeddings(), "related": 4, "on_empty": "drop", **PLAIN}
     step, finished = 1, False
     while not finished:
@@ -115,7 +118,7 @@ def test_kill_at_every_step(tmp_path: Path, whole: Any) -> None:
             index.verify()
             index.fill(DOCS, step=STEP, resume=True)
             assert contents(index) == whole
-        step += 7
+        step += every
     assert step > 50, "too few steps for the kills to mean anything"
 
 

@@ -39,7 +39,7 @@ def test_the_calls_that_fit_do() -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_some_bad_calls(part: int, tmp_path: Path) -> None:
-    attacked(tmp_path, 200, *TARGETS[part::4])
+    attacked(tmp_path, 100, *TARGETS[part::4])
 
 
 @pytest.mark.slow
