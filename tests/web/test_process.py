@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,12 @@ def _killed_while_adding(path: Path, rounds: int, seed: int) -> None:
                 threading.Thread(target=_write, args=(address, f"{number}-{i}", acknowledged, deleted, stop))
                 for i in range(3)
             ]
+            enough, limit = len(acknowledged) + 2, time.monotonic() + 60
             for thread in threads:
                 thread.start()
-            stop.wait(moments.uniform(0.05, 0.6))
+            while len(acknowledged) < enough and time.monotonic() < limit:
+                time.sleep(0.01)
+            stop.wait(moments.uniform(0, 0.5))
             process.kill()
             process.wait()
             stop.set()
