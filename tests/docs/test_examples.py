@@ -26,6 +26,7 @@ def test_there_are_notebooks():
     assert [one.stem for one in NOTEBOOKS] == ["classify", "deduplicate", "explore"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_runs_and_shows_what_is_stored_in_it(file, tmp_path):
     fresh, stored = make_notebooks.executed(file, tmp_path), nbformat.read(file, 4)

@@ -123,7 +123,7 @@ def a_worker() -> None:
     raise AssertionError("no worker was at work")
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("count", [1, 3])
 def test_the_number_of_nodes_does_not_show_and_each_gets_the_shared_data_once(nodes, small, tmp_path, count):
     source, expected = small
     nodes.grow(count)
