@@ -18,7 +18,7 @@ def _marked(name: str) -> object:
     return pytest.param(name, marks=pytest.mark.slow) if needs else name
 
 
-@pytest.mark.parametrize("name", map(_marked, _NAMES))
+@pytest.mark.parametrize("name", [_marked(name) for name in _NAMES])
 def test_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page's blocks run top to bottom in an empty folder and print what the page shows."""
     if missing := missing_modules((ROOT / name).read_text(encoding="utf-8")):
