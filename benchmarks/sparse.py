@@ -16,6 +16,7 @@ import numpy as np
 import harness
 from harness import Results
 from wordferry.compare.measure import Measure
+from wordferry.compare.search import Searcher
 from wordferry.engines.sparse import Sparse
 from wordferry.texts.published import read_collection
 
@@ -38,7 +39,7 @@ def main(results: Results, data: Path, documents: int) -> None:
         made = Sparse.of(texts, error=error)
         if true is None:
             measure = Measure("rel-rwmd", overlap="keep", related=made.searcher.related, on_empty="keep")
-            true = measure.searcher(texts).top_k(queries, 10).indices
+            true = Searcher.of(measure, texts).top_k(queries, 10).indices
         asked = made.queries(queries)
         blocks = list(made.documents())
         scores = np.concatenate([(asked @ block.T).toarray() for block in blocks], axis=1)

@@ -126,7 +126,7 @@ def single_row(embeddings: wordferry.Embeddings, distinct: int) -> dict[str, Any
     gensim = Gensim(embeddings, X, Y)
 
     def ours() -> Any:
-        return [wordferry.pair(x, y, "wmd", embeddings=embeddings, threads=1) for x, y in gensim.texts]
+        return [wordferry.distance(x, y, "wmd", embeddings=embeddings, threads=1) for x, y in gensim.texts]
 
     return compared("wmd, one pair per call", distinct, ours, 20, gensim)
 

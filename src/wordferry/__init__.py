@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from wordferry.base.runtime import Run as Run
     from wordferry.compare.calls import distance as distance
     from wordferry.compare.calls import explain as explain
-    from wordferry.compare.calls import one_to_many as one_to_many
-    from wordferry.compare.calls import pair as pair
     from wordferry.compare.calls import paired as paired
     from wordferry.compare.calls import pairwise as pairwise
     from wordferry.compare.calls import top_k as top_k
@@ -51,8 +49,6 @@ _HOMES = {
     "explain": "compare.calls",
     "find_distance": "compare.distances",
     "load_embeddings": "words.loaders",
-    "one_to_many": "compare.calls",
-    "pair": "compare.calls",
     "paired": "compare.calls",
     "pairwise": "compare.calls",
     "read_documents": "texts.documents",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Neighbors
+from wordferry.base.checks import nearest_name
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress
 from wordferry.compare.calls import explain as explain_documents
@@ -54,9 +55,17 @@ def distance(
     a, b : matrices with one row per token and the same number of columns.
     distance : one of ``wordferry.clouds.DISTANCES``.
     weights : how much each token of a and of b counts; None means that all tokens of a cloud count the same.
-    side : for rwmd: "left" moves a's tokens onto b's, "right" b's onto a's, "both" is the larger of the two.
+    side : for rwmd: "left" moves the tokens of a onto those of b, "right" the other way, "both" is the larger of the
+        two.
     normalize : scale vectors to unit length first.
 
+    Returns
+    -------
+    float
+        The distance, 0 for equal clouds.
+
+    Examples
+    --------
     >>> print(distance([[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [3.0, 0.0]]))
     0.0
     """
@@ -77,9 +86,30 @@ def pairwise(
     threads: int | None = None,
     progress: ShowProgress = None,
 ) -> Float32Array:
-    """Distances of all clouds of X to all of Y, or of X to each other. The options are those of :func:`distance`.
+    """Distances of all clouds of X to all of Y, or of X to each other.
 
-    ``weights`` holds one list of weights per cloud for X and for Y.
+    Parameters
+    ----------
+    X, Y : lists of clouds: matrices with one row per token and the same number of columns. ``Y=None`` compares X with
+        itself.
+    distance : one of ``wordferry.clouds.DISTANCES``.
+    weights : two lists, for X and for Y, with the weights of each cloud's tokens; None means that all tokens of a cloud
+        count the same.
+    side : for rwmd: "left" moves the tokens of X's clouds onto those of Y's, "right" the other way, "both" is the
+        larger of the two.
+    normalize : scale vectors to unit length first.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
+    progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32, one row for each cloud of X and one column for each of Y.
+
+    Examples
+    --------
+    >>> pairwise([[[1.0, 0.0]], [[0.0, 1.0]]]).round(2).tolist()
+    [[0.0, 1.409999966621399], [1.409999966621399, 0.0]]
     """
     stacked = _stack(distance, (X, Y), weights, normalize)
     first, second = stacked.sides[0], None if Y is None else stacked.sides[1]
@@ -101,8 +131,29 @@ def top_k(
     threads: int | None = None,
     progress: ShowProgress = None,
 ) -> Neighbors:
-    """The k clouds of Y nearest to each of X, exact, sorted by (distance, index); wmd solves only what can still win.
+    """The k clouds of Y nearest to each of X, exact; wmd solves only what can still win.
 
+    Parameters
+    ----------
+    X, Y : the queries and the clouds to search: matrices with one row per token and the same number of columns.
+    k : number of clouds to find for each query; where Y has fewer, all of them are given.
+    distance : one of ``wordferry.clouds.DISTANCES``.
+    weights : two lists, for X and for Y, with the weights of each cloud's tokens; None means that all tokens of a cloud
+        count the same.
+    side : for rwmd: "left" moves the tokens of X's clouds onto those of Y's, "right" the other way, "both" is the
+        larger of the two.
+    normalize : scale vectors to unit length first.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
+    progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
+
+    Returns
+    -------
+    Neighbors
+        ``indices`` and ``distances`` with a row for each query and min(k, clouds of Y) columns, sorted by distance and
+        then index.
+
+    Examples
+    --------
     >>> clouds = [[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 1.0]]]
     >>> top_k([[[2.0, 0.1]]], clouds, 2).indices.tolist()
     [[0, 2]]
@@ -124,10 +175,29 @@ def explain(
     side: str = "both",
     normalize: bool = True,
 ) -> Explanation:
-    """Which token went where and what it cost; the costs of the rows sum to the distance.
+    """Take the distance of two clouds apart: which token went where, and what that cost.
 
-    ``tokens`` names the tokens of a and of b; without it they are called a0, a1, ... and b0, b1, ... A token that
-    occurs more than once in a cloud is told apart by its place: "bank", "bank (2)".
+    Parameters
+    ----------
+    a, b : matrices with one row per token and the same number of columns.
+    tokens : names of the tokens of a and of b; None calls them a0, a1, ... and b0, b1, ... A token that occurs more
+        than once in a cloud is told apart by its place: "bank", "bank (2)".
+    distance : one of ``wordferry.clouds.DISTANCES``.
+    weights : how much each token of a and of b counts; None means that all tokens of a cloud count the same.
+    side : for rwmd: "left" moves the tokens of a onto those of b, "right" the other way, "both" is the larger of the
+        two.
+    normalize : scale vectors to unit length first.
+
+    Returns
+    -------
+    Explanation
+        Rows whose costs sum to the distance.
+
+    Examples
+    --------
+    >>> told = explain([[1.0, 0.0]], [[0.0, 1.0]], tokens=(["river"], ["money"]))
+    >>> told.rows[0].source, told.rows[0].target
+    ('river', 'money')
     """
     stacked = _stack(distance, ([a], [b]), ([weights[0]], [weights[1]]), normalize)
     sizes = len(np.asarray(a)), len(np.asarray(b))
@@ -169,7 +239,8 @@ def _stack(
 ) -> _Stacked:
     """Every token under an id of its own, and each collection as rows over those ids."""
     if distance not in DISTANCES:
-        raise InputError(f"Clouds are compared by {', '.join(DISTANCES)}; got {distance!r}.")
+        meant = nearest_name(distance, DISTANCES)
+        raise InputError(f"Clouds are compared by {', '.join(DISTANCES)}; got {distance!r}.{meant}")
     used = [(name, side, given) for name, side, given in zip("XY", sides, weights, strict=True) if side is not None]
     blocks = [_matrices(name, side) for name, side, _ in used]
     matrices = [matrix for block in blocks for matrix in block]

@@ -44,7 +44,7 @@ Stage = Callable[[str], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
-class Hit:
+class DemoHit:
     """An article found for a query, or near another article."""
 
     id: str
@@ -55,7 +55,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Retrieval:
+class DemoRetrieval:
     """How well the queries of the sample were answered."""
 
     method: str
@@ -67,7 +67,7 @@ class Retrieval:
 
 
 @dataclass(frozen=True)
-class Score:
+class ClassifierScore:
     """How many articles k-NN with one distance gave the wrong topic."""
 
     distance: str
@@ -96,17 +96,17 @@ class Demo:
     """Words of the articles without a vector."""
     related_edges: int
     c_max: float
-    found: tuple[tuple[str, tuple[Hit, ...], str], ...]
+    found: tuple[tuple[str, tuple[DemoHit, ...], str], ...]
     """For each query the best hits, and what the score of the first is made of."""
     like: str
     """The title of the article that others are near."""
-    near: tuple[Hit, ...]
+    near: tuple[DemoHit, ...]
     explanation: Explanation
     """Why the nearest is as near as it is."""
-    retrieval: tuple[Retrieval, ...]
+    retrieval: tuple[DemoRetrieval, ...]
     train: int
     test: int
-    scores: tuple[Score, ...]
+    scores: tuple[ClassifierScore, ...]
     triplets: tuple[Solved, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -181,7 +181,7 @@ class _Task:
         """The distance with rare words weighing more, and words without a vector kept."""
         return Measure(name, weights=self.idf, related=self.related if name.startswith("rel-") else None)
 
-    def near(self, id: str, k: int) -> tuple[Hit, ...]:
+    def near(self, id: str, k: int) -> tuple[DemoHit, ...]:
         """The articles nearest to one of them, without itself."""
         number = [article.id for article in self.collection.articles].index(id)
         others = np.arange(len(self.collection.articles)) != number
@@ -190,7 +190,7 @@ class _Task:
         return _hits(self.collection, found.indices[0].tolist(), found.distances[0].tolist())
 
 
-def _find(collection: Sample, words: WordSearch, query: str, k: int) -> tuple[str, tuple[Hit, ...], str]:
+def _find(collection: Sample, words: WordSearch, query: str, k: int) -> tuple[str, tuple[DemoHit, ...], str]:
     found = words.search(query, k)
     return query, _hits(collection, found.rows.tolist(), found.scores.tolist()), _why(found.explain(0))
 
@@ -206,19 +206,19 @@ def _why(explanation: ScoreExplanation) -> str:
     return ", ".join([*parts, f"near articles {neighbours:.2f}"])
 
 
-def _hits(collection: Sample, rows: Sequence[int], values: Sequence[float]) -> tuple[Hit, ...]:
+def _hits(collection: Sample, rows: Sequence[int], values: Sequence[float]) -> tuple[DemoHit, ...]:
     articles = [collection.articles[row] for row in rows]
     parts = zip(articles, values, strict=True)
-    return tuple(Hit(str(a.id), str(a.label), str(a.metadata["title"]), value) for a, value in parts)
+    return tuple(DemoHit(str(a.id), str(a.label), str(a.metadata["title"]), value) for a, value in parts)
 
 
-def _row(hit: Hit, name: str) -> dict[str, Any]:
+def _row(hit: DemoHit, name: str) -> dict[str, Any]:
     row = vars(hit).copy()
     row[name] = row.pop("value")
     return row
 
 
-def _retrieval(task: _Task, words: WordSearch, progress: Progress) -> list[Retrieval]:
+def _retrieval(task: _Task, words: WordSearch, progress: Progress) -> list[DemoRetrieval]:
     """The queries of the sample, answered by words and by distances."""
     collection = task.collection
     queries = [text for _, text in collection.queries]
@@ -237,29 +237,29 @@ def _retrieval(task: _Task, words: WordSearch, progress: Progress) -> list[Retri
     return results
 
 
-def _graded(collection: Sample, method: str, rows: Sequence[Sequence[int]], seconds: float) -> Retrieval:
+def _graded(collection: Sample, method: str, rows: Sequence[Sequence[int]], seconds: float) -> DemoRetrieval:
     ids = [str(article.id) for article in collection.articles]
     grades = [collection.judgements[number] for number, _ in collection.queries]
     found = [[ids[row] for row in places if row >= 0] for places in rows]
     values = [ndcg(some, good) for some, good in zip(found, grades, strict=True)]
     first = sum(bool(some) and some[0] in good for some, good in zip(found, grades, strict=True))
-    return Retrieval(method, float(np.mean(values)), first, seconds)
+    return DemoRetrieval(method, float(np.mean(values)), first, seconds)
 
 
-def _classify(task: _Task, progress: Progress) -> tuple[tuple[Score, ...], int, int]:
+def _classify(task: _Task, progress: Progress) -> tuple[tuple[ClassifierScore, ...], int, int]:
     """k-NN as in the paper (k = 19, halved on ties)."""
     classes, names = class_numbers(task.collection.labels)
     held = np.arange(len(classes)) % HELD_OUT == 0
     texts = np.array(task.collection.texts, dtype=object)
     train, test = texts[~held].tolist(), texts[held].tolist()
-    scores: list[Score] = []
+    scores: list[ClassifierScore] = []
     for name in JUDGED:
         progress(len(scores), len(JUDGED))
         start = time.perf_counter()
         found = task.measure(name).top_k(test, train, PAPER_K)
         seconds = time.perf_counter() - start
         wrong = int((vote(classes[~held][found.indices], len(names)).winner != classes[held]).sum())
-        scores.append(Score(name, wrong, 100 * wrong / len(test), seconds))
+        scores.append(ClassifierScore(name, wrong, 100 * wrong / len(test), seconds))
     progress(len(JUDGED), len(JUDGED))
     return tuple(scores), len(train), len(test)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wordferry.judge.columns import WordColumns as WordColumns
-from wordferry.judge.columns import WordMatrix as WordMatrix
 from wordferry.judge.estimators import WordMoverClassifier as WordMoverClassifier
 from wordferry.judge.estimators import WordMoverNeighbors as WordMoverNeighbors
 from wordferry.judge.estimators import WordMoverTransformer as WordMoverTransformer

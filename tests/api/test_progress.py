@@ -26,10 +26,9 @@ vectors = wordferry.default_embeddings().restrict(list(wordferry.default_embeddi
 JOBS = {
     "pairwise": "wordferry.pairwise(texts, distance='rwmd', progress=True)",
     "run": "wordferry.Measure('rwmd').pairwise(texts, run=wordferry.Run(progress=True))",
-    "one_to_many": "wordferry.one_to_many(texts[0], texts, progress=True)",
     "top_k": "wordferry.top_k(texts[:5], texts, 3, 'wmd', progress=True)",
     "paired": "wordferry.paired(texts, texts[::-1], progress=True)",
-    "searcher": "wordferry.Measure('cosine').searcher(texts).top_k(texts, 2, progress=True)",
+    "searcher": "wordferry.Searcher(texts, 'cosine').top_k(texts, 2, progress=True)",
     "related words": "wordferry.RelatedWords.build(vectors, progress=True)",
     "vectors": "vectors.save('v'); wordferry.load_embeddings(dict(a=[1.0], b=[2.0]), progress=True)",
     "index": "ix = wordferry.Index.create('ix'); ix.add(texts, progress=True)",

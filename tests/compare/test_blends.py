@@ -32,7 +32,7 @@ def test_a_blend_is_the_sum(corpus: Corpus, parts: dict[str, float]) -> None:
     truth = sum(share * pairwise(corpus.x, corpus.y, name, **corpus.options) for name, share in parts.items())
     found = pairwise(corpus.x, corpus.y, distance, **corpus.options)
     np.testing.assert_allclose(found, truth, atol=1e-5)
-    np.testing.assert_array_equal(found, pairwise(corpus.x, corpus.y, distance.label, **corpus.options))
+    np.testing.assert_array_equal(found, pairwise(corpus.x, corpus.y, distance.name, **corpus.options))
     np.testing.assert_allclose(
         pairwise(corpus.x, None, distance, **corpus.options),
         sum(share * pairwise(corpus.x, None, name, **corpus.options) for name, share in parts.items()),
@@ -63,12 +63,12 @@ def test_texts_with_unknown_words_and_weights() -> None:
 
 
 def test_names_of_blends() -> None:
-    assert find_distance("rel-rwmd+0.5 * cosine").label == "rel-rwmd + 0.5*cosine"
-    assert find_distance("act(transfers=2) + wcd").label == "act(transfers=2) + wcd"
+    assert find_distance("rel-rwmd+0.5 * cosine").name == "rel-rwmd + 0.5*cosine"
+    assert find_distance("act(transfers=2) + wcd").name == "act(transfers=2) + wcd"
     for wrong, message in (
         ("rel-rwmd + ", "Unknown distance ''"),
         ("rel-rwmd + x*cosine", "Cannot read 'x\\*cosine'"),
-        ("rel-rwmd + -1*cosine", "share of cosine in a blend must be a number greater than 0"),
+        ("rel-rwmd + -1*cosine", "share of cosine in a blend must be a number from 1e-06 to 1e\\+06"),
         ("cosine + cosine", "stands twice"),
         ("rel-rwmd + tfidf-cosine", "weights='idf'"),
     ):

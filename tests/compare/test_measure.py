@@ -16,7 +16,7 @@ from wordferry.compare.distances.act import Act
 from wordferry.errors import InputError, Unsupported
 from wordferry.kernels import reference
 
-CALLS = ("pairwise", "one_to_many", "pair", "distance", "paired", "top_k", "explain", "Searcher")
+CALLS = ("distance", "paired", "explain", "pairwise", "top_k", "Searcher")
 A, B = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
 
 
@@ -37,9 +37,9 @@ def test_every_option_stands_in_the_signature(name: str) -> None:
 
 
 def test_functions_about_pairs_have_one_default() -> None:
-    defaults = {inspect.signature(getattr(wordferry, name)).parameters["distance"].default for name in CALLS[2:5]}
+    defaults = {inspect.signature(getattr(wordferry, name)).parameters["distance"].default for name in CALLS[:3]}
     assert defaults == {"wmd"}
-    assert wordferry.pair(A, B) == wordferry.distance(A, B) == wordferry.paired([A], [B])[0]
+    assert wordferry.distance(A, B) == wordferry.Measure("wmd").pair(A, B) == wordferry.paired([A], [B])[0]
 
 
 @pytest.mark.parametrize("distance", list(DISTANCES))
@@ -73,12 +73,12 @@ def test_a_measure_gives_what_the_functions_give(corpus: Corpus, distance: str) 
     )
     assert measure.pair(corpus.x[:1], corpus.y[1:2]) == pytest.approx(D[0, 1], abs=1e-6)
     found = measure.top_k(corpus.x, corpus.y, 3)
-    np.testing.assert_array_equal(found.indices, measure.searcher(corpus.y).top_k(corpus.x, 3).indices)
+    np.testing.assert_array_equal(found.indices, wordferry.Searcher.of(measure, corpus.y).top_k(corpus.x, 3).indices)
     assert measure.explain(corpus.x[:1], corpus.y[1:2]).distance == pytest.approx(D[0, 1], abs=1e-5)
 
 
 def test_paired_documents_stay_in_step(corpus: Corpus) -> None:
-    with pytest.raises(InputError, match="as many documents in A as in B, got 2 and 3"):
+    with pytest.raises(InputError, match="as many documents in X as in Y, got 2 and 3"):
         wordferry.paired(corpus.x[:2], corpus.y[:3], **corpus.options)
     with pytest.raises(InputError, match="out of step"):
         wordferry.paired([A], [B], on_empty="drop")
@@ -100,7 +100,7 @@ def test_runs_are_checked() -> None:
 
 def test_parameters_of_a_distance(corpus: Corpus) -> None:
     assert find_distance("act", transfers=3) == Act(transfers=3) == find_distance("act(transfers=3)")
-    assert (Act(transfers=3).label, Act().label) == ("act(transfers=3)", "act")
+    assert (Act(transfers=3).name, Act().name) == ("act(transfers=3)", "act")
     cost = corpus.cost("act")
     bags = [[masses(bag) for bag in side[:4]] for side in (corpus.first, corpus.second)]
     for transfers in (0, 1, 3):
@@ -123,7 +123,7 @@ def test_parameters_of_a_distance(corpus: Corpus) -> None:
 
 def test_a_distance_without_a_method_is_an_error() -> None:
     """Nothing is computed by a formula that the record does not name."""
-    nameless = wordferry.compare.problem.Distance(name="mine", title="One without methods")
+    nameless = wordferry.compare.problem.Distance(family="mine", title="One without methods")
     with pytest.raises(Unsupported, match="No method of mine"):
         wordferry.pairwise([A], [B], nameless)
     with pytest.raises(Unsupported, match="mine cannot be explained"):
@@ -136,8 +136,8 @@ def test_the_fast_pair_is_reached_from_everywhere(monkeypatch: pytest.MonkeyPatc
     from wordferry.compare import measure
 
     expected = wordferry.distance(A, B)
-    monkeypatch.setattr(measure, "prepare", None)
-    assert wordferry.pair(A, B, overlap="keep", threads=1, embeddings=wordferry.default_embeddings()) == expected
+    monkeypatch.setattr(measure.Measure, "problem", None)
+    assert wordferry.distance(A, B, overlap="keep", threads=1, embeddings=wordferry.default_embeddings()) == expected
     result = CliRunner().invoke(app, ["distance", A, B, "--json"])
     assert json.loads(result.stdout)["value"] == expected, result.output
 

@@ -151,7 +151,7 @@ def test_values_are_those_of_the_reference(case: Case, distance: str, overlap: s
 def test_searches_and_explanations_agree(case: Case, distance: str, overlap: str | None, side: str) -> None:
     truth = case.truth(distance, overlap, side)
     measure = Measure(distance, overlap, side, **options(case, distance))
-    searcher = measure.searcher(case.second)
+    searcher = wordferry.Searcher.of(measure, case.second)
     for row, query in enumerate(case.first):
         expected = np.sort(truth[row])[:4]
         np.testing.assert_allclose(searcher.top_k([query], 4).distances[0], expected, atol=2e-5)

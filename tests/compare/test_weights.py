@@ -122,8 +122,6 @@ def test_wrong_weights(corpus: Corpus) -> None:
             pairwise(corpus.x, corpus.y, "wmd", weights=given, **corpus.options)
     with pytest.raises(InputError, match="pass embeddings="):
         pairwise(corpus.x, corpus.y, "cosine", weights="norm")
-    with pytest.raises(InputError, match="idf= has no meaning for wmd"):
-        pairwise(corpus.x, corpus.y, "wmd", idf=np.ones(80), **corpus.options)
     with pytest.raises(EmptyDocumentError, match="only words of weight 0"):
         pairwise([["w1"]], [["w2"]], "wmd", weights={"w1": 0.0}, **corpus.options)
 

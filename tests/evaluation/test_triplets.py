@@ -68,7 +68,7 @@ def test_pairs_in_blocks_equal_pairs_one_by_one(distance):
     counts = setting.encode(documents)
     ready = setting.ready(counts)
     idf = TfIdf.fit(counts.matrix) if distance == "tfidf-l1" else None
-    everything = pairwise(counts, None, distance, embeddings=LINE, related=ready.related, idf=idf)
+    everything = pairwise(counts, None, distance, embeddings=LINE, related=ready.related, weights=idf)
     assert np.allclose(indexed_distances(counts, first, second, setting), everything[first, second], atol=1e-5)
 
 

@@ -77,7 +77,7 @@ def everything(index: Index, query: str, k: int, distance: str, condition: dict[
         embeddings=index.embeddings,
         related=related,
         overlap=index.config.overlap if record.overlaps else None,
-        idf=TfIdf.fit(living.matrix) if record.tfidf else None,
+        weights=TfIdf.fit(living.matrix) if record.tfidf else None,
         on_empty="keep",
         unknown="drop",
     )[0]

@@ -72,7 +72,7 @@ def test_english_words_are_composed_of_pieces():
     np.testing.assert_allclose(raw.matrix / lengths[:, None], embeddings.matrix, atol=1e-5)
     usual = load_embeddings("wordllama", limit=1000)
     assert list(usual.vocabulary) == list(wordferry.default_embeddings().vocabulary[:1000])
-    assert wordferry.pair(["money"], ["bank"], "wmd", embeddings=usual) > 0
+    assert wordferry.distance(["money"], ["bank"], "wmd", embeddings=usual) > 0
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wordferry
 from wordferry.compare import dense, measure, plan
 from wordferry.compare.distances import find_distance
-from wordferry.compare.plan import Plan, make_plan
+from wordferry.compare.plan import MethodPlan, make_plan
 from wordferry.compare.problem import Method, Problem
 from wordferry.kernels import passes
 
@@ -77,7 +77,7 @@ def methods(distance: str, overlap: str) -> list[Method]:
     return [method for method in every if overlap != "residual" or method.algorithm == "standard"]
 
 
-def by_method(method: Method, problem: Problem, algorithm: str = "auto") -> Plan:
+def by_method(method: Method, problem: Problem, algorithm: str = "auto") -> MethodPlan:
     return replace(make_plan(problem, algorithm), method=method.name, swapped=False)
 
 

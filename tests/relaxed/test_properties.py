@@ -81,12 +81,16 @@ def test_every_pair_related_is_the_plain_distance(corpus: Corpus) -> None:
 def test_symmetry_and_zero(corpus: Corpus, distance: str) -> None:
     near = SMALL * max(1, scale(corpus))
     idf = np.linspace(0.5, 1.5, len(corpus.embeddings)) if distance.startswith("tfidf") else None
-    there = values(corpus, distance, idf=idf)
-    back = values(replace(corpus, first=corpus.second, second=corpus.first), distance, idf=idf)
+    there = values(corpus, distance, weights=idf)
+    back = values(replace(corpus, first=corpus.second, second=corpus.first), distance, weights=idf)
     np.testing.assert_allclose(there, back.T, atol=near)
     bags = corpus.first + corpus.second
     same = pairwise(
-        matrix(bags, len(corpus.embeddings)), matrix(bags, len(corpus.embeddings)), distance, idf=idf, **corpus.options
+        matrix(bags, len(corpus.embeddings)),
+        matrix(bags, len(corpus.embeddings)),
+        distance,
+        weights=idf,
+        **corpus.options,
     )
     assert (np.diag(same) == 0).all()
     assert np.isfinite(same).all()
@@ -116,14 +120,14 @@ def test_permuted_vocabulary_changes_nothing(corpus: Corpus, distance: str, rand
 def test_empty_documents_are_kept_at_inf(corpus: Corpus, distance: str) -> None:
     with_empty = replace(corpus, first=[{}, *corpus.first], second=[*corpus.second, {}])
     out = values(
-        with_empty, distance, on_empty="keep", idf=np.ones(len(corpus.embeddings)) if "tfidf" in distance else None
+        with_empty, distance, on_empty="keep", weights=np.ones(len(corpus.embeddings)) if "tfidf" in distance else None
     )
     assert out[0, -1] == 0
     assert np.isinf(out[0, :-1]).all()
     assert np.isinf(out[1:, -1]).all()
     assert np.isfinite(out[1:, :-1]).all()
     dropped = values(
-        with_empty, distance, on_empty="drop", idf=np.ones(len(corpus.embeddings)) if "tfidf" in distance else None
+        with_empty, distance, on_empty="drop", weights=np.ones(len(corpus.embeddings)) if "tfidf" in distance else None
     )
     # The products behind rwmd may round the last bit otherwise in a batch of another shape.
     np.testing.assert_allclose(dropped, out[1:, :-1], rtol=1e-6, atol=1e-7)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.relaxed.cases import Corpus, matrix, random_corpus
 from tests.relaxed.neighbours import assert_same_neighbours
 from wordferry import Embeddings, RelatedWords, Searcher, pairwise, top_k
-from wordferry.compare.search import nearest
+from wordferry.compare.nearest import nearest
 from wordferry.errors import InputError
 from wordferry.kernels import reference
 from wordferry.kernels.passes import Heaps
@@ -29,7 +29,9 @@ def corpus() -> Corpus:
 @pytest.mark.parametrize("k", [1, 7, 60])
 def test_top_k_is_the_sorted_matrix(corpus: Corpus, distance: str, k: int) -> None:
     values = pairwise(corpus.x, corpus.y, distance, **corpus.options)
-    assert_same_neighbours(top_k(corpus.x, corpus.y, k, distance, **corpus.options), values, k)
+    found = top_k(corpus.x, corpus.y, k, distance, **corpus.options)
+    assert found.indices.shape == (corpus.x.shape[0], min(k, corpus.y.shape[0]))
+    assert_same_neighbours(found, values, min(k, corpus.y.shape[0]))
 
 
 @pytest.mark.parametrize("distance", ["rwmd", "rel-rwmd"])
@@ -91,9 +93,12 @@ def test_dropped_documents_keep_the_numbers_of_the_others(corpus: Corpus) -> Non
 def test_kept_empty_documents_come_last(corpus: Corpus) -> None:
     Y = matrix([{}, *corpus.second[:2]], len(corpus.embeddings))
     found = top_k(corpus.x, Y, 4, "rel-rwmd", on_empty="keep", **corpus.options)
+    assert found.indices.shape[1] == 3
     assert (found.indices[:, 2] == 0).all()
-    assert (found.indices[:, 3] == -1).all()
-    assert np.isinf(found.distances[:, 2:]).all()
+    assert np.isinf(found.distances[:, 2]).all()
+    dropped = top_k(corpus.x, Y, 4, "rel-rwmd", on_empty="drop", **corpus.options)
+    assert dropped.indices.shape[1] == 3
+    assert (dropped.indices[:, 2] == -1).all()
 
 
 @pytest.mark.parametrize("distance", FAST)
@@ -138,13 +143,13 @@ def test_words_outside_the_related_words_are_related_to_each_other() -> None:
     np.testing.assert_allclose(found.distances, np.sort(expected, axis=1), atol=1e-5)
 
 
-def test_searcher_builds_related_words_of_its_collection() -> None:
+def test_searcher_takes_the_related_words_of_the_vocabulary() -> None:
     rng = np.random.default_rng(2)
     embeddings = Embeddings([f"w{i}" for i in range(100)], rng.normal(size=(100, 6)))
     Y = [[f"w{i}" for i in rng.integers(0, 60, size=8)] for _ in range(30)]
     searcher = Searcher(Y, embeddings=embeddings)
     assert searcher.related is not None
-    assert set(searcher.related.vocabulary) == {word for document in Y for word in document}
+    assert searcher.related.vocabulary == embeddings.vocabulary
     found = searcher.top_k([Y[3], ["w99", "w98"]], 3)
     assert found.indices[0, 0] == 3
     assert found.distances[0, 0] == 0
@@ -154,10 +159,11 @@ def test_collections_without_a_word(corpus: Corpus) -> None:
     empty = matrix([{}, {}], len(corpus.embeddings))
     searcher = Searcher(empty, "rel-rwmd", embeddings=corpus.embeddings, on_empty="keep")
     found = searcher.top_k(corpus.x[:2], 3)
-    assert found.indices.tolist() == [[0, 1, -1]] * 2
+    assert found.indices.tolist() == [[0, 1]] * 2
     assert np.isinf(found.distances).all()
     nothing = Searcher(empty, "rel-rwmd", embeddings=corpus.embeddings, on_empty="drop").top_k(corpus.x[:2], 1)
     assert nothing.indices.tolist() == [[-1], [-1]]
+    assert top_k(corpus.x[:2], empty[:0], 3, "cosine").indices.shape == (2, 0)
 
 
 def test_wrong_arguments(corpus: Corpus) -> None:

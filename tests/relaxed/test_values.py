@@ -70,9 +70,9 @@ def test_tfidf_is_fitted_on_the_second_side(corpus: Corpus) -> None:
     for distance, plain in (("tfidf-l1", "bow-l1"), ("tfidf-cosine", "cosine")):
         out = pairwise(corpus.x, corpus.y, distance)
         np.testing.assert_allclose(out, pairwise(X, Y, plain), atol=1e-6)
-        np.testing.assert_array_equal(out, pairwise(corpus.x, corpus.y, distance, idf=weights))
-        np.testing.assert_array_equal(out, pairwise(corpus.x, corpus.y, distance, idf=weights.idf))
-    assert not np.allclose(out, pairwise(corpus.x, corpus.y, "tfidf-cosine", idf=TfIdf.fit(corpus.x)), atol=1e-4)
+        np.testing.assert_array_equal(out, pairwise(corpus.x, corpus.y, distance, weights=weights))
+        np.testing.assert_array_equal(out, pairwise(corpus.x, corpus.y, distance, weights=weights.idf))
+    assert not np.allclose(out, pairwise(corpus.x, corpus.y, "tfidf-cosine", weights=TfIdf.fit(corpus.x)), atol=1e-4)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import wordferry
 from tests.transport.helpers import random_embeddings
-from wordferry import Embeddings, RelatedWords, encode, explain, load_embeddings, pair, paired, pairwise, top_k
+from wordferry import Embeddings, RelatedWords, distance, encode, explain, load_embeddings, paired, pairwise, top_k
 from wordferry.errors import FormatError, InputError
 from wordferry.index import Index
 from wordferry.neighbors import WordMoverNeighbors
@@ -71,7 +71,7 @@ def test_every_call_takes_every_kind(tmp_path, package):
     for name, given in _given(tmp_path, package).items():
         np.testing.assert_allclose(pairwise(TEXTS, TEXTS, "wmd", embeddings=given), expected, rtol=1e-5, atol=1e-6)
         assert top_k(TEXTS, TEXTS, 1, "rel-rwmd", embeddings=given).indices.ravel().tolist() == [0, 1, 2], name
-        assert pair(TEXTS[0], TEXTS[1], "wmd", embeddings=given) == pytest.approx(float(expected[0, 1]), rel=1e-5)
+        assert distance(TEXTS[0], TEXTS[1], "wmd", embeddings=given) == pytest.approx(float(expected[0, 1]), rel=1e-5)
         assert explain(TEXTS[0], TEXTS[1], embeddings=given).distance == pytest.approx(float(expected[0, 1]), rel=1e-5)
         assert encode(TEXTS, given).shape == (3, 20)
         np.testing.assert_allclose(

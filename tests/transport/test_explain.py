@@ -36,7 +36,7 @@ def test_costs_sum_to_the_distance(name, overlap, side):
     X, Y = random_counts(8, 60, 9, seed=1), random_counts(8, 60, 9, seed=2)
     for i in range(8):
         found = explain(X[[i]], Y[[i]], name, **options(name, overlap, side))
-        value = wordferry.pair(X[[i]], Y[[i]], name, **options(name, overlap, side))
+        value = wordferry.distance(X[[i]], Y[[i]], name, **options(name, overlap, side))
         assert found.distance == pytest.approx(value, abs=2e-6)
         assert math.fsum(row.cost for row in found.rows) == pytest.approx(found.distance, abs=1e-12)
         if found.distance:

@@ -21,12 +21,12 @@ def test_equals_pairwise_to_the_bit(x, y):
     known = [any(word in EMBEDDINGS.vocabulary for word in document) for document in (x, y)]
     if not all(known):
         with pytest.raises(EmptyDocumentError, match="no known word"):
-            wordferry.pair(x, y, "wmd", embeddings=EMBEDDINGS)
+            wordferry.distance(x, y, "wmd", embeddings=EMBEDDINGS)
         return
     expected = float(wordferry.pairwise([x], [y], "wmd", embeddings=EMBEDDINGS)[0, 0])
-    assert wordferry.pair(x, y, "wmd", embeddings=EMBEDDINGS) == expected
-    assert wordferry.pair(y, x, "wmd", embeddings=EMBEDDINGS) == expected
-    assert wordferry.pair(" ".join(x), np.array(y), "wmd", embeddings=EMBEDDINGS, tokenizer=str.split) == expected
+    assert wordferry.distance(x, y, "wmd", embeddings=EMBEDDINGS) == expected
+    assert wordferry.distance(y, x, "wmd", embeddings=EMBEDDINGS) == expected
+    assert wordferry.distance(" ".join(x), np.array(y), "wmd", embeddings=EMBEDDINGS, tokenizer=str.split) == expected
 
 
 def test_options_are_checked_as_in_pairwise():
@@ -34,14 +34,14 @@ def test_options_are_checked_as_in_pairwise():
     for options, message in (
         ({"threads": 0}, "threads must be at least 1"),
         ({"overlap": "none"}, "overlap"),
-        ({"idf": np.ones(60)}, "idf= has no meaning"),
+        ({"weights": np.ones(3)}, "one finite, non-negative number"),
     ):
         with pytest.raises(InputError, match=message):
-            wordferry.pair(x, x, "wmd", embeddings=EMBEDDINGS, **options)
+            wordferry.distance(x, x, "wmd", embeddings=EMBEDDINGS, **options)
     with pytest.raises(InputError, match="tokens must be str"):
-        wordferry.pair(x, ["w1", 2], "wmd", embeddings=EMBEDDINGS)
+        wordferry.distance(x, ["w1", 2], "wmd", embeddings=EMBEDDINGS)
     with pytest.raises(InputError):
-        wordferry.pair(x, 3, "wmd", embeddings=EMBEDDINGS)
+        wordferry.distance(x, 3, "wmd", embeddings=EMBEDDINGS)
 
 
 def test_costs_without_an_optimum_are_no_number():

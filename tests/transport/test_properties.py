@@ -34,7 +34,7 @@ def matrix(*documents):
 
 
 def value(x, y, name, overlap):
-    return wordferry.pair(matrix(x), matrix(y), name, overlap=overlap, **OPTIONS)
+    return wordferry.distance(matrix(x), matrix(y), name, overlap=overlap, **OPTIONS)
 
 
 @pytest.mark.parametrize(("name", "overlap"), CASES)
@@ -85,7 +85,7 @@ def test_the_order_of_words_does_not_matter(x, y, seed):
     shuffled = EMBEDDINGS.restrict(order)
     expected = value(x, y, "wmd", None)
     X, Y = matrix(x)[:, order], matrix(y)[:, order]
-    assert wordferry.pair(X, Y, "wmd", embeddings=shuffled, threads=1) == pytest.approx(expected, abs=1e-6)
+    assert wordferry.distance(X, Y, "wmd", embeddings=shuffled, threads=1) == pytest.approx(expected, abs=1e-6)
 
 
 @given(x=bags, y=bags)
@@ -93,7 +93,7 @@ def test_all_words_related_is_wmd(x, y):
     """With r of at least the number of words there is no unrelated pair."""
     everything = RelatedWords.build(EMBEDDINGS, WORDS)
     for overlap in ("keep", "residual"):
-        found = wordferry.pair(
+        found = wordferry.distance(
             matrix(x), matrix(y), "rel-wmd", embeddings=EMBEDDINGS, related=everything, overlap=overlap
         )
         assert found == pytest.approx(value(x, y, "wmd", None), abs=1e-6)

@@ -45,9 +45,9 @@ def test_large_weights_whose_sum_is_finite_are_masses_like_others():
 @pytest.mark.parametrize("distance", ["tfidf-l1", "tfidf-cosine"])
 def test_idf_that_overflows_is_refused(distance):
     with pytest.raises(InputError, match="row 0"):
-        wordferry.pairwise(MODEST, MODEST, distance, embeddings=EMBEDDINGS, idf=np.full(4, 1e308))
+        wordferry.pairwise(MODEST, MODEST, distance, embeddings=EMBEDDINGS, weights=np.full(4, 1e308))
     with pytest.raises(InputError, match="row 0"):
-        wordferry.top_k(MODEST, MODEST, 1, distance, embeddings=EMBEDDINGS, idf=np.full(4, 1e308))
+        wordferry.top_k(MODEST, MODEST, 1, distance, embeddings=EMBEDDINGS, weights=np.full(4, 1e308))
 
 
 def test_weighted_and_normalized_refuse_what_they_cannot_sum():

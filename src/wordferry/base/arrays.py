@@ -193,8 +193,8 @@ def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
 class Neighbors(Tabular):
     """The k nearest documents of each query, sorted by (distance, index).
 
-    A query with fewer than k candidates has -1 and inf in the places that are left. No more than 65,536 places are
-    added for a k beyond the collection.
+    There are as many columns as places, and no more than the collection has documents. A query with fewer candidates
+    has -1 and inf in the places that are left.
     """
 
     indices: Int64Array
@@ -241,10 +241,13 @@ class Neighbors(Tabular):
             return found
         return replace(found, proved=np.logical_and.reduce([_not_after_the_proved(found, part) for part in parts]))
 
-    def widened(self, k: int) -> Neighbors:
-        """The same with k places for each query; those that are added are empty (-1, inf)."""
+    def resized(self, k: int) -> Neighbors:
+        """The first k places of each query; places beyond those that are there are empty (-1, inf)."""
         more = k - self.indices.shape[1]
-        if more <= 0:
+        if more < 0:
+            proved = None if self.proved is None else self.proved[:, :k]
+            return replace(self, indices=self.indices[:, :k], distances=self.distances[:, :k], proved=proved)
+        if more == 0:
             return self
         room = ((0, 0), (0, more))
         return replace(

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
 from wordferry.errors import InputError
+
+
+def nearest_name(given: Any, names: Iterable[str]) -> str:
+    """ " Did you mean ...?" for a name that is spelled almost like a known one; "" where none is near.
+
+    >>> nearest_name("Rel_RWMD", ["wmd", "rel-rwmd"])
+    " Did you mean 'rel-rwmd'?"
+    """
+    plain = str(given).strip().casefold().replace("_", "-").replace(" ", "-")
+    known = {name.casefold(): name for name in names}
+    near = [plain] if plain in known else get_close_matches(plain, known, n=1, cutoff=0.75)
+    return f" Did you mean {known[near[0]]!r}?" if near else ""
 
 
 def whole_number(

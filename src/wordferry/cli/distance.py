@@ -55,5 +55,5 @@ def distance(
     for record in records:
         measure = Measure(record, overlap, "both", weights, unknown, vectors, words)  # type: ignore[arg-type]
         value = measure.pair(texts[0], texts[1])
-        rows.append({"distance": record.label, "value": value, "title": record.title})
+        rows.append({"distance": record.name, "value": value, "title": record.title})
     put(rows, as_json, as_csv, output_file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,36 +20,10 @@ from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.typical import typical_distance
 from wordferry.words.vocabulary import Vocabulary
 
-_CACHE_SIZE = 8
-_cache: OrderedDict[tuple[str, bytes, int], RelatedWords] = OrderedDict()
-_cache_lock = threading.Lock()
 _CHECKED_EDGES = 64
 _EDGE_TOLERANCE = 1e-2
 _FEW_EDGES = 2000
 """Below this, sorting the edges of a few documents costs less than making SciPy's objects."""
-_NOTHING: Float32Array = np.zeros(0, dtype=np.float32)
-
-
-def related_over(embeddings: Embeddings, words: Int64Array, r: int, threads: int | None = None) -> RelatedWords:
-    """The related words of some of the embeddings' words; the last few graphs of the process are kept and reused."""
-    key = (embeddings.fingerprint, words.tobytes(), r)
-    with _cache_lock:
-        found = _cache.get(key)
-        if found is not None:
-            _cache.move_to_end(key)
-            return found
-    related = RelatedWords.build(embeddings.restrict(words), r, threads=threads)
-    with _cache_lock:
-        _cache[key] = related
-        while len(_cache) > _CACHE_SIZE:
-            _cache.popitem(last=False)
-    return related
-
-
-def clear_cache() -> None:
-    """Forget the graphs that were built for calls without ``related=``."""
-    with _cache_lock:
-        _cache.clear()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,18 +63,6 @@ class Frame:
             graph, c_max = costs_over(related, _required(embeddings), words[frame.known])
             frame = replace(frame, graph=_spread(graph, frame.known, len(words)), c_max=frame._far(c_max))
         return frame
-
-    @classmethod
-    def without_graph(
-        cls,
-        words: Int64Array,
-        columns: int,
-        embeddings: Embeddings,
-        vocabulary: Vocabulary | OpenVocabulary | None = None,
-    ) -> Frame:
-        """A frame in which no words are related: for collections without a single word that has a vector."""
-        frame = cls.build(words, columns, embeddings, None, vocabulary)
-        return replace(frame, graph=_csr(words[:0], words[:0], _NOTHING, len(words)), c_max=frame._far(0.0))
 
     @cached_property
     def known(self) -> Int64Array:
@@ -318,17 +279,18 @@ class _Link:
         return self.vectors
 
 
+_links_lock = threading.Lock()
 _links: WeakKeyDictionary[RelatedWords, WeakKeyDictionary[Embeddings, _Link]] = WeakKeyDictionary()
 
 
 def _link(related: RelatedWords, embeddings: Embeddings) -> _Link:
     """The link of two objects, made once for as long as both live."""
-    with _cache_lock:
+    with _links_lock:
         of_related = _links.setdefault(related, WeakKeyDictionary())
         found = of_related.get(embeddings)
     if found is None:
         found = _Link(related, embeddings)
-        with _cache_lock:
+        with _links_lock:
             of_related[embeddings] = found
     return found
 

@@ -15,8 +15,8 @@ ALGORITHMS = ("auto", "standard", "linear")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What will be done and what it is expected to cost; ``pairwise(..., explain_plan=True)`` gives one."""
+class MethodPlan:
+    """What will be done and what it is expected to cost; ``Measure.plan`` gives one."""
 
     distance: str
     algorithm: str
@@ -38,7 +38,7 @@ class Plan:
         return f"{text}; instead of {others}" if others else text
 
 
-def make_plan(problem: Problem, algorithm: str = "auto") -> Plan:
+def make_plan(problem: Problem, algorithm: str = "auto") -> MethodPlan:
     """The cheapest method that applies, of the algorithm asked for; the choice is logged at debug level."""
     _check_algorithm(problem, algorithm)
     found = [method for method in problem.distance.methods if method.applies(problem)]
@@ -53,13 +53,13 @@ def make_plan(problem: Problem, algorithm: str = "auto") -> Plan:
     best = min(found, key=lambda method: costs[method.name])
     rows, columns = problem.shape
     swapped = best.few_first and columns < rows and not problem.symmetric
-    name, pairs, seconds = problem.distance.label, rows * columns, costs[best.name]
-    plan = Plan(name, best.algorithm, best.name, pairs, seconds, costs, swapped, best.title)
+    name, pairs, seconds = problem.distance.name, rows * columns, costs[best.name]
+    plan = MethodPlan(name, best.algorithm, best.name, pairs, seconds, costs, swapped, best.title)
     logger.debug("%s", plan)
     return plan
 
 
-def fill(problem: Problem, out: Float32Array, plan: Plan | None = None) -> Float32Array:
+def fill(problem: Problem, out: Float32Array, plan: MethodPlan | None = None) -> Float32Array:
     """Write all distances of the problem to ``out``, by the method of the plan."""
     chosen = plan or make_plan(problem)
     method = _method(problem, chosen.method)

@@ -1,4 +1,4 @@
-"""What is compared, and how: a distance and its methods, the options of a comparison, and a problem made of them."""
+"""What is compared, and how: a distance and its methods, and a problem made of documents and a distance."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken
 from wordferry.errors import Unsupported
-from wordferry.texts.bow import OnEmpty, Unknown
-from wordferry.texts.tokenizers import Tokenizer
-from wordferry.words.embeddings import Embeddings
-from wordferry.words.related.graph import RelatedWords
 
 _OTHER_SIDE = {"both": "both", "left": "right", "right": "left"}
 _PARAMETER = "parameter"
@@ -81,7 +77,8 @@ _EFFORT = Effort(20.0, 4.0, 4.0, 20.0)
 class Distance:
     """What is known of one distance. Each family has a file of its own under ``compare/distances``."""
 
-    name: str = ""
+    family: str = ""
+    """What the formula is called, whatever its parameters; a key or a message wants :attr:`name`."""
     title: str = ""
     needs_vectors: bool = False
     needs_related: bool = False
@@ -106,7 +103,7 @@ class Distance:
     """True when counts are weighted by inverse document frequencies first."""
 
     def __repr__(self) -> str:
-        return self.label
+        return self.name
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -114,11 +111,11 @@ class Distance:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get(_PARAMETER)}
 
     @property
-    def label(self) -> str:
-        """The name, with the parameters that are not the default ones: what ``find_distance`` reads back."""
+    def name(self) -> str:
+        """The identity: the family, with the parameters that are not the default ones. ``find_distance`` reads it."""
         plain = {f.name: f.default for f in fields(self)}
         changed = [f"{name}={value!r}" for name, value in self.parameters.items() if value != plain[name]]
-        return f"{self.name}({', '.join(changed)})" if changed else self.name
+        return f"{self.family}({', '.join(changed)})" if changed else self.family
 
     @property
     def sided(self) -> bool:
@@ -149,42 +146,18 @@ class Distance:
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
-    """How to compare, every name resolved: what a :class:`~wordferry.Measure` holds."""
-
-    distance: Distance
-    overlap: str
-    side: str = "both"
-    weights: Any = "counts"
-    unknown: Unknown = "match"
-    embeddings: Embeddings | None = None
-    related: RelatedWords | None = None
-    tokenizer: Tokenizer | None = None
-    on_empty: OnEmpty = "error"
-
-
-@dataclass(frozen=True, eq=False)
 class Problem:
     """Distances to compute, ready for kernels. Words have compact ids that x, y and the frame share."""
 
-    measure: Options
+    distance: Distance
+    overlap: str
+    """What happens to words that both documents have; always one that the distance knows."""
+    side: str
     x: Bags
     y: Bags
     """The very object ``x`` when X is compared with itself."""
     frame: Frame
     run: Run
-
-    @property
-    def distance(self) -> Distance:
-        return self.measure.distance
-
-    @property
-    def overlap(self) -> str:
-        return self.measure.overlap
-
-    @property
-    def side(self) -> str:
-        return self.measure.side
 
     @property
     def graph(self) -> Csr | None:
@@ -205,8 +178,8 @@ class Problem:
         return self.run.workers
 
     def turned(self) -> Problem:
-        """The same problem with x and y in each other's place."""
-        return replace(self, measure=replace_options(self.measure, side=_OTHER_SIDE[self.side]), x=self.y, y=self.x)
+        """The problem with x and y in each other's place."""
+        return replace(self, side=_OTHER_SIDE[self.side], x=self.y, y=self.x)
 
     def part(self, rows: slice, columns: slice) -> Problem:
         """The problem of some rows of x and some of y."""
@@ -214,13 +187,12 @@ class Problem:
         return replace(self, x=x, y=y, run=self.run.telling(None))
 
     def by(self, distance: Distance, overlap: str, side: str = "both") -> Problem:
-        """The same documents by another distance that knows the same words."""
+        """The problem of these documents by another distance, one that needs no word that is not in play."""
         frame = self.frame if distance.needs_related else self.frame.plain
-        measure = replace_options(self.measure, distance=distance, overlap=overlap, side=side)
-        return replace(self, measure=measure, frame=frame)
+        return replace(self, distance=distance, overlap=overlap, side=side, frame=frame)
 
     def running(self, run: Run) -> Problem:
-        """The same problem, run in another way."""
+        """The problem, run in another way."""
         return replace(self, run=run)
 
     def tiles(self, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
@@ -236,9 +208,3 @@ class Problem:
         out[self.x.empty, :] = np.inf
         out[:, self.y.empty] = np.inf
         out[np.ix_(self.x.empty, self.y.empty)] = 0.0
-
-
-def replace_options(options: Options, **changes: Any) -> Options:
-    """Some options changed; what comes back is plain options, also where a measure came in."""
-    values = {f.name: getattr(options, f.name) for f in fields(Options)}
-    return Options(**{**values, **changes})

@@ -57,9 +57,16 @@ def solve(masses_a: Any, masses_b: Any, costs: Any) -> Transport:
         they are; others are scaled to whole numbers, which moves less than 1e-15 of the mass.
     costs : (sources, sinks) finite costs of moving one unit.
 
+    Returns
+    -------
+    Transport
+        The cost, the plan, the duals that prove it, and how they prove it.
+
     Masses that are not whole numbers must have a sum between 1e-150 and 1e150; a cost of the plan that is too large for
     float64 is an error.
 
+    Examples
+    --------
     >>> solve([1, 2], [2, 1], [[0.0, 1.0], [1.0, 3.0]]).cost
     3.0
     """

@@ -54,7 +54,7 @@ class Sparse:
         measure = Measure(
             "rel-rwmd", overlap="keep", embeddings=embeddings, related=related, on_empty="keep", **options
         )
-        return cls(measure.searcher(documents), float(error))
+        return cls(Searcher.of(measure, documents), float(error))
 
     @property
     def c_max(self) -> float:

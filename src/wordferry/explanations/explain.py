@@ -115,7 +115,7 @@ def explanation_of(problem: Problem) -> Explanation:
     priced = problem.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
-    return Explanation(problem.distance.label, mode, found.side, total, tuple(shared), a, b, c_max)
+    return Explanation(problem.distance.name, mode, found.side, total, tuple(shared), a, b, c_max)
 
 
 def table(explanation: Explanation, limit: int | None = None) -> str:

@@ -20,7 +20,8 @@ from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.measure import Measure
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
-from wordferry.compare.search import Searcher, nearest
+from wordferry.compare.nearest import nearest
+from wordferry.compare.search import Searcher
 from wordferry.index.duplicates import Duplicates, Pair, written
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar

@@ -14,7 +14,7 @@ from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for, thread_count
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
-from wordferry.compare.search import check_k
+from wordferry.compare.nearest import check_k
 from wordferry.errors import InputError, NotFound
 from wordferry.find.settings import Settings
 from wordferry.index import all_pairs

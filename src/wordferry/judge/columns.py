@@ -75,7 +75,7 @@ class WordColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
     >>> from wordferry.neighbors import WordMoverClassifier
     >>> texts = ["the cat sleeps", "a dog barks", "stocks fell sharply", "the bank raised rates"]
     >>> pipeline = make_pipeline(WordColumns(CountVectorizer(stop_words="english")), WordMoverClassifier(1))
-    >>> pipeline.fit(texts, ["pets", "pets", "money", "money"]).predict(["kittens and puppies"]).tolist()
+    >>> pipeline.fit(texts, ["pets", "pets", "money", "money"]).predict(["a cat barks"]).tolist()
     ['pets']
     """
 

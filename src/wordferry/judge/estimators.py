@@ -14,7 +14,7 @@ from wordferry.base.checks import real_number
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
-from wordferry.compare.search import check_k, within
+from wordferry.compare.nearest import check_k, within
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.fitting import AUTO_WEIGHTS, RECOMMENDED_DISTANCE, WordMover, check_mode
@@ -33,15 +33,17 @@ class WordMoverNeighbors(WordMover):
 
     Parameters
     ----------
-    n_neighbors : how many neighbours :meth:`kneighbors` gives.
+    n_neighbors : number of neighbours that :meth:`kneighbors` gives.
     distance : a name of ``wordferry.DISTANCES``, or a sum of several. The default made the fewest errors of those that
         were tried on the training documents of five collections (``benchmarks/quality.py --choose``).
-    r : how many related words each word has, for the distances that use them.
-    overlap : see :func:`wordferry.pairwise`; None means the distance's own default.
-    weights : what a word counts for, as in :func:`wordferry.pairwise`: ``"counts"``, ``"idf"`` (also ``"tfidf"``),
-        ``"log-idf"``, ``"bm25"``, ``"norm"``, or weights of your own; frequencies are those of the fitted documents.
-        None leaves the numbers of a matrix, or the counts of texts, as they are. ``"auto"`` is ``"log-idf"`` for counts
-        and None for a matrix of other numbers, since whoever made it has weighed the words.
+    radius : the largest distance of the neighbours that :meth:`radius_neighbors` gives.
+    r : number of related words of each word, for the distances that use them.
+    overlap : what happens to words that both documents have: ``"keep"``, ``"omr"`` or ``"residual"``; None means the
+        distance's own default.
+    weights : what a word counts for: ``"counts"``, ``"idf"`` (also ``"tfidf"``), ``"log-idf"``, ``"bm25"``, ``"norm"``,
+        ``"norm-idf"``, or weights of your own; document frequencies are those of the fitted documents. None leaves the
+        numbers of a matrix, or the counts of texts, as they are. ``"auto"`` is ``"log-idf"`` for counts and None for a
+        matrix of other numbers, since whoever made it has weighed the words.
     unknown : words without a vector: ``"match"`` keeps them, ``"drop"`` leaves them out, ``"error"`` refuses them.
     embeddings : word vectors; None means the default ones for texts. A matrix needs the vectors of its columns, unless
         the distance needs none.
@@ -51,9 +53,10 @@ class WordMoverNeighbors(WordMover):
         queries asked at once, as in the paper (transductive: an answer may change with the company a query is in).
     tokenizer : from a text to its words; None means the default one.
     on_empty : ``"error"`` refuses a document without a word, ``"keep"`` puts it at distance inf from all others.
-    threads : see ``WORDFERRY_THREADS``.
-    radius : the largest distance of the neighbours that :meth:`radius_neighbors` gives.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
 
+    Examples
+    --------
     >>> near = WordMoverNeighbors(1, "wmd").fit(["the cat sleeps", "stocks fell sharply"])
     >>> near.kneighbors(["a dog is resting"], return_distance=False).tolist()
     [[0]]
@@ -143,10 +146,34 @@ def _ragged(rows: list[Any]) -> Any:
 class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
     """The k-NN graph of documents as a sparse matrix, for estimators that take ``metric="precomputed"``.
 
-    The parameters are those of :class:`WordMoverNeighbors`, and ``mode``: ``"distance"``, where each document gets
-    ``n_neighbors + 1`` entries because it is its own first neighbour (as scikit-learn's ``KNeighborsTransformer`` has
-    it), or ``"connectivity"``.
+    Parameters
+    ----------
+    n_neighbors : number of neighbours of each document in the graph.
+    distance : a name of ``wordferry.DISTANCES``, or a sum of several. The default made the fewest errors of those that
+        were tried on the training documents of five collections (``benchmarks/quality.py --choose``).
+    mode : ``"distance"``, where each document gets ``n_neighbors + 1`` entries because it is its own first neighbour
+        (as scikit-learn's ``KNeighborsTransformer`` has it), or ``"connectivity"``.
+    r : number of related words of each word, for the distances that use them.
+    overlap : what happens to words that both documents have: ``"keep"``, ``"omr"`` or ``"residual"``; None means the
+        distance's own default.
+    weights : what a word counts for: ``"counts"``, ``"idf"`` (also ``"tfidf"``), ``"log-idf"``, ``"bm25"``, ``"norm"``,
+        ``"norm-idf"``, or weights of your own; document frequencies are those of the fitted documents. None leaves the
+        numbers of a matrix, or the counts of texts, as they are. ``"auto"`` is ``"log-idf"`` for counts and None for a
+        matrix of other numbers, since whoever made it has weighed the words.
+    unknown : words without a vector: ``"match"`` keeps them, ``"drop"`` leaves them out, ``"error"`` refuses them.
+    embeddings : word vectors; None means the default ones for texts. A matrix needs the vectors of its columns, unless
+        the distance needs none.
+    related : related words made before; None builds them.
+    vocabulary : the words that related words are sought among: ``"train"``, the words of the fitted documents, so that
+        an answer depends on nothing but them and the query; or ``"all"``, those of the fitted documents and of all
+        queries asked at once, as in the paper (transductive: an answer may change with the company a query is in).
+    tokenizer : from a text to its words; None means the default one.
+    on_empty : ``"error"`` refuses a document without a word, ``"keep"`` puts it at distance inf from all others, so
+        that it has fewer entries.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
 
+    Examples
+    --------
     >>> graph = WordMoverTransformer(1).fit_transform(["the cat sleeps", "stocks fell sharply", "a dog sleeps"])
     >>> graph.shape, graph.nnz
     ((3, 3), 6)
@@ -202,13 +229,39 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
     That is the rule of the paper. Its distance and weights are ``distance="rel-rwmd", weights="counts",
     unknown="drop"``; the defaults make fewer errors.
 
-    The parameters are those of :class:`WordMoverNeighbors`; besides, ``r="cv"`` chooses r among 1, 2, 4 ... 128 by
-    cross-validation on the training documents (the smallest whose error is at most 1 % above the best), with ``folds``
-    folds, ``stratified`` or not, shuffled by ``random_state``. A document without known words (``on_empty="keep"``)
-    is near to other such documents only; where there are none, it gets the most frequent class.
+    Parameters
+    ----------
+    n_neighbors : number of neighbours that vote; all, where there are fewer documents.
+    distance : a name of ``wordferry.DISTANCES``, or a sum of several. The default made the fewest errors of those that
+        were tried on the training documents of five collections (``benchmarks/quality.py --choose``).
+    r : number of related words of each word, for the distances that use them. ``"cv"`` chooses
+        among 1, 2, 4 ... 128 by cross-validation on the training documents: the smallest whose error is at most 1 %
+        above the best.
+    overlap : what happens to words that both documents have: ``"keep"``, ``"omr"`` or ``"residual"``; None means the
+        distance's own default.
+    weights : what a word counts for: ``"counts"``, ``"idf"`` (also ``"tfidf"``), ``"log-idf"``, ``"bm25"``, ``"norm"``,
+        ``"norm-idf"``, or weights of your own; document frequencies are those of the fitted documents. None leaves the
+        numbers of a matrix, or the counts of texts, as they are. ``"auto"`` is ``"log-idf"`` for counts and None for a
+        matrix of other numbers, since whoever made it has weighed the words.
+    unknown : words without a vector: ``"match"`` keeps them, ``"drop"`` leaves them out, ``"error"`` refuses them.
+    embeddings : word vectors; None means the default ones for texts. A matrix needs the vectors of its columns, unless
+        the distance needs none.
+    related : related words made before; None builds them.
+    vocabulary : the words that related words are sought among: ``"train"``, the words of the fitted documents, so that
+        an answer depends on nothing but them and the query; or ``"all"``, those of the fitted documents and of all
+        queries asked at once, as in the paper (transductive: an answer may change with the company a query is in).
+    tokenizer : from a text to its words; None means the default one.
+    on_empty : ``"error"`` refuses a document without a word, ``"keep"`` puts it at distance inf from all others. It
+        is near to other such documents only; where there are none, it gets the most frequent class.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
+    folds : number of folds of ``r="cv"``.
+    stratified : whether each fold gets its share of every class.
+    random_state : seed of the shuffling before documents are dealt into folds.
 
     Fitted: ``classes_``, ``r_``, ``related_``, and with ``r="cv"`` ``cv_errors_`` (percent, by r).
 
+    Examples
+    --------
     >>> texts = ["the cat sleeps", "a dog barks", "stocks fell sharply", "the bank raised rates"]
     >>> model = WordMoverClassifier(1).fit(texts, ["pets", "pets", "money", "money"])
     >>> model.predict(["kittens and puppies", "shares and bonds"]).tolist()

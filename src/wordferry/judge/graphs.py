@@ -13,12 +13,25 @@ from wordferry.errors import InputError
 
 
 def symmetric_graph(graph: Any, *, connect: bool = True) -> sp.csr_matrix:
-    """A square k-NN graph of distances with each edge in both directions, rows sorted by distance.
+    """Give a square k-NN graph of distances each edge in both directions, rows sorted by distance.
 
-    UMAP and HDBSCAN take such a graph as ``metric="precomputed"``. HDBSCAN refuses one that falls into several pieces,
-    so with ``connect`` the first document of each piece is joined to that of the largest piece, at twice the largest
-    distance of the graph: farther than any true neighbour, so that no cluster is made of it.
+    UMAP and HDBSCAN take such a graph as ``metric="precomputed"``.
 
+    Parameters
+    ----------
+    graph : a square sparse matrix of distances, as ``WordMoverTransformer`` and ``Index.knn_graph`` make it. Edges that
+        are not finite, those of documents without a word, are left out.
+    connect : join a graph that falls into several pieces, which HDBSCAN refuses: the first document of each piece is
+        joined to that of the largest piece at twice the largest distance of the graph, farther than any true neighbour,
+        so that no cluster is made of it.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix
+        The symmetric graph.
+
+    Examples
+    --------
     >>> graph = sp.csr_array(([0.0, 0.5, 0.0, 0.0], ([0, 0, 1, 2], [0, 1, 1, 2])), shape=(3, 3))
     >>> symmetric_graph(graph).toarray().tolist()
     [[0.0, 0.5, 1.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]]
@@ -29,8 +42,9 @@ def symmetric_graph(graph: Any, *, connect: bool = True) -> sp.csr_matrix:
             f"Expected a square sparse graph of a collection with itself, got {type(graph).__name__} of shape {shape}."
         )
     edges = sp.coo_matrix(graph)
-    rows, columns = np.concatenate([edges.row, edges.col]), np.concatenate([edges.col, edges.row])
-    values = np.concatenate([edges.data, edges.data]).astype(np.float64)
+    finite = np.isfinite(edges.data)
+    ends, data = (edges.row[finite], edges.col[finite]), edges.data[finite].astype(np.float64)
+    rows, columns, values = np.concatenate(ends), np.concatenate(ends[::-1]), np.concatenate([data, data])
     if connect:
         rows, columns, values = _connected(rows, columns, values, graph.shape[0])
     order = np.lexsort((values, columns, rows))
@@ -44,7 +58,7 @@ def symmetric_graph(graph: Any, *, connect: bool = True) -> sp.csr_matrix:
 
 
 def _connected(rows: Any, columns: Any, values: Any, size: int) -> tuple[Any, Any, Any]:
-    """The same edges with one more for each piece but the largest, in both directions."""
+    """The edges, and one more for each piece but the largest, in both directions."""
     pieces, of = connected_components(sp.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(size, size)))
     if pieces == 1:
         return rows, columns, values

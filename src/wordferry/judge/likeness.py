@@ -12,7 +12,7 @@ from wordferry.base.frames import Rows
 from wordferry.base.runtime import Run, optional_import
 from wordferry.errors import InputError
 from wordferry.judge.bootstrap import interval_by, interval_of
-from wordferry.judge.systems import ByDistance, Encoder, TfIdf, make_system
+from wordferry.judge.systems import ByDistance, Encoder, TfIdfVectors, make_system
 from wordferry.texts.published import RatedPairs
 from wordferry.words.embeddings import Embeddings
 
@@ -25,7 +25,7 @@ def paired_values(
     if isinstance(system, ByDistance):
         return system.measure.paired(list(first), list(second), Run(threads=threads)).astype(np.float64)
     texts = [text if isinstance(text, str) else " ".join(text) for text in (*first, *second)]
-    if isinstance(system, TfIdf):
+    if isinstance(system, TfIdfVectors):
         module = optional_import("sklearn.feature_extraction.text", "sklearn")
         vectors = module.TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
         a, b = vectors[: len(first)], vectors[len(first) :]

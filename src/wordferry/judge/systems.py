@@ -12,9 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int64Array
+from wordferry.base.checks import nearest_name
 from wordferry.base.runtime import Run, optional_import
 from wordferry.compare.distances import DISTANCES, find_distance
 from wordferry.compare.measure import Measure
+from wordferry.compare.search import Searcher
 from wordferry.errors import InputError, MissingDependency
 from wordferry.find import WordSearch
 from wordferry.words.embeddings import Embeddings
@@ -54,7 +56,7 @@ class ByDistance:
 
     def __call__(self, texts: Sequence[str], queries: Sequence[str], k: int) -> Iterator[Answer]:
         run = Run(threads=self.threads)
-        searcher = self.measure.searcher(texts, run)
+        searcher = Searcher.of(self.measure, texts, run)
         for start in range(0, len(queries), _BATCH):
             found = searcher.top_k(queries[start : start + _BATCH], min(k, len(texts)), threads=self.threads)
             for rows, distances in found:
@@ -86,7 +88,7 @@ class Bm25s:
 
 
 @dataclass(frozen=True)
-class TfIdf:
+class TfIdfVectors:
     """scikit-learn's tf-idf vectors, compared by cosine."""
 
     def __call__(self, texts: Sequence[str], queries: Sequence[str], k: int) -> Iterator[Answer]:
@@ -130,7 +132,7 @@ def best(scores: Any, k: int, kept: Any = None) -> Answer:
 _PEERS: dict[str, Callable[[str], System]] = {
     "bm25": lambda _: Bm25s(stemmed=False),
     "bm25-stem": lambda _: Bm25s(stemmed=True),
-    "tfidf": lambda _: TfIdf(),
+    "tfidf": lambda _: TfIdfVectors(),
     "wordllama": lambda _: Encoder(_wordllama()),
     "model2vec": lambda path: Encoder(_peer("model2vec").StaticModel.from_pretrained(path)),
     "sentence-transformers": lambda path: Encoder(_peer("sentence_transformers").SentenceTransformer(path)),
@@ -178,7 +180,8 @@ def make_system(text: str, *, embeddings: Embeddings | None = None, threads: int
     if name == "words":
         return ByWords(options)
     if re.split(r"[\s(+]", name, maxsplit=1)[0] not in DISTANCES:
-        raise InputError(f"Nothing called {name!r} can be judged. Choose one of: {', '.join(NAMES)}.")
+        meant = nearest_name(name, NAMES)
+        raise InputError(f"Nothing called {name!r} can be judged.{meant} Choose one of: {', '.join(NAMES)}.")
     options = {"on_empty": "keep", "embeddings": embeddings, **options}
     try:
         return ByDistance(Measure(find_distance(name), **options), threads)

@@ -128,7 +128,7 @@ class ShardBackend:
         """The hits of every query by a distance; a shard that holds the document asked about leaves it out."""
         tokens = [list(some) for some in asked]  # nothing that was looked up goes with them
         first = ask.k if ask.rerank is None else ask.candidates
-        second = None if ask.rerank is None else ask.rerank.distance.label
+        second = None if ask.rerank is None else ask.rerank.distance.name
         how = Comparison(first, names_of(measure), ask.condition, second, ask.explain, threads=ask.threads)
         found = self.router.near(tokens, how, ask.without)
         options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
@@ -237,7 +237,7 @@ class ShardBackend:
 
 def names_of(measure: Measure) -> tuple[str, str, str]:
     """A measure as every shard can be told of it: distance, weights and unknown."""
-    return measure.distance.label, measure.weights, measure.unknown
+    return measure.distance.name, measure.weights, measure.unknown
 
 
 def sharded_index(common: Common, router: ShardRouter) -> Index:

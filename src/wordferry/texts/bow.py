@@ -241,10 +241,18 @@ def _tokens(document: Any, tokenizer: Tokenizer, number: int) -> Sequence[str]:
         return tokenizer(document)
     if isinstance(document, LookedUp):
         return document
+    if isinstance(document, bytes | bytearray):
+        raise InputError(f"Document {number} is bytes, not a text. Decode it first: document.decode('utf-8').")
     if isinstance(document, Sequence | np.ndarray):
         tokens = list(document)
         if set(map(type, tokens)) - {str}:
             for token in tokens:
+                if isinstance(token, tuple) and len(token) == 2 and not isinstance(token[0], str):
+                    raise InputError(
+                        f"Document {number} is a bag of word ids and counts, as gensim's doc2bow makes them. Pass its "
+                        "tokens; or, of all bags, gensim.matutils.corpus2csc(bags, num_terms=len(dictionary)).T "
+                        "with embeddings= of the dictionary's words in their order."
+                    )
                 if not isinstance(token, str):
                     raise InputError(f"Document {number}: tokens must be str, got {type(token).__name__} ({token!r}).")
         return tokens

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordferry.base.cancel import check_cancelled
-from wordferry.compare.calls import explain, pair, pairwise
+from wordferry.compare.calls import distance as distance_of
+from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError, NotFound
 from wordferry.texts.reasons import WORD, no_word
@@ -84,7 +85,7 @@ class Comparing:
         values = {}
         for name in names:
             check_cancelled()
-            values[name] = pair(a.tokens, b.tokens, name, **self._options(name, alone=True))
+            values[name] = distance_of(a.tokens, b.tokens, name, **self._options(name, alone=True))
         return values
 
     def explained_name(self, distance: str | None) -> str:

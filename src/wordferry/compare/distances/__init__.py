@@ -6,16 +6,18 @@ To add one, write its file and put it into ``REGISTERED``; docs/howto/add-a-dist
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from typing import Any
 
+from wordferry.base.checks import nearest_name
 from wordferry.compare.distances.act import Act
 from wordferry.compare.distances.baselines import BagL1, Cosine, TfIdfCosine, TfIdfL1
 from wordferry.compare.distances.blends import Blend
 from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
-from wordferry.compare.distances.transport import RelatedTransport, Transport
+from wordferry.compare.distances.transport import RelatedTransport, WordMoverTransport
 from wordferry.compare.problem import Distance
 from wordferry.errors import InputError
 
@@ -28,7 +30,7 @@ REGISTERED: tuple[Distance, ...] = (
     Relaxed(),
     RelatedRelaxed(),
     Act(),
-    Transport(),
+    WordMoverTransport(),
     RelatedTransport(),
 )
 
@@ -37,29 +39,54 @@ SIDES = ("both", "left", "right")
 
 
 def find_distance(name: str | Distance, **parameters: Any) -> Distance:
-    """The distance of a name, with its parameters: ``find_distance("act", transfers=5)`` or ``"act(transfers=5)"``.
+    """Look up a distance by its name.
 
-    "rel-rwmd + 0.5*cosine" is a blend of two. A wrong name lists the right ones.
+    Parameters
+    ----------
+    name : a key of ``wordferry.DISTANCES``, with parameters if it has any (``"act(transfers=5)"``); a sum of several
+        (``"rel-rwmd + 0.5*cosine"``, see :func:`blend`); or a distance object.
+    parameters : parameters of the distance by keyword, in place of those in the name.
 
+    Returns
+    -------
+    Distance
+        The record of the distance; its ``name`` is one that this function reads. An unknown name is an
+        :class:`~wordferry.errors.InputError` that lists the known ones.
+
+    Examples
+    --------
     >>> find_distance("act", transfers=5) == find_distance("act(transfers=5)")
     True
     """
     if isinstance(name, Distance):
         return _with_parameters(name, parameters)
-    if isinstance(name, str) and "+" in name:
-        return blend(*(_read_share(term) for term in name.split("+")))
+    if isinstance(name, str) and len(terms := _PLUS.split(name)) > 1:
+        return blend(*map(_read_share, terms))
     if isinstance(name, str) and name.endswith(")") and "(" in name:
         plain, given = _read_call(name)
         return _with_parameters(find_distance(plain), given | parameters)
     try:
         return _with_parameters(DISTANCES[name], parameters)
     except (KeyError, TypeError):
-        raise InputError(f"Unknown distance {name!r}. Choose one of: {', '.join(DISTANCES)}.") from None
+        meant = nearest_name(name, DISTANCES)
+        raise InputError(f"Unknown distance {name!r}.{meant} Choose one of: {', '.join(DISTANCES)}.") from None
 
 
 def blend(*parts: tuple[str | Distance, float]) -> Blend:
-    """A weighted sum of distances: ``blend(("rel-rwmd", 1), ("cosine", 0.5))``, or by name "rel-rwmd + 0.5*cosine".
+    """Make a distance that is a weighted sum of others; by name it is "rel-rwmd + 0.5*cosine".
 
+    Parameters
+    ----------
+    parts : pairs of a distance (a name or an object) and its share, a number from 1e-6 to 1e6. All parts see the same
+        words with the same weights, so the tf-idf distances cannot be among them.
+
+    Returns
+    -------
+    Blend
+        A distance, taken wherever the name of one is.
+
+    Examples
+    --------
     >>> blend(("rel-rwmd", 1), ("cosine", 0.5))
     rel-rwmd + 0.5*cosine
     """
@@ -67,6 +94,10 @@ def blend(*parts: tuple[str | Distance, float]) -> Blend:
     if len({distance for distance, _ in found}) < len(found):
         raise InputError("A distance stands twice in a blend. Add up its shares.")
     return Blend.made(dict(found))
+
+
+_PLUS = re.compile(r"(?<![0-9.][eE])\+")
+"""The signs between the parts of a blend, but not that of an exponent: 1e+3*cosine."""
 
 
 def _read_share(term: str) -> tuple[str, float]:
@@ -109,16 +140,6 @@ def find_overlap(record: Distance, overlap: str | None) -> str:
             f"overlap must be one of {', '.join(map(repr, record.overlaps))} for {record.name}; got {overlap!r}."
         )
     return overlap
-
-
-def find_weights(distance: str | Distance, weights: Any, idf: Any) -> Any:
-    """What ``weights=`` and ``idf=`` together ask for; the latter belongs to the tf-idf distances."""
-    if idf is None:
-        return weights
-    record = find_distance(distance)
-    if not record.tfidf:
-        raise InputError(f"idf= has no meaning for {record.name}. Weigh its words with weights=, e.g. weights='idf'.")
-    return idf
 
 
 def find_side(record: Distance, side: str) -> str:

@@ -24,6 +24,8 @@ class Transfers(ByPairs):
         return distance.transfers
 
 
+_MOST_TRANSFERS = 1_000_000
+"""More than any document has different words; beyond the words of a document, further transfers change nothing."""
 _EFFORT = Effort(80.0, 4.0, 4.0, 20.0)
 
 
@@ -38,7 +40,7 @@ class Act(Distance):
     act(transfers=3)
     """
 
-    name: str = "act"
+    family: str = "act"
     title: str = "Approximate Word Mover's Distance by constrained transfers"
     needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("omr", "residual")
@@ -48,7 +50,7 @@ class Act(Distance):
     transfers: int = parameter(7)
 
     def __post_init__(self) -> None:
-        whole_number(self.transfers, "transfers", 0)
+        whole_number(self.transfers, "transfers", 0, most=_MOST_TRANSFERS)
 
     def moves(self, problem: Problem) -> Taken:
         x, y = bag_of(problem.x), bag_of(problem.y)

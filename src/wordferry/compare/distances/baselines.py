@@ -64,7 +64,7 @@ _EFFORT = Effort()
 class Cosine(Distance):
     """1 minus the cosine of the angle between two bags."""
 
-    name: str = "cosine"
+    family: str = "cosine"
     title: str = "Cosine of the bags of words"
     methods: tuple[Method, ...] = (CosinePanels(),)
     shared: Shared | None = Shared.PRODUCT
@@ -78,7 +78,7 @@ class Cosine(Distance):
 class BagL1(Distance):
     """The sum of what the masses of two bags differ by."""
 
-    name: str = "bow-l1"
+    family: str = "bow-l1"
     title: str = "L1 distance of the bags of words"
     methods: tuple[Method, ...] = (L1Panels(),)
     shared: Shared | None = Shared.MASS
@@ -92,7 +92,7 @@ class BagL1(Distance):
 class TfIdfL1(BagL1):
     """L1 on tf-idf weights."""
 
-    name: str = "tfidf-l1"
+    family: str = "tfidf-l1"
     title: str = "L1 distance of tf-idf weights"
     tfidf: bool = True
 
@@ -101,6 +101,6 @@ class TfIdfL1(BagL1):
 class TfIdfCosine(Cosine):
     """Cosine of tf-idf weights."""
 
-    name: str = "tfidf-cosine"
+    family: str = "tfidf-cosine"
     title: str = "Cosine of tf-idf weights"
     tfidf: bool = True

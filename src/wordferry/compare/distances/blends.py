@@ -53,6 +53,9 @@ def _cheapest(problem: Problem) -> tuple[Method, float]:
     return min(costs, key=lambda pair: pair[1])
 
 
+_SHARES = 1e-6, 1e6
+"""The least and the largest share. What lies outside would drown the other parts in the rounding of float32."""
+_METHODS = (Sum(),)
 _OWN = "own"
 """The overlap of a blend: that of each of its distances."""
 
@@ -77,15 +80,14 @@ class Blend(Distance):
                 "Use cosine or bow-l1 and pass weights='idf'."
             )
         overlaps = dict.fromkeys(mode for d, _ in shares for mode in d.overlaps)
-        name = " + ".join(d.label if share == 1 else f"{share:g}*{d.label}" for d, share in shares)
         return cls(
-            name=name,
+            family=" + ".join(d.name if share == 1 else f"{_written(share)}*{d.name}" for d, share in shares),
             title=f"Sum of {len(shares)} distances",
             needs_vectors=any(d.needs_vectors for d, _ in shares),
             needs_related=any(d.needs_related for d, _ in shares),
             overlaps=(_OWN, *overlaps) if overlaps else (),
             sides=("both", "left", "right") if any(d.sided for d, _ in shares) else ("both",),
-            methods=(Sum(),),
+            methods=_METHODS,
             costly=any(d.costly for d, _ in shares),
             parts=shares,
         )
@@ -103,4 +105,9 @@ class Blend(Distance):
 
 
 def _checked(share: float, distance: Distance) -> float:
-    return real_number(share, f"The share of {distance.name} in a blend", open_ends=True)
+    return real_number(share, f"The share of {distance.name} in a blend", *_SHARES)
+
+
+def _written(share: float) -> str:
+    """The share in digits that read back as the same number, without an exponent."""
+    return np.format_float_positional(share, trim="-")

@@ -110,7 +110,7 @@ _EFFORT = Effort()
 class CentroidDistance(Distance):
     """Never above wmd, and the cheapest bound on it."""
 
-    name: str = "wcd"
+    family: str = "wcd"
     title: str = "Word centroid distance"
     needs_vectors: bool = True
     by_centroids: bool = True

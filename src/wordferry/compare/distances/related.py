@@ -68,7 +68,7 @@ class Panels(Method):
             )
 
 
-class Lists(Method):
+class RelatedLists(Method):
     """Pair by pair."""
 
     name = "lists"
@@ -98,7 +98,7 @@ class Lists(Method):
         )
 
 
-class Scan(Lists):
+class Scan(RelatedLists):
     """A table of the nearest words for each query, then one pass over the collection."""
 
     name = "scan"
@@ -121,13 +121,13 @@ _EFFORT = Effort(0.2)
 class RelatedRelaxed(Distance):
     """rwmd with the costs of related words."""
 
-    name: str = "rel-rwmd"
+    family: str = "rel-rwmd"
     title: str = "Related relaxed Word Mover's Distance"
     needs_vectors: bool = True
     needs_related: bool = True
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")
-    methods: tuple[Method, ...] = (Panels(), Scan(), Lists())
+    methods: tuple[Method, ...] = (Panels(), Scan(), RelatedLists())
     by_lists: bool = True
     effort: Effort = _EFFORT
 

@@ -69,7 +69,7 @@ class Blocks(Method):
             passes.transposed_max(out[:, span], right, threads)
 
 
-class Rows(Method):
+class QueryRows(Method):
     """One document of x at a time."""
 
     name = "rows"
@@ -96,12 +96,12 @@ _EFFORT = Effort(8.0, 2.0)
 class Relaxed(Distance):
     """The larger of the two one-sided relaxations of wmd."""
 
-    name: str = "rwmd"
+    family: str = "rwmd"
     title: str = "Relaxed Word Mover's Distance"
     needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")
-    methods: tuple[Method, ...] = (Blocks(), Rows())
+    methods: tuple[Method, ...] = (Blocks(), QueryRows())
     costly: bool = True
     effort: Effort = _EFFORT
 

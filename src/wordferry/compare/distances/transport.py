@@ -165,10 +165,10 @@ _EFFORT = Effort(8.0, pair=20.0)
 
 
 @dataclass(frozen=True, repr=False)
-class Transport(Distance):
+class WordMoverTransport(Distance):
     """Word Mover's Distance. True distances are a metric, so the three overlaps are equal."""
 
-    name: str = "wmd"
+    family: str = "wmd"
     title: str = "Word Mover's Distance"
     needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("residual", "keep", "omr")
@@ -197,10 +197,10 @@ class Transport(Distance):
 
 
 @dataclass(frozen=True, repr=False)
-class RelatedTransport(Transport):
+class RelatedTransport(WordMoverTransport):
     """wmd with the costs of related words, which are not a metric: "keep" and "residual" differ."""
 
-    name: str = "rel-wmd"
+    family: str = "rel-wmd"
     title: str = "Related Word Mover's Distance"
     needs_related: bool = True
     overlaps: tuple[str, ...] = ("residual", "keep")

@@ -145,7 +145,7 @@ def whole(view: View, distance: Distance, overlap: str) -> Searcher:
         also = np.flatnonzero(view.snapshot.terms.row_of < 0) if view.is_shard else None
         return searcher(view, distance, overlap, encoded(view, documents, _vectors(view, documents), also))
 
-    found: Searcher = view.kept(None, ("whole", distance.label, overlap), made)
+    found: Searcher = view.kept(None, ("whole", distance.name, overlap), made)
     return found
 
 

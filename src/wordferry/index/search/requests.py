@@ -13,7 +13,7 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress, ShowProgress
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
-from wordferry.compare.search import check_k
+from wordferry.compare.nearest import check_k
 from wordferry.errors import InputError
 from wordferry.index.search.filters import Condition, compile_filter
 from wordferry.kernels.lists import Found
@@ -53,7 +53,7 @@ class Ask:
                 raise InputError(f"candidates must be at least k ({k}), got {candidates}.")
         if rerank is not None and rerank.distance.tfidf:
             raise InputError(
-                f"rerank={rerank.distance.label!r} has no meaning: its weights belong to a whole collection."
+                f"rerank={rerank.distance.name!r} has no meaning: its weights belong to a whole collection."
             )
         first = candidates or max(10 * k, _LEAST_CANDIDATES)
         return cls(k, compile_filter(filter), rerank=rerank, candidates=first, **rest)

@@ -63,7 +63,7 @@ class Shortlist:
     """Query by query, comparing with what the lists do not rule out."""
 
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        if distance.name not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
+        if distance.family not in (*TRUE, *RELATED) or len(view.snapshot.numbers) < _LEAST:
             return False
         graph = view.graph_for(distance)  # it must hold every word's true nearest
         return graph is not None and graph.record.method == "exact" and not np.isnan(graph.c_max)
@@ -79,7 +79,7 @@ class Shortlist:
 
     def _nearest(self, view: View, words: QueryWords, request: Request) -> Found | None:
         kind = "keep" if request.overlap == "keep" else "omr"
-        true = request.distance.name in TRUE
+        true = request.distance.family in TRUE
         bounds = _by_true_costs(view, words, kind) if true else _by_related_costs(view, words, kind)
         tightened = partial(_walked, view, words) if true and self._pays(view, request.distance) else None
         return _nearest(view, bounds, request, partial(memory.compared, view, words, request), tightened)

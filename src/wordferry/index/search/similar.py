@@ -111,10 +111,10 @@ def without(
 def method_of(measure: Measure, ask: Ask) -> str:
     """What was done, in words."""
     words = "" if measure.unknown == "drop" else ", words without vectors kept"
-    method = f"{measure.distance.label}, weights {measure.weights}{words}"
+    method = f"{measure.distance.name}, weights {measure.weights}{words}"
     if ask.rerank is None:
         return method
-    return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.label}: not exact"
+    return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.name}: not exact"
 
 
 def queries_of(query: Any) -> tuple[Sequence[Any], bool]:

@@ -59,7 +59,7 @@ def create_folder(
     embeddings = choices.read_embeddings(given)
     r, start = check_related(vectors["related"], embeddings)
     config = Config(
-        distance=own.distance.label,
+        distance=own.distance.name,
         overlap=measure["overlap"],
         weights=own.weights,
         unknown=own.unknown,

@@ -1,0 +1,132 @@
+"""Nearest documents, and documents within a radius, reduced block by block: no matrix of all distances is held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
+from wordferry.base.checks import whole_number
+from wordferry.base.runtime import Report
+from wordferry.compare import cascade
+from wordferry.compare.plan import MethodPlan, fill, make_plan
+from wordferry.compare.problem import Problem
+from wordferry.errors import InputError
+from wordferry.kernels.passes import Heaps
+
+
+def check_k(k: Any) -> int:
+    """A whole number of at least 1."""
+    return whole_number(k, "k")
+
+
+_ROUNDING = 1e-4
+"""How far a bound in float32 may lie above the value it bounds, relative to a radius or to 1."""
+
+
+def check_mask(mask: Any, problem: Problem) -> BoolArray | None:
+    """The mask over the problem's own rows of Y."""
+    if mask is None:
+        return None
+    allowed, documents = np.asarray(mask), problem.y.passed
+    if allowed.dtype != bool or allowed.shape != (documents,):
+        raise InputError(
+            f"mask must be a boolean array with one value for each document of Y ({documents}); "
+            f"got {allowed.dtype} of shape {allowed.shape}."
+        )
+    result: BoolArray = allowed if problem.y.in_order else allowed[problem.y.rows]
+    return result
+
+
+def nearest(
+    problem: Problem, k: int, mask: BoolArray | None = None, algorithm: str = "auto", budget: int | None = None
+) -> Neighbors:
+    """The k nearest rows of y to each row of x, numbered as the caller numbers them.
+
+    The result has a column for each place, and no more of them than documents were passed. Documents that were dropped
+    or are masked leave the last places empty.
+    """
+    columns, k = min(k, problem.y.passed), min(k, max(len(problem.y), 1))
+    if mask is not None and 2 * np.count_nonzero(mask) < len(mask):
+        problem, mask = replace(problem, y=problem.y.take(np.flatnonzero(mask))), None
+    plan = make_plan(problem, algorithm)
+    if problem.distance.transport:
+        found = cascade.top_k_problem(problem, k, mask=mask, budget=budget)
+    elif budget is not None:
+        raise InputError(f"budget= counts solved transport problems; {problem.distance.name} has none. Leave it out.")
+    else:
+        found = _nearest_values(problem, k, mask, plan)
+    if len(problem.y) and not problem.y.in_order:
+        found = replace(found, indices=np.where(found.indices >= 0, problem.y.rows[found.indices], -1))
+    return found.resized(columns)
+
+
+def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: MethodPlan) -> Neighbors:
+    """Blocks of distances, each offered to the heaps of its rows and then forgotten."""
+    heaps = Heaps(problem.shape[0], k)
+    half = problem.run.memory // 2
+    rows, columns = _tile_shape(problem, half)
+    report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
+    blocks = list(problem.tiles(rows, columns))
+    values = np.empty((min(rows, problem.shape[0]), min(columns, problem.shape[1])), dtype=np.float32)
+    for number, (some, others) in enumerate(blocks):
+        shape = some.stop - some.start, others.stop - others.start
+        block = values.ravel()[: shape[0] * shape[1]].reshape(shape)
+        tick = report.part(number / len(blocks), (number + 1) / len(blocks))
+        fill(problem.part(some, others).running(problem.run.within(half).telling(tick)), block, plan)
+        heaps.offer(some, block, others.start, None if mask is None else mask[others], problem.threads)
+    found = heaps.finish(problem.threads)
+    report(1.0)
+    pairs = problem.shape[0] * (problem.shape[1] if mask is None else int(mask.sum()))
+    return replace(found, counts={"pairs": pairs})
+
+
+def within(problem: Problem, radius: float) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
+    """All pairs of rows at a distance of at most the radius: rows of x, rows of y and distances, block by block.
+
+    Transport problems are solved only where their lower bounds leave a chance.
+    """
+    limit = np.float32(radius)
+    loose = limit + np.float32(_ROUNDING) * max(np.float32(1), abs(limit))
+    rows, columns = _tile_shape(problem, problem.run.memory // 2)
+    report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
+    blocks = list(problem.tiles(rows, columns))
+    run = problem.run.within(problem.run.memory // 2)
+    for number, (some, others) in enumerate(blocks):
+        tick = report.part(number / len(blocks), (number + 1) / len(blocks))
+        part = problem.part(some, others).running(run.telling(tick))
+        if problem.distance.transport:
+            i, j, near = _solved(part, cascade.lower_bounds(part) <= loose)
+        else:
+            values = fill(part, np.empty(part.shape, dtype=np.float32))
+            i, j = np.nonzero(values <= limit)
+            near = values[i, j]
+        i, j, near = i[near <= limit], j[near <= limit], near[near <= limit]
+        yield problem.x.rows[i + some.start], problem.y.rows[j + others.start], near
+
+
+def _solved(problem: Problem, chosen: BoolArray) -> tuple[Int64Array, Int64Array, Float32Array]:
+    """The distances of chosen pairs."""
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+    for row in np.flatnonzero(chosen.any(axis=1)).tolist():
+        columns = np.flatnonzero(chosen[row])
+        one = replace(
+            problem, x=problem.x.slice(row, row + 1), y=problem.y.take(columns), run=problem.run.telling(None)
+        )
+        values = fill(one, np.empty(one.shape, dtype=np.float32))[0]
+        found.append((np.full(len(columns), row), columns, values))
+    i, j, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return i, j, near
+
+
+def _tile_shape(problem: Problem, memory: int) -> tuple[int, int]:
+    """Rows and columns of a block: as square as the documents allow, because both sides pay for each block."""
+    area = max(memory // 4, 4096)
+    rows = min(problem.shape[0], max(1, math.isqrt(area)))
+    columns = min(problem.shape[1], max(1, area // max(rows, 1)))
+    rows = min(problem.shape[0], max(1, area // max(columns, 1)))
+    return max(rows, 1), max(columns, 1)
