@@ -18,7 +18,7 @@ from wordferry.base.lazy import sparse as sp
 from wordferry.compare.problem import Distance
 from wordferry.compare.search import Searcher
 from wordferry.explanations.explain import Explanation, explanation_of
-from wordferry.index.search.requests import Request
+from wordferry.index.search.requests import Request, padded
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import damaged_among
@@ -156,7 +156,7 @@ def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Found:
     prepared = whole(view, request.distance, request.overlap)
     k = min(request.k, len(live))
     near = prepared.top_k(encode_queries(view, queries), k, mask=allowed, threads=request.threads).renumbered(live)
-    near = near.widened(request.k)
+    near = padded(near, request.k)
     return Found(near.indices, near.distances, 0, len(live) * len(queries))
 
 

@@ -19,7 +19,7 @@ from wordferry.base.lazy import sparse as sp
 from wordferry.compare.problem import Distance, Shared
 from wordferry.compare.search import Searcher
 from wordferry.index.search import lists, memory
-from wordferry.index.search.requests import Request, in_order
+from wordferry.index.search.requests import Request, in_order, padded
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.kernels import passes
@@ -93,7 +93,7 @@ class SharedWords:
                 rows.append(some)
                 visited += seen
         every = rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows))
-        near = _nearest(view, queries, every, request).widened(request.k)
+        near = padded(_nearest(view, queries, every, request), request.k)
         return Found(near.indices, near.distances, visited, len(every) * len(queries))
 
 

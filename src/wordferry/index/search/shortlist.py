@@ -9,7 +9,6 @@ word onto it. Only documents whose bound does not exceed the k-th distance are c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
 from wordferry.index.search.costs import nearest_costs, touched_words
-from wordferry.index.search.requests import Request, in_order
+from wordferry.index.search.requests import Request, in_order, padded
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part
@@ -175,7 +174,7 @@ def _nearest(
         if len(values) <= _WHOLE:
             return None
     found, evaluated = _ascending(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)
-    found = replace(found).widened(k)
+    found = padded(found, k)
     return Found(found.indices, found.distances, bounds.visited, evaluated)
 
 

@@ -18,7 +18,7 @@ from wordferry.index.results import shown
 from wordferry.index.search import memory
 from wordferry.index.search.centroids import Centroids
 from wordferry.index.search.lists import RelatedLists
-from wordferry.index.search.requests import Ask, Request
+from wordferry.index.search.requests import Ask, Request, padded
 from wordferry.index.search.shared_words import SharedWords
 from wordferry.index.search.shortlist import Shortlist
 from wordferry.index.search.views import View
@@ -89,7 +89,7 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
             some = memory.scan(view, [words], replace(request, mask=mask))
             found.append(Neighbors(some.rows, some.distances))
         else:
-            found.append(memory.compared(view, words, request, rows).widened(k))
+            found.append(padded(memory.compared(view, words, request, rows), k))
     rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
     return Neighbors(rows, distances, counts=near.counts)
 
