@@ -33,12 +33,14 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("/api/search", {"texts": [QUERY], "hallo": 1}, 400, "hallo"),
     (
         "/api/search",
-        {"texts": ["xyzzyq ?!"], "distance": "wmd"},
+        {"texts": ["xyzzyq ?!"], "distance": "wmd", "unknown": "drop"},
         422,
         "The query has no known word: this index has no vector for xyzzyq",
     ),
-    ("/api/search", {"texts": ["?!", "xyzzyq"], "distance": "wmd"}, 422, "The query has no words."),
+    ("/api/search", {"texts": ["?!", "of the"], "distance": "wmd"}, 422, "The query has no words."),
     ("/api/similar", {"like": {"text": QUERY}, "weights": "heavy"}, 400, "weights"),
+    ("/api/search", {"texts": [QUERY], "weights": "idf"}, 422, "weights: Words are weighed where texts are compared"),
+    ("/api/explain", {"a": {"text": QUERY}, "b": {"id": "computing-01"}, "plain": True}, 400, "plain"),
     (
         "/api/explain",
         {"a": {"text": QUERY}, "b": {"text": QUERY}, "weights": "idf"},

@@ -177,12 +177,12 @@ class _Connection:
     """What Connections needs of a connection."""
 
     def __init__(self, all_of_them: Connections, client: str) -> None:
-        self.client_name, self.dropped, self._connections = client, False, all_of_them
-        self.room = all_of_them.add(self, client)
+        self.client, self.dropped, self._connections = client, False, all_of_them
+        self.room = all_of_them.add(self)
 
     def drop(self) -> None:
         self.dropped = True
-        self._connections.remove(self, self.client_name)
+        self._connections.remove(self)
 
 
 def test_who_makes_room() -> None:

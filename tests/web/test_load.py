@@ -28,10 +28,11 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.errors import Cancelled
 from wordferry.web.batching import Batcher
 from wordferry.web.settings import Limits
-from wordferry.web.work import TooMuch, of_explanation, of_pair, of_search
+from wordferry.web.work import Sizes, TooMuch, Wanted, Work, of_explanation, of_pair, of_search
 from wordferry.web.workers import Workers
 
 DOCUMENTS = 4_000
+THOUSAND = Sizes(1_000, 500)
 
 pytestmark = pytest.mark.xdist_group("servers")
 
@@ -258,7 +259,11 @@ def _stopped_under_full_load(large_index: Path, tmp_path: Path) -> float:
 
 
 TOO_MUCH: list[tuple[str, dict[str, Any], str]] = [
-    ("/api/search", {"texts": ["a boat"], "distance": "act"}, "texts, distance: 1 text of up to 1 different words x"),
+    (
+        "/api/search",
+        {"texts": ["a boat"], "distance": "act"},
+        "texts, distance, k: 1 text of up to 1 different words x",
+    ),
     ("/api/distance", {"a": "old boats", "b": "new boats"}, "a, b, distances: 2 x 2 different words by rel-rwmd is"),
     ("/api/explain", {"a": {"text": "old boats"}, "b": {"text": "new boats"}}, "a, b: 2 x 2 different words explained"),
 ]
@@ -279,26 +284,37 @@ def test_the_attack_of_old_is_refused(large_index: Path) -> None:
         body = {"texts": [long_text(i) for i in range(8)], "k": 10, "distance": "wmd"}
         answer = client.post("/api/search", json=body)
     assert answer.status_code == 422
-    assert "different words x 4000 documents by wmd is about" in answer.json()["error"]
+    assert "different words x 4000 documents by wmd for 11 hits is about" in answer.json()["error"]
+
+
+def of_texts(distance: str | None, *words: int, sizes: Sizes = THOUSAND, k: int = 10, explain: bool = False) -> Work:
+    """A search for texts of so many different words."""
+    return of_search(distance, [Wanted(count, k, explain) for count in words], sizes, None)
 
 
 def test_estimates_grow_with_what_is_asked() -> None:
-    few = of_search("rel-rwmd", [10], 1_000, 500, 0)
-    assert of_search("wmd", [10], 1_000, 500, 0).steps > few.steps
-    assert of_search("rel-rwmd", [10, 10], 1_000, 500, 0).steps == 2 * few.steps
-    assert of_search("rel-rwmd", [10], 2_000, 500, 0).steps == 2 * few.steps
-    assert of_search("rel-rwmd", [10], 1_000, 500, 3).steps > few.steps
-    assert of_search("wmd", [10], 1_000, 900, 0).steps > of_search("wmd", [10], 1_000, 500, 0).steps
-    assert of_search(None, [10], 1_000, 500, 0).steps < few.steps
-    assert of_search("rel-rwmd", [110], 1_000_000, 40_000, 0).light(Limits())
-    assert not of_search("wmd", [110], 1_000_000, 40_000, 0).light(Limits())
+    few = of_texts("rel-rwmd", 10)
+    assert of_texts("wmd", 10).steps > few.steps
+    assert of_texts("rel-rwmd", 10, 10).steps == 2 * few.steps
+    assert of_texts("rel-rwmd", 10, sizes=Sizes(2_000, 500)).steps > few.steps
+    assert of_search("rel-rwmd", [Wanted(10, 10)], THOUSAND, {"year": {"gt": 1, "lt": 2}}).steps > few.steps
+    assert of_texts("wmd", 10, sizes=Sizes(1_000, 900)).steps > of_texts("wmd", 10).steps
+    assert of_texts(None, 10).steps < few.steps
+    assert of_texts("rel-rwmd", 110, sizes=Sizes(1_000_000, 40_000)).light(Limits())
+    assert not of_texts("wmd", 110, sizes=Sizes(1_000_000, 40_000)).light(Limits())
+    assert of_texts(None, 10, k=1_000).steps > 10 * of_texts(None, 10).steps
+    assert of_texts(None, 10, k=1_000, explain=True).steps > 2 * of_texts(None, 10, k=1_000).steps
+    assert not of_texts(None, *[10] * 64, k=1_000).light(Limits())
+    with pytest.raises(TooMuch, match="for 1000 hits explained is about"):
+        of_texts(None, *[10] * 64, k=1_000, explain=True).check(Limits())
     with pytest.raises(TooMuch, match=r"about 4\.5 times"):
-        of_search("wmd", [10_000], 10, 60_000, 0).check(Limits())
+        of_texts("wmd", 10_000, sizes=Sizes(10, 60_000)).check(Limits())
     assert of_pair(["wmd", "act"], 10, 10).steps > of_pair(["wmd"], 10, 10).steps
     with pytest.raises(TooMuch, match="about 2,000 times"):
-        of_explanation("wmd", 100_000, 100_000).check(Limits(work_bytes=160 * 5e6))
+        of_explanation("wmd", 100_000, 100_000, 0).check(Limits(work_bytes=160 * 5e6))
+    assert not of_explanation("wmd", 1, 1, 1_000_000).light(Limits())
     with pytest.raises(TooMuch, match="rel-rwmd"):
-        of_search("wmd", [12_528] * 16, 20_000, 5_000, 0).check(Limits())
+        of_texts("wmd", *[12_528] * 16, sizes=Sizes(20_000, 5_000)).check(Limits())
 
 
 def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:
@@ -319,7 +335,7 @@ def test_a_batch_is_cancelled_when_nobody_waits_for_it() -> None:
 
     async def scene() -> None:
         workers = Workers("test", 1, 100)
-        batcher: Batcher[int, int] = Batcher(work, workers, largest=8, waiting=100)
+        batcher: Batcher[int, int] = Batcher(work, workers, largest=8)
         for key in ("short", "long"):
             tasks = [asyncio.create_task(batcher.submit(key, i)) for i in range(2)]
             await asyncio.sleep(0.1)

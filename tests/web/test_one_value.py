@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wordferry
+from wordferry.web.models import EXPLAINED
 
+ASKED = "Volunteers repair the old xyzzyq software in Chicago"
 TEXTS = "Volunteers repair old software in Chicago", "Helpers fix ancient code and print the press in Illinois"
 NAMES = ["rel-rwmd", "rel-wmd", "wmd", "rwmd", "wcd", "cosine"]
+
+
+@pytest.fixture(scope="module")
+def opened(built_index: Path) -> Iterator[wordferry.Index]:
+    with wordferry.Index.open(built_index) as index:
+        yield index
 
 
 def command(*arguments: str) -> list[dict[str, Any]]:
@@ -44,33 +54,31 @@ def test_explanations_agree_to_the_last_digit(reader: Any, name: str) -> None:
     assert sorted(flow["cost"] for flow in answer["flows"]) == sorted(row.cost for row in expected.rows)
 
 
-def test_a_hit_is_explained_with_the_value_it_was_found_by(reader: Any) -> None:
-    """A comparison uses the related words of its collection, and so does the reason for one of its hits."""
-    counted = reader.post("/api/search", json={"texts": [TEXTS[0]], "k": 1, "distance": "rel-rwmd"}).json()["results"][
-        0
-    ]
-    weighed = reader.post("/api/similar", json={"like": {"text": TEXTS[0]}, "k": 1}).json()
-    for found, plain in ((counted, True), (weighed, False)):
-        (hit,) = found["hits"]
-        body = {"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}, "plain": plain}
-        assert reader.post("/api/explain", json=body).json()["value"] == pytest.approx(hit["distance"], abs=1e-6)
+HOW = [
+    {"distance": distance, "weights": weights, "unknown": unknown}
+    for distance in EXPLAINED
+    for weights in (None, "idf", "log-idf", "bm25", "norm", "counts")
+    for unknown in (None, "match", "drop")
+]
 
 
-@pytest.mark.parametrize("weights", [None, "idf", "log-idf", "bm25", "counts"])
-@pytest.mark.parametrize("unknown", [None, "match", "drop"])
-def test_documents_like_a_text_have_one_distance(
-    reader: Any, built_index: Any, weights: str | None, unknown: str | None
-) -> None:
-    """Python and the service, with the index's own weights or others; and the explanation of each hit has it too."""
-    said = {name: value for name, value in (("weights", weights), ("unknown", unknown)) if value}
-    with wordferry.Index.open(built_index) as index:
-        expected = [(hit.id, hit.distance) for hit in index.similar(TEXTS[0], 4, **said)]
-    hits = reader.post("/api/similar", json={"like": {"text": TEXTS[0]}, "k": 4, **said}).json()["hits"]
-    assert [(hit["id"], hit["distance"]) for hit in hits] == expected
-    for hit in hits[:2]:
-        told = reader.post("/api/explain", json={"a": {"text": TEXTS[0]}, "b": {"id": hit["id"]}, **said}).json()
-        assert told["value"] == pytest.approx(hit["distance"], abs=1e-6)
-        assert sum(flow["cost"] for flow in told["flows"]) == pytest.approx(hit["distance"], abs=1e-5)
+@pytest.mark.parametrize("how", HOW, ids=lambda how: "-".join(value or "own" for value in how.values()))
+def test_a_hit_is_explained_with_the_value_it_was_found_by(reader: Any, opened: wordferry.Index, how: Any) -> None:
+    """Every route that finds documents by a distance, and every option: Python's distance, and the explanation's."""
+    said = {name: value for name, value in how.items() if value}
+    expected = [(hit.id, hit.distance) for hit in opened.similar([ASKED], 4, **said)[0]]
+    searched = reader.post("/api/search", json={"texts": [ASKED], "k": 4, **said}).json()["results"][0]["hits"]
+    similar = reader.post("/api/similar", json={"like": {"text": ASKED}, "k": 4, **said}).json()["hits"]
+    for hits in (searched, similar):
+        assert [(hit["id"], hit["distance"]) for hit in hits] == expected
+    for id, distance in expected[:2]:
+        told = reader.post("/api/explain", json={"a": {"text": ASKED}, "b": {"id": id}, **said}).json()
+        assert told["value"] == pytest.approx(distance, abs=1e-6)
+        assert sum(flow["cost"] for flow in told["flows"]) == pytest.approx(distance, abs=1e-5)
+    like = {"id": "computing-01"}
+    (hit,) = reader.post("/api/similar", json={"like": like, "k": 1, **said}).json()["hits"]
+    told = reader.post("/api/explain", json={"a": like, "b": {"id": hit["id"]}, **said}).json()
+    assert told["value"] == pytest.approx(hit["distance"], abs=1e-6)
 
 
 def test_the_command_line_finds_the_same_documents_at_the_same_distance(built_index: Any) -> None:

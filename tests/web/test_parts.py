@@ -10,6 +10,7 @@ import pytest
 
 from wordferry.errors import InputError
 from wordferry.web.batching import Batcher
+from wordferry.web.memory import Crowded, Memory, Share, TooLarge
 from wordferry.web.metrics import Histogram, Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
 from wordferry.web.workers import Overloaded, Workers
@@ -60,121 +61,139 @@ def test_limits_are_checked() -> None:
         Limits(k=0)
 
 
-def test_batcher_joins_what_waits() -> None:
-    """While one call runs, what arrives is joined; lanes are kept apart; answers find their askers."""
-    calls: list[tuple[str, list[int]]] = []
-    gate = threading.Event()
+class Gate:
+    """Work that notes each call, and waits where it is told to."""
 
-    def work(key: str, items: Sequence[int]) -> list[str]:
-        calls.append((key, list(items)))
-        if len(calls) == 1:
-            gate.wait(10)
-        return [f"{key}{item}" for item in items]
+    def __init__(self, *closed: int) -> None:
+        self.calls: list[tuple[str, list[int]]] = []
+        self.gates = {number: threading.Event() for number in closed}
 
-    async def scene() -> list[str]:
-        batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=3, waiting=100)
-        tasks = [asyncio.create_task(batcher.submit("a", 0))]
-        while not calls:
-            await asyncio.sleep(0.001)
-        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in range(1, 6)]
-        tasks += [asyncio.create_task(batcher.submit("b", 9))]
-        await asyncio.sleep(0)
-        gate.set()
-        answers = await asyncio.gather(*tasks)
-        return list(answers)
-
-    assert asyncio.run(scene()) == ["a0", "a1", "a2", "a3", "a4", "a5", "b9"]
-    assert sorted(calls) == [("a", [0]), ("a", [1, 2, 3]), ("a", [4, 5]), ("b", [9])]
-
-
-def test_batcher_runs_a_second_call_when_it_is_nearly_full() -> None:
-    """Two calls of one lane at once, each worth it; a few more wait for the end of one of them."""
-    calls: list[list[int]] = []
-    gates = [threading.Event() for _ in range(3)]
-
-    def work(key: str, items: Sequence[int]) -> list[int]:
-        calls.append(list(items))
-        gates[len(calls) - 1].wait(10)
-        return list(items)
-
-    async def seen(count: int) -> None:
-        while len(calls) < count:
-            await asyncio.sleep(0.001)
-
-    async def scene() -> list[int]:
-        workers = Workers("test", 2, 100)
-        batcher: Batcher[int, int] = Batcher(work, workers, largest=4, waiting=100)
-        tasks = [asyncio.create_task(batcher.submit("a", 0))]
-        await seen(1)
-        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2)]
-        await asyncio.sleep(0.05)
-        assert len(calls) == 1
-        tasks += [asyncio.create_task(batcher.submit("a", 3))]
-        await seen(2)
-        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (4, 5)]
-        await asyncio.sleep(0.05)
-        assert len(calls) == 2
-        gates[0].set()
-        await tasks[0]
-        await asyncio.sleep(0.05)
-        assert len(calls) == 2  # too few beside another call
-        gates[1].set()
-        gates[2].set()
-        answers = await asyncio.gather(*tasks)
-        assert await batcher.submit("a", 9) == 9  # and it begins anew
-        workers.close()
-        return list(answers)
-
-    gates.append(threading.Event())
-    gates[3].set()
-    assert asyncio.run(scene()) == list(range(6))
-    assert calls == [[0], [1, 2, 3], [4, 5], [9]]
-
-
-def test_batcher_keeps_errors_apart() -> None:
-    gate = threading.Event()
-
-    def work(key: str, items: Sequence[int]) -> list[int]:
-        gate.wait(10)
+    def __call__(self, key: str, items: Sequence[int]) -> list[str]:
+        self.calls.append((key, list(items)))
+        number = len(self.calls) - 1
+        if number in self.gates:
+            assert self.gates[number].wait(20)
         if 13 in items:
             raise InputError("13 is unlucky")
-        return [item * 2 for item in items]
+        return [f"{key}{item}" for item in items]
+
+    async def seen(self, count: int) -> None:
+        while len(self.calls) < count:
+            await asyncio.sleep(0.001)
+
+
+def test_batcher_joins_what_waits() -> None:
+    """While one call runs, what arrives is joined; keys are kept apart; answers find their askers."""
+    work = Gate(0)
+
+    async def scene() -> list[str]:
+        batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=3)
+        tasks = [asyncio.create_task(batcher.submit("a", 0))]
+        await work.seen(1)
+        tasks += [
+            asyncio.create_task(batcher.submit(key, i)) for key, i in (("a", 1), ("b", 9), ("a", 2), ("a", 3), ("a", 4))
+        ]
+        await asyncio.sleep(0)
+        work.gates[0].set()
+        return list(await asyncio.gather(*tasks))
+
+    assert asyncio.run(scene()) == ["a0", "a1", "b9", "a2", "a3", "a4"]
+    assert work.calls == [("a", [0]), ("a", [1, 2, 3]), ("b", [9]), ("a", [4])]
+
+
+def test_batcher_starts_at_once_while_a_thread_is_free() -> None:
+    """Two threads take one item each; what comes then waits for the first of them, and goes together."""
+    work = Gate(0, 1)
+
+    async def scene() -> list[str]:
+        workers = Workers("test", 2, 100)
+        batcher: Batcher[int, str] = Batcher(work, workers, largest=16)
+        tasks = []
+        for i in (0, 1):
+            tasks.append(asyncio.create_task(batcher.submit("a", i)))
+            await work.seen(i + 1)
+        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (2, 3, 4)]
+        await asyncio.sleep(0)
+        work.gates[1].set()
+        await work.seen(3)
+        work.gates[0].set()
+        answers = list(await asyncio.gather(*tasks))
+        assert await batcher.submit("a", 9) == "a9"  # and it begins anew
+        workers.close()
+        return answers
+
+    assert asyncio.run(scene()) == ["a0", "a1", "a2", "a3", "a4"]
+    assert work.calls == [("a", [0]), ("a", [1]), ("a", [2, 3, 4]), ("a", [9])]
+
+
+def test_large_items_take_the_place_of_several() -> None:
+    work = Gate(0)
+
+    async def scene() -> None:
+        batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=4, size=float)
+        tasks = [asyncio.create_task(batcher.submit("a", 1))]
+        await work.seen(1)
+        tasks += [asyncio.create_task(batcher.submit("a", i)) for i in (3, 2, 1, 9, 2)]
+        await asyncio.sleep(0)
+        work.gates[0].set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(scene())
+    assert [items for _, items in work.calls] == [[1], [3, 1], [2, 2], [9]]
+
+
+def test_what_a_call_raises_all_its_items_get() -> None:
+    work = Gate(0)
 
     async def scene() -> list[object]:
-        batcher: Batcher[int, int] = Batcher(work, Workers("test", 1, 100), largest=8, waiting=100)
-        tasks = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2, 13, 4)]
-        await asyncio.sleep(0.01)
-        gate.set()
-        answers = await asyncio.gather(*tasks, return_exceptions=True)
-        return list(answers)
+        batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 100), largest=2)
+        tasks = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 13, 2, 3)]
+        await work.seen(1)
+        work.gates[0].set()
+        return list(await asyncio.gather(*tasks, return_exceptions=True))
 
-    answers = asyncio.run(scene())
-    assert [a for a in answers if isinstance(a, int)] == [2, 4, 8]
-    assert isinstance(answers[2], InputError)
+    *lost, third, last = asyncio.run(scene())
+    assert (third, last) == ("a2", "a3")
+    assert [type(one) for one in lost] == [InputError, InputError]
 
 
 def test_batcher_refuses_a_long_queue_and_survives_the_impatient() -> None:
-    gate = threading.Event()
-
-    def work(key: str, items: Sequence[int]) -> list[int]:
-        gate.wait(10)
-        return list(items)
+    work = Gate(0)
 
     async def scene() -> None:
-        batcher: Batcher[int, int] = Batcher(work, Workers("test", 1, 100), largest=8, waiting=2)
+        batcher: Batcher[int, str] = Batcher(work, Workers("test", 1, 2), largest=8)
         first = asyncio.create_task(batcher.submit("a", 0))
-        await asyncio.sleep(0.01)
+        await work.seen(1)
         waiting = [asyncio.create_task(batcher.submit("a", i)) for i in (1, 2)]
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         with pytest.raises(Overloaded):
             await batcher.submit("a", 3)
         waiting[0].cancel()
-        gate.set()
-        assert await first == 0
-        assert await waiting[1] == 2
-        assert await batcher.submit("a", 4) == 4
+        work.gates[0].set()
+        assert await first == "a0"
+        assert await waiting[1] == "a2"
+        assert await batcher.submit("a", 4) == "a4"
 
     asyncio.run(scene())
+
+
+def test_memory_is_shared_and_given_back() -> None:
+    """Small requests need no room; a large one takes what is there, and gives it back when it ends."""
+    memory = Memory(Limits(held_bytes=1 << 20, answer_bytes=600 << 10))
+    first, second, small = Share(memory), Share(memory), Share(memory)
+    first.hold(60 << 10)
+    assert memory.held == 0
+    first.hold(700 << 10)
+    with pytest.raises(Crowded):
+        second.hold(400 << 10)
+    small.answer(b"x" * (60 << 10))
+    first.release()
+    second.release()
+    second.answer(b"x" * (400 << 10))
+    with pytest.raises(TooLarge, match="more than the 614400 bytes"):
+        second.answer(b"x" * (300 << 10))
+    second.release()
+    assert memory.held == 0
 
 
 def test_histogram() -> None:

@@ -1,8 +1,8 @@
-"""Connections: how long one may stay silent, how many there may be, and which one goes when there are too many.
+"""Connections: how long one may owe a request, how many there may be, and which one makes room for another.
 
-The server below (uvicorn) waits for ever for a request's head. Here a connection that has not brought a whole head
-some seconds after it was made, or after its last request ended, is closed; and where there are too many connections
-the one that has been idle longest makes room, so that whoever sends a request is heard.
+The server below (uvicorn) waits for ever for the head of a request, and for ever for a client that does not read its
+answer. Its protocol is wrapped here in one that asyncio tells of every byte, and that puts itself into the state of
+each request (``scope["state"]["connection"]``), where the guard tells it that a request has begun and ended.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from wordferry.base.runtime import optional_import
 from wordferry.web.settings import Limits
 
 HEAD_BYTES = 64 << 10
-"""The most bytes of a request's line and headers together."""
+"""The most bytes of a request's line and headers together, beside those that came with its first bytes."""
+_REST_BYTES = 64 << 20
+"""The most bytes of a refused body that are read and thrown away, so that the refusal arrives."""
 _SPARE = 64
 """Connections above the limit that are heard all the same, for health and for a refusal that says why."""
+_DRAIN_SECONDS = 0.05
 
 
 class Connections:
     """The open connections of one service."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._idle: dict[Any, None] = {}
         """Connections that owe us the rest of a request, or have none; the one that has been so longest first."""
         self._all: set[Any] = set()
@@ -33,14 +36,14 @@ class Connections:
     def __len__(self) -> int:
         return len(self._all)
 
-    def add(self, connection: Any, client: str) -> bool:
+    def add(self, connection: Any) -> bool:
         """Make room for a connection; False when nothing could: then it gets health and refusals only, or is closed."""
         self._all.add(connection)
-        self._of_client[client] += 1
+        self._of_client[connection.client] += 1
         room = True
-        if self._of_client[client] > self._limits.client_connections:
-            room = self._drop_idle(client)
-        if room and len(self._all) > self._limits.connections:
+        if self._of_client[connection.client] > self.limits.client_connections:
+            room = self._drop_idle(connection.client)
+        if room and len(self._all) > self.limits.connections:
             room = self._drop_idle(None)
         self._idle[connection] = None
         return room
@@ -48,7 +51,7 @@ class Connections:
     @property
     def full(self) -> bool:
         """Whether there is no room even for refusals."""
-        return len(self._all) > self._limits.connections + _SPARE
+        return len(self._all) > self.limits.connections + _SPARE
 
     def busy(self, connection: Any) -> None:
         """A connection has brought a whole request."""
@@ -59,121 +62,114 @@ class Connections:
         if connection in self._all:
             self._idle[connection] = None
 
-    def remove(self, connection: Any, client: str) -> None:
+    def remove(self, connection: Any) -> None:
         """A connection has ended."""
         if connection in self._all:
             self._all.remove(connection)
             self._idle.pop(connection, None)
-            self._of_client[client] -= 1
-            if not self._of_client[client]:
-                del self._of_client[client]
+            self._of_client[connection.client] -= 1
+            if not self._of_client[connection.client]:
+                del self._of_client[connection.client]
 
     def _drop_idle(self, client: str | None) -> bool:
         """Close the connection that has been idle longest, of one client or of all."""
         for connection in self._idle:
-            if client is None or connection.client_name == client:
+            if client is None or connection.client == client:
                 connection.drop()
                 return True
         return False
 
 
+class Connection(asyncio.Protocol):
+    """uvicorn's protocol with one clock: a connection whose requests are answered has some seconds for the next head.
+
+    Bytes that are no request's body yet are counted, so that a head does not grow for ever.
+    """
+
+    connections: Connections
+
+    def __init__(self, *, app_state: dict[str, Any], **given: Any) -> None:
+        base: Any = optional_import("uvicorn.protocols.http.httptools_impl", "serve").HttpToolsProtocol
+        self._server: asyncio.Protocol = base(app_state=app_state | {"connection": self}, **given)
+        self.client, self.surplus = "", False
+        self._clock: asyncio.TimerHandle | None = None
+        self._requests, self._rest = 0, 0
+        self._head: int | None = HEAD_BYTES
+        """Bytes that may still come before the next request; None while a body comes, which the guard counts."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: Any = transport
+        self.client = str((transport.get_extra_info("peername") or ("",))[0])
+        self.surplus = not self.connections.add(self)
+        self._server.connection_made(transport)
+        if self.surplus and self.connections.full:
+            self.drop()
+        else:
+            self._start_clock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.connections.remove(self)
+        self._stop_clock()
+        self._server.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._head is not None:
+            if self._head < 0:  # only now: what came with a head may have been the body
+                self.drop()
+                return
+            self._head -= len(data)
+        self._server.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._server.eof_received()
+
+    def pause_writing(self) -> None:
+        self._server.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._server.resume_writing()
+
+    def drop(self) -> None:
+        """Close now, whatever is under way."""
+        self.connections.remove(self)
+        self._stop_clock()
+        self._transport.abort()
+
+    def begin(self, length: int | None) -> None:
+        """The head of a request has come; its body will have so many bytes, or does not say how many."""
+        self._requests += 1
+        self._head, self._rest = None, _REST_BYTES if length is None else min(length, _REST_BYTES)
+        self._stop_clock()
+
+    def read(self) -> None:
+        """The whole request has come; until here the client owed us bytes, and would have made room for others."""
+        self._head = HEAD_BYTES
+        self.connections.busy(self)
+
+    def end(self) -> None:
+        """A request was answered, or refused before all of it came."""
+        self._requests -= 1
+        if not self._requests and not self._transport.is_closing():
+            self._head = HEAD_BYTES + (self._rest if self._head is None else 0)
+            self.connections.idle(self)
+            self._start_clock()
+
+    async def drained(self) -> None:
+        """Returns when the client, or its system, has taken all that was sent."""
+        while self._transport.get_write_buffer_size() and not self._transport.is_closing():
+            await asyncio.sleep(_DRAIN_SECONDS)
+
+    def _start_clock(self) -> None:
+        self._stop_clock()
+        seconds = self.connections.limits.head_seconds
+        self._clock = asyncio.get_running_loop().call_later(seconds, self.drop)
+
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+
 def protocol_class(limits: Limits) -> type[asyncio.Protocol]:
     """The HTTP protocol of a service with these limits."""
-    base: Any = optional_import("uvicorn.protocols.http.httptools_impl", "serve").HttpToolsProtocol
-    connections = Connections(limits)
-
-    class Connection(base):  # type: ignore[misc]
-        """uvicorn's protocol with a deadline for heads, a bound on their size, and a place among the others."""
-
-        _deadline: asyncio.TimerHandle | None = None
-        _between = True
-        """No request has begun, or the last one has been read to its end."""
-        _in_head = False
-        _head_bytes = 0
-        client_name = ""
-        surplus = False
-
-        def connection_made(self, transport: asyncio.Transport) -> None:
-            super().connection_made(transport)
-            self.client_name = self.client[0] if self.client else ""
-            self.surplus = not connections.add(self, self.client_name)
-            if self.surplus and connections.full:
-                self.drop()
-            else:
-                self._deadline = self.loop.call_later(limits.head_seconds, self.drop)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            connections.remove(self, self.client_name)
-            self._stop_clock()
-            super().connection_lost(exc)
-
-        def drop(self) -> None:
-            """Close now, whatever is under way."""
-            connections.remove(self, self.client_name)
-            self._stop_clock()
-            self.transport.abort()
-
-        def data_received(self, data: bytes) -> None:
-            owed = self._between
-            super().data_received(data)
-            if self.transport.is_closing():
-                return
-            if self._working():
-                self._stop_clock()
-                self._head_bytes = 0
-            elif self._between and not owed:  # the rest of a refused body has come
-                self._stop_clock()
-                self._rest()
-            else:
-                self._wait_for_more(len(data))
-
-        def _wait_for_more(self, size: int) -> None:
-            """Half a head, or half of a body that was refused: the clock runs, and a head may not grow for ever."""
-            if self._deadline is None:
-                self._deadline = self.loop.call_later(limits.head_seconds, self.drop)
-            if self._in_head or self._between:
-                self._head_bytes += size
-                if self._head_bytes > HEAD_BYTES:
-                    self.send_400_response(f"The head of a request may have {HEAD_BYTES} bytes at most.")
-
-        def _rest(self) -> None:
-            """Nothing is owed by either side: the usual time for an idle connection begins."""
-            self._unset_keepalive_if_required()
-            wait, end = self.timeout_keep_alive, self.timeout_keep_alive_handler
-            self.timeout_keep_alive_task = self.loop.call_later(wait, end)
-
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._between, self._in_head = False, True
-            self.scope["state"]["surplus"] = self.surplus
-
-        def on_headers_complete(self) -> None:
-            self._in_head = False
-            super().on_headers_complete()
-
-        def on_message_complete(self) -> None:
-            super().on_message_complete()
-            self._between = True
-            if self._working():  # until here the client owed us bytes, and would have made room for others
-                connections.busy(self)
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if not self._working():
-                connections.idle(self)
-                self._head_bytes = 0
-                if not self._between and not self.transport.is_closing():
-                    self._unset_keepalive_if_required()
-                    self._stop_clock()
-                    self._deadline = self.loop.call_later(limits.head_seconds, self.drop)
-
-        def _working(self) -> bool:
-            """Whether a request is being answered."""
-            return self.cycle is not None and not self.cycle.response_complete
-
-        def _stop_clock(self) -> None:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
-
-    return Connection
+    return type("ServedConnection", (Connection,), {"connections": Connections(limits)})

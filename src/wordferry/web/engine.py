@@ -1,53 +1,77 @@
-"""What the service asks of an index: plain values in, JSON-ready values out. Runs in threads, knows no HTTP."""
+"""What the service asks of an index: plain values in, JSON or its values out. Runs in threads, knows no HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import orjson
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
+from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError, NotFound, ReplacedError
+from wordferry.explanations.explain import Explanation
 from wordferry.texts.reasons import no_word
-from wordferry.web.comparing import Comparing, Weighed, finite, plain, said_of
+from wordferry.texts.records import words_of
+from wordferry.web.memory import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
-from wordferry.web.texts import Prepared, Reader
-from wordferry.web.work import Work, conditions, most_words, of_search
+from wordferry.web.work import Sizes, Wanted, Work, most_words, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
+Text = str | Sequence[str]
+"""A text, or the tokens that a document was given as."""
 _MOST_UNKNOWN = 10
 _MOST_VALUES = 50
+_PAGE = 128
+"""Documents that are read at once for a page of them."""
 
 
 @dataclass(frozen=True)
 class Query:
     """A text, and which of its hits are wanted."""
 
-    text: str | Prepared
+    text: Text
     k: int
     offset: int = 0
     without: str | None = None
     """A document that is not a hit: the one that others are to be like."""
     explain: bool = False
+    words: int | None = None
+    """How many different words it has, once they were counted."""
 
     @property
     def needed(self) -> int:
         """How many hits show these, and whether there are more."""
         return self.offset + self.k + 1 + (self.without is not None)
 
+    def wanted(self) -> Wanted:
+        """What it asks for, as work is estimated: by its words, or by the most that a text of its length can have."""
+        most = most_words(self.text) if isinstance(self.text, str) else len(self.text)
+        return Wanted(most if self.words is None else self.words, self.needed, self.explain)
 
-Answer = dict[str, Any] | Exception
-"""The result of one query, or why it has none."""
-Lane = tuple[str | None, bytes | None, Weighed | None]
-"""Searches that can share one call: the distance's name (None: by words), the filter as JSON, and of documents like a
-text what words weigh; None where they are counted (a search by a distance)."""
+
+class Lane(NamedTuple):
+    """Searches that can share one call: the options of :meth:`Index.similar`, and the filter as JSON."""
+
+    how: tuple[tuple[str, str], ...]
+    """None of them: by words."""
+    filter: bytes | None
+
+    @property
+    def conditions(self) -> dict[str, Any] | None:
+        """The filter itself."""
+        filter: dict[str, Any] | None = orjson.loads(self.filter) if self.filter else None
+        return filter
+
+    def work(self, queries: Sequence[Query], sizes: Sizes) -> Work:
+        """The most that queries can ask for."""
+        return of_search(dict(self.how).get("distance"), [one.wanted() for one in queries], sizes, self.conditions)
 
 
 class Engine:
@@ -55,8 +79,6 @@ class Engine:
 
     def __init__(self, index: Any, limits: Limits) -> None:
         self._index, self._limits = index, limits
-        self.reader = Reader(index)
-        self.comparing = Comparing(index, self.reader, self._related_words)
         self._vectors: tuple[RelatedWords, Embeddings] | None = None
         """The vectors of the graph's words, kept for words outside it."""
 
@@ -69,164 +91,167 @@ class Engine:
         with suppress(ReplacedError):
             self._index.close()
 
-    def name(self, distance: str | None) -> str:
+    @property
+    def embeddings(self) -> Embeddings:
+        """The word vectors of the index."""
+        vectors: Embeddings = self._index.embeddings
+        return vectors
+
+    def name(self, distance: str | None = None) -> str:
         """The distance to use: the one asked for, else the index's own."""
         return distance or str(self._index.config.distance)
 
-    def lane(self, distance: str | None, filter: dict[str, Any] | None, similar: Weighed | None = None) -> Lane:
-        """Which searches this one can be joined with."""
-        return distance, orjson.dumps(filter, option=orjson.OPT_SORT_KEYS) if filter else None, similar
+    def overlap(self, distance: str) -> str | None:
+        """What happens to words in both texts, where the index says it."""
+        own: str | None = self._index.config.overlap
+        return own if own in DISTANCES[distance].overlaps else None
 
-    def most_work(self, queries: Sequence[Query], lane: Lane, documents: int, vocabulary: int) -> Work:
-        """The most that a search can be, judged by the length of its texts; exact for texts in words."""
-        name, packed, similar = lane
-        words = [
-            most_words(q.text) if isinstance(q.text, str) else q.text.different + bool(similar) * len(q.text.unknown)
-            for q in queries
-        ]
-        return of_search(name, words, documents, vocabulary, conditions(orjson.loads(packed) if packed else None))
+    def keeps(self, how: dict[str, str]) -> bool:
+        """Whether words without a vector count when documents are compared."""
+        return str(how.get("unknown", self._index.config.unknown)) != "drop"
 
-    def prepare(self, queries: Sequence[Query]) -> list[Query]:
-        """The same queries in words."""
-        texts = self.reader.prepare_all([query.text for query in queries if isinstance(query.text, str)])
-        ready = iter(texts)
-        return [replace(query, text=next(ready)) if isinstance(query.text, str) else query for query in queries]
+    def tokens(self, text: Text) -> list[str]:
+        """A text's words, with a vector or without."""
+        return words_of(text, self._index.tokenizer)
 
-    def like(self, id: str, k: int, offset: int, similar: Weighed) -> Query:
-        """The query for documents like a stored one."""
+    def split(self, text: Text) -> Any:
+        """What splits pieces of a text; tokens are taken as they are."""
+        return self._index.tokenizer if isinstance(text, str) else lambda piece: [piece]
+
+    def text(self, id: str) -> Text:
+        """The text of a document, or its tokens."""
         with said_of(id):
-            prepared = self.reader.prepare(self._index.get(id).text)
-        if not self._compared(prepared, similar):
-            raise prepared.no_known_word(f"The document {id!r}")
-        return Query(prepared, k, offset, id)
+            text: Text = self._index.get(id).text
+        return text
 
-    def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[Answer]:
-        """Answer queries of one lane by one call; a text without words gets its error, the others their hits."""
-        name, packed, similar = lane
-        filter = orjson.loads(packed) if packed else None
-        most = max(query.needed for query in queries)
-        if name is None:
-            return self._by_words(queries, most, filter)
-        prepared = [q.text if isinstance(q.text, Prepared) else self.reader.prepare(q.text) for q in queries]
-        asked = [words for words in (self._compared(text, similar) for text in prepared) if words]
-        find = partial(self._index.similar, **similar.given) if similar else self._index.search
-        found = iter(find(asked, most, distance=name, filter=filter, threads=threads) if asked else ())
-        answers: list[Answer] = []
-        for query, text in zip(queries, prepared, strict=True):
-            if not self._compared(text, similar):
-                answers.append(text.no_known_word("The query"))
-                continue
-            facts = {"known_words": len(text.words), "unknown_words": text.unknown[:_MOST_UNKNOWN]}
-            answers.append(self._answer(query, next(found), facts))
-        return answers
+    # -- finding ------------------------------------------------------------------------------------------------------
 
-    def _compared(self, text: Prepared, similar: Weighed | None) -> list[str]:
-        """The words of a text that are compared: those with a vector, or all where the others are kept."""
-        return text.tokens if similar and self.comparing.keeps(similar) else text.words
-
-    def _by_words(self, queries: Sequence[Query], most: int, filter: dict[str, Any] | None) -> list[Answer]:
-        texts = [query.text for query in queries]
-        tokens = [text.tokens if isinstance(text, Prepared) else self.reader.tokens(text) for text in texts]
-        found = iter(self._index.search([some for some in tokens if some], most, filter=filter) if any(tokens) else ())
-        return [
-            self._answer(query, next(found), {})
-            if some
-            else no_word(query.text.text if isinstance(query.text, Prepared) else query.text, "The query")
-            for query, some in zip(queries, tokens, strict=True)
-        ]
-
-    def _answer(self, query: Query, found: Sequence[Any], facts: dict[str, Any]) -> Answer:
-        """The hits that a query wants, of those found."""
-        hits = [hit for hit in found[: query.needed] if hit.id != query.without]
-        shown = hits[query.offset : query.offset + query.k]
-        size = sum(len(hit.text) for hit in shown)
-        if size > self._limits.answer_length:
-            return InputError(
-                f"k: the {len(shown)} documents found have {size} characters; an answer may have "
-                f"{self._limits.answer_length} at most. Ask for fewer hits, and for the next ones with offset."
-            )
-        return {
-            "hits": [_document(hit) | _value(hit, query.explain) for hit in shown],
-            "more": len(hits) > query.offset + query.k,
-            **facts,
-            **({"missing": list(missing)} if (missing := getattr(found, "missing", ())) else {}),
-        }
-
-    def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[Answer]:
-        """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
-        answers: list[Answer] = []
+    def counted(self, queries: Sequence[Query]) -> list[int]:
+        """How many different words each query has."""
+        counts = []
         for query in queries:
             check_cancelled()
-            answers += self.search(lane, [query], max(1, usable_cores() - 1))
-        return answers
+            counts.append(len(set(self.tokens(query.text))))
+        return counts
+
+    def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[bytes | Exception]:
+        """The results of queries of one lane as JSON, by one call; a text that has none gets its error."""
+        texts = [query.text for query in queries]
+        most = max(query.needed for query in queries)
+        try:
+            if lane.how:
+                found = self._index.similar(texts, most, filter=lane.conditions, threads=threads, **dict(lane.how))
+            else:
+                found = self._index.search(texts, most, filter=lane.conditions)
+        except InputError as error:
+            if len(queries) == 1:
+                return [error]
+            return [result for one in queries for result in self.search(lane, [one], threads)]
+        return [self._result(query, hits, by_words=not lane.how) for query, hits in zip(queries, found, strict=True)]
+
+    def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[bytes | Exception]:
+        """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
+        results: list[bytes | Exception] = []
+        size = 0
+        for query in queries:
+            check_cancelled()
+            results += self.search(lane, [query], max(1, usable_cores() - 1))
+            size += len(results[-1]) if isinstance(results[-1], bytes) else 0
+            if size > self._limits.answer_bytes:
+                raise too_large(self._limits)
+        return results
+
+    def _result(self, query: Query, found: Sequence[Any], *, by_words: bool) -> bytes | Exception:
+        """The hits that a query wants, of those found."""
+        facts: dict[str, Any] = {}
+        if by_words and not found and not self.tokens(query.text):
+            return no_word(query.text, "The query")
+        if not by_words:
+            tokens = self.tokens(query.text)
+            unknown = [word for word in dict.fromkeys(tokens) if word not in self.embeddings]
+            lost = set(unknown)
+            facts["known_words"] = sum(word not in lost for word in tokens) if lost else len(tokens)
+            facts["unknown_words"] = unknown[:_MOST_UNKNOWN]
+        hits = [hit for hit in found[: query.needed] if hit.id != query.without]
+        shown = hits[query.offset : query.offset + query.k]
+        if sum(len(hit.text) for hit in shown) > self._limits.answer_bytes:
+            return too_large(self._limits)
+        if missing := getattr(found, "missing", ()):
+            facts["missing"] = list(missing)
+        told = [_hit(hit, query.explain) for hit in shown]
+        return dumped({"hits": told, "more": len(hits) > query.offset + query.k, **facts})
+
+    # -- words and documents ------------------------------------------------------------------------------------------
 
     def related(self, word: str) -> dict[str, Any]:
         """The words of the collection that are related to a word."""
-        graph = self._related_words()
+        graph = self.graph()
         if graph is None:
             raise NotFound("The index is empty, so it has no related words.")
-        found = word if word in self._index.embeddings else word.lower()
+        found = word if word in self.embeddings else word.lower()
         pairs = graph.neighbours(found) if found in graph.vocabulary else self._outside(found, graph)
         neighbours = [{"word": other, "distance": distance} for other, distance in pairs]
         return {"word": found, "r": graph.r, "c_max": finite(graph.c_max), "neighbours": neighbours}
 
     def _outside(self, word: str, graph: RelatedWords) -> list[tuple[str, float]]:
         """The related words of a word that has a vector but is in no document; NotFound without a vector."""
-        vector = self._index.embeddings.vector(word)
+        vector = self.embeddings.vector(word)
         if self._vectors is None or self._vectors[0] is not graph:
-            self._vectors = graph, self._index.embeddings.restrict(graph.vocabulary)
+            self._vectors = graph, self.embeddings.restrict(graph.vocabulary)
         row = graph.rows_for(vector[None, :], self._vectors[1])
         order = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True))
         return [(graph.vocabulary[place], distance) for distance, place in order]
 
-    def state(self) -> tuple[Any, tuple[Any, ...], int]:
-        """The index, what tells its present state from others, and how many documents that has."""
-        with self._index.view() as (_, snapshot):
-            return self._index, (self._index.identity, snapshot.generation), int(snapshot.documents)
-
     def fields(self) -> dict[str, Any]:
         """What documents can be filtered by."""
-        return {
-            "fields": [
-                {
-                    "name": field.name,
-                    "documents": field.documents,
-                    "values": [{"value": value, "documents": count} for value, count in field.values],
-                    "least": field.least,
-                    "most": field.most,
-                }
-                for field in self._index.fields(_MOST_VALUES)
-            ]
-        }
+        found = []
+        for field in self._index.fields(_MOST_VALUES):
+            values = [{"value": value, "documents": count} for value, count in field.values]
+            own = {"name": field.name, "documents": field.documents, "least": field.least, "most": field.most}
+            found.append(own | {"values": values})
+        return {"fields": found}
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
-        """Some documents in the order in which they were added, from the one after ``after`` on."""
+        """Some documents in the order in which they were added, from the one after ``after`` on.
+
+        There are fewer than ``limit`` where those would make the answer too large; one there is always.
+        """
+        shown: list[dict[str, Any]] = []
+        room = self._limits.answer_bytes // 2
         with said_of(after):
-            found = self._index.page(limit + 1, after)
-        more = found[limit - 1].id if len(found) > limit else None
-        return {"documents": [_document(one) for one in found[:limit]], "next": more}
+            for one in self._after(after, min(limit + 1, _PAGE)):
+                room -= len(one.text) + len(str(one.metadata))
+                if len(shown) == limit or (shown and room < 0):
+                    return {"documents": shown, "next": shown[-1]["id"]}
+                shown.append(document(one))
+        return {"documents": shown, "next": None}
+
+    def _after(self, id: str | None, step: int) -> Iterator[Any]:
+        """The documents after one, some at a time."""
+        while some := self._index.page(step, id):
+            yield from some
+            id = some[-1].id
 
     def get(self, id: str) -> dict[str, Any]:
         """One document."""
         with said_of(id):
-            return _document(self._index.get(id))
+            return document(self._index.get(id))
 
-    def add(self, documents: list[dict[str, Any]], replace: bool) -> list[str]:
+    def add(self, documents: list[dict[str, Any]], replace: bool) -> dict[str, Any]:
         """Store documents, all or none."""
         store = self._index.upsert if replace else self._index.add
         try:
-            ids: list[str] = store(documents)
+            return {"ids": store(documents)}
         except InputError as error:
             raise self._refusal(documents, replace) or error from None
-        return ids
 
     def _refusal(self, documents: list[dict[str, Any]], replace: bool) -> InputError | None:
         """Why documents were refused, in the words of the request; None where the index says it best."""
         seen: set[str] = set()
-        for number, document in enumerate(documents):
-            place, id = f"documents.{number}", document.get("id")
-            if not self.reader.tokens(document["text"]) and self._index.config.on_empty == "error":
-                reason = no_word(document["text"], f"{place}.text: The text")
+        for number, one in enumerate(documents):
+            place, id = f"documents.{number}", one.get("id")
+            if not self.tokens(one["text"]) and self._index.config.on_empty == "error":
+                reason = no_word(one["text"], f"{place}.text: The text")
                 return InputError(f"{reason} Nothing was added.")
             if id is not None and (id in seen or (not replace and id in self._index)):
                 what = "comes twice in this request" if id in seen else "is stored already"
@@ -235,49 +260,80 @@ class Engine:
             seen.add(id or "")
         return None
 
-    def delete(self, id: str) -> None:
+    def delete(self, id: str) -> dict[str, Any]:
         """Delete one document."""
         with said_of(id):
             self._index.delete([id])
+        return {"deleted": id}
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Any:
         """What is stored."""
-        graph = self._related_words()
-        return self._names() | {
-            "documents": len(self._index),
-            "words": 0 if graph is None else len(graph.vocabulary),
-            "c_max": None if graph is None else finite(graph.c_max),
-        }
+        graph = self.graph()
+        words, c_max = (0, None) if graph is None else (len(graph.vocabulary), finite(graph.c_max))
+        return self.facts(len(self._index), words, c_max)
 
-    def unknown_facts(self) -> dict[str, Any]:
-        """The same before anything was counted."""
-        return self._names() | {"documents": None, "words": None, "c_max": None}
+    def facts(self, documents: int | None = None, words: int | None = None, c_max: float | None = None) -> Any:
+        """What is said of the index; by default, before anything was counted."""
+        names = {"distance": self.name(), "distances": list(PAIRED), "explained": list(EXPLAINED)}
+        return {**names, "r": self._index.config.r, "documents": documents, "words": words, "c_max": c_max}
 
-    def _names(self) -> dict[str, Any]:
-        return {
-            "distance": self.name(None),
-            "distances": list(PAIRED),
-            "explained": list(EXPLAINED),
-            "r": self._index.config.r,
-        }
+    # -- what an Index has no public method for yet ------------------------------------------------------------------
 
-    def _related_words(self) -> RelatedWords | None:
+    def graph(self) -> RelatedWords | None:
+        """The related words of the documents' words. Not public: ``Index.engine.graph``."""
         with self._index.view() as (_, snapshot):
             related: RelatedWords | None = self._index.engine.graph(snapshot)
         return related
 
+    def state(self) -> tuple[Any, tuple[Any, ...], int]:
+        """The index, what tells its state from others, and its documents. Not public: ``Snapshot.generation``."""
+        with self._index.view() as (_, snapshot):
+            return self._index, (self._index.identity, snapshot.generation), int(snapshot.documents)
 
-def _value(hit: Any, explain: bool) -> dict[str, Any]:
-    """How good or how near a hit is, and what a score is made of."""
+    def explained(self, a: list[str], b: list[str], distance: str, how: dict[str, str]) -> Explanation:
+        """Why two texts are as far apart as ``similar`` says. Not public: ``Index.weighed.explained``."""
+        with self._index.view() as (connection, snapshot):
+            record = DISTANCES[distance]
+            reason: Explanation = self._index.weighed.explained(connection, snapshot, (a, b), record, **how)
+        return reason
+
+
+def _hit(hit: Any, explain: bool) -> dict[str, Any]:
+    """A hit: the document, how good or how near it is, and what a score is made of."""
     if hit.score is None:
-        return {"distance": finite(float(hit.distance))}
-    return {"score": hit.score} | ({"explanation": hit.explain().to_json()} if explain else {})
+        return document(hit) | {"distance": finite(float(hit.distance))}
+    told = document(hit) | {"score": hit.score}
+    if explain:
+        check_cancelled()
+        told["explanation"] = hit.explain().to_json()
+    return told
 
 
-def _document(document: Any) -> dict[str, Any]:
-    return {
-        "id": document.id,
-        "text": plain(document.text),
-        "label": document.label,
-        "metadata": dict(document.metadata),
-    }
+def document(one: Any) -> dict[str, Any]:
+    """A document as answers show it."""
+    return {"id": one.id, "text": plain(one.text), "label": one.label, "metadata": dict(one.metadata)}
+
+
+@contextmanager
+def said_of(id: str | None) -> Iterator[None]:
+    """Say that a document is missing without telling where the index lies on this machine."""
+    try:
+        yield
+    except NotFound:
+        raise NotFound(f"There is no document {id!r}.") from None
+
+
+def plain(text: Text) -> str:
+    """A document that was given as tokens is shown as them, with spaces between."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def dumped(value: Any) -> bytes:
+    """A value as JSON."""
+    data: bytes = orjson.dumps(value)
+    return data
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON knows it."""
+    return value if math.isfinite(value) else None

@@ -11,8 +11,9 @@ import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from wordferry.web.memory import Crowded, Memory, Share, share_of_request
 from wordferry.web.metrics import Metrics
-from wordferry.web.settings import Settings, is_loopback
+from wordferry.web.settings import Limits, Settings, is_loopback
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -25,9 +26,10 @@ _GONE = 499
 """Written to the log, never sent: the client went away."""
 _OPEN = frozenset({"/", "/map", "/healthz"})
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:@/\[\]]+)(:\d{1,5})?")
-_SMALL_BODY = 64 << 10
-_ROOM = 16
-"""So many bodies of the largest size may be held at once."""
+_PIECE = 64 << 10
+"""Bytes of an answer that are sent at once: only these are beside those that wait to be sent."""
+_RATE = 256 << 10
+"""Bytes per second at which a client must read a long answer."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
 _HEADERS = [
     (
@@ -66,41 +68,60 @@ class Guard:
 
     def __init__(self, app: Any, settings: Settings, metrics: Metrics) -> None:
         self._app, self._settings, self._metrics = app, settings, metrics
-        self._held = 0
-        """Bytes of large bodies that are being read or answered."""
+        self._memory = Memory(settings.limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         start = time.perf_counter()
-        answer = _Answer(send)
+        connection = scope.get("state", {}).get("connection")  # of our own server; another one has none
+        answer = _Reply(send, connection, self._settings.limits)
+        share = Share(self._memory)
+        share_of_request.set(share)
         error: Exception | None = None
+        if connection is not None:
+            connection.begin(_length(scope))
         try:
-            self._check_room(scope)
+            error = await self._answered(scope, receive, answer)
+        except Gone:
+            answer.status = answer.status or _GONE
+        finally:
+            share.release()
+            if connection is not None:
+                connection.end()
+            self._record(scope, answer.status, time.perf_counter() - start, error)
+
+    async def _answered(self, scope: Scope, receive: Receive, answer: _Reply) -> Exception | None:
+        """Answer a request, if only by saying why not; what went wrong where that is our fault."""
+        try:
+            self._check_room(scope, answer)
             self._check_host(scope)
             self._check_token(scope)
-            async with asyncio.timeout(self._settings.limits.seconds):
+            async with asyncio.timeout(self._settings.limits.seconds) as answer.clock:
                 await self._let_in(scope, receive, answer)
         except Refused as refusal:
             await answer.refuse(refusal)
-        except Gone:
-            answer.status = answer.status or _GONE
+        except Crowded as problem:
+            await answer.refuse(Refused(503, str(problem), {"retry-after": "2"}))
         except TimeoutError:
             seconds = self._settings.limits.seconds
             text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."
             await answer.refuse(Refused(503, text, {"retry-after": "5"}))
         except asyncio.CancelledError:
             await answer.refuse(Refused(503, "The service is shutting down.", {"retry-after": "5"}))
+        except Gone:
+            raise
         except Exception as problem:
-            error = problem
             await answer.refuse(Refused(500, "Something went wrong here, and was written to the service's log."))
-        finally:
-            self._record(scope, answer.status, time.perf_counter() - start, error)
+            return problem
+        return None
 
-    async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _let_in(self, scope: Scope, receive: Receive, answer: _Reply) -> None:
         """Read the body and answer, unless the client goes away first."""
-        body, held = await self._body(scope, receive)
+        body = await self._body(scope, receive)
+        if answer.connection is not None:
+            answer.connection.read()
         gone = asyncio.create_task(_disconnected(receive))
         work = asyncio.create_task(self._app(scope, _replay(body, gone), answer.send))
         try:
@@ -109,14 +130,13 @@ class Guard:
                 raise Gone
             await work
         finally:
-            self._held -= held
             gone.cancel()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 
-    def _check_room(self, scope: Scope) -> None:
-        """A connection above the limit is told so; health it may ask for."""
-        if scope.get("state", {}).get("surplus") and scope["path"] != "/healthz":
+    def _check_room(self, scope: Scope, answer: _Reply) -> None:
+        """Refuse requests on connections above the limit, except /healthz."""
+        if answer.connection is not None and answer.connection.surplus and scope["path"] != "/healthz":
             text = "Too many connections are open. Close some, or ask again later."
             raise Refused(503, text, {"retry-after": "5", "connection": "close"})
 
@@ -141,19 +161,18 @@ class Guard:
                 text = "This token is not the right one: it is neither the reader's nor the writer's."
             raise Refused(401, text, {"www-authenticate": "Bearer"})
 
-    async def _body(self, scope: Scope, receive: Receive) -> tuple[bytes, int]:
-        """The whole body and what it takes of the room for bodies; refused as soon as it is known to be too large.
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """The whole body; refused as soon as it is known to be too large.
 
         What still comes of a refused body is read and thrown away by the connection, so that the answer arrives.
         """
         limits = self._settings.limits
         ending = {"connection": "close"} if _header(scope, b"expect") else None
         too_large = Refused(413, f"The body may have {limits.body_bytes} bytes at most.", ending)
-        length = _header(scope, b"content-length")
-        if length.isdigit() and int(length) > limits.body_bytes:
+        if (_length(scope) or 0) > limits.body_bytes:
             raise too_large
         parts: list[bytes] = []
-        size, held = 0, 0
+        size = 0
         try:
             async with asyncio.timeout(limits.body_seconds):
                 while True:
@@ -164,30 +183,20 @@ class Guard:
                     size += len(parts[-1])
                     if size > limits.body_bytes:
                         raise too_large
-                    held = self._hold(held, size)
+                    share_of_request.get().hold(len(parts[-1]))
                     if not message.get("more_body", False):
-                        return b"".join(parts), held
+                        return b"".join(parts)
         except TimeoutError:
-            self._held -= held
             text = f"The body did not come within {limits.body_seconds:g} s."
             raise Refused(408, text, {"connection": "close"}) from None
-        except BaseException:
-            self._held -= held
-            raise
-
-    def _hold(self, held: int, size: int) -> int:
-        """Take room for a growing body; small ones need none, large ones share what there is."""
-        if size <= _SMALL_BODY:
-            return held
-        if self._held + size - held > _ROOM * self._settings.limits.body_bytes:
-            raise Refused(503, "Too many large requests are under way. Ask again in a moment.", {"retry-after": "2"})
-        self._held += size - held
-        return size
 
     def _record(self, scope: Scope, status: int, seconds: float, error: Exception | None) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
         route = getattr(scope.get("route"), "path", None) or "other"
         self._metrics.request(method, route, status, seconds)
+        level = logging.ERROR if error else logging.INFO
+        if not access_log.isEnabledFor(level):
+            return
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "client": (scope.get("client") or ["", 0])[0],
@@ -200,14 +209,20 @@ class Guard:
             line["error"] = type(error).__name__
             frames = traceback.extract_tb(error.__traceback__)  # no message and no code: they might quote a document
             line["trace"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        access_log.log(logging.ERROR if error else logging.INFO, json.dumps(line))
+        access_log.log(level, json.dumps(line))
 
 
-class _Answer:
-    """Watches what is sent, adds our headers, and can answer itself while nothing was sent."""
+class _Reply:
+    """Watches what is sent, adds our headers, and can answer itself while nothing was sent.
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    An answer goes out in pieces, as fast as its client takes them; one that takes too long loses its connection.
+    """
+
+    def __init__(self, send: Send, connection: Any, limits: Limits) -> None:
+        self._send, self._limits = send, limits
+        self.connection = connection
+        self.clock: asyncio.Timeout | None = None
+        """The time for the work, which ends where the answer begins."""
         self.status = 0
         self.ended = False
 
@@ -221,12 +236,31 @@ class _Answer:
                 message["headers"].append((b"cache-control", b"no-store"))
         elif not message.get("more_body", False):
             self.ended = True
+        if self.clock is not None and not self.clock.expired():
+            self.clock.reschedule(None)
+        try:
+            async with asyncio.timeout(self._limits.answer_seconds + len(message.get("body", b"")) / _RATE):
+                await self._send_pieces(message)
+        except TimeoutError:
+            if self.connection is not None:
+                self.connection.drop()
+            raise Gone from None
+
+    async def _send_pieces(self, message: Message) -> None:
+        body = message.get("body", b"")
+        for start in range(0, len(body) - _PIECE, _PIECE):
+            await self._send({"type": message["type"], "body": body[start : start + _PIECE], "more_body": True})
+        if len(body) > _PIECE:
+            message = {**message, "body": body[-(len(body) % _PIECE or _PIECE) :]}
         await self._send(message)
+        if self.ended and self.connection is not None:
+            await self.connection.drained()
 
     async def refuse(self, refusal: Refused) -> None:
         """Send an error as JSON, unless an answer has begun."""
         if self.status:
             return
+        self.clock = None  # it has ended
         body = json.dumps({"error": refusal.text}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         headers += [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
@@ -251,6 +285,14 @@ def _replay(body: bytes, gone: asyncio.Task[None]) -> Receive:
         return {"type": "http.disconnect"}
 
     return again
+
+
+def _length(scope: Scope) -> int | None:
+    """The bytes of a request's body, 0 where it has none; None where it does not say."""
+    length = _header(scope, b"content-length")
+    if length.isdecimal() and len(length) < 20:
+        return int(length)
+    return None if length or _header(scope, b"transfer-encoding") else 0
 
 
 def bearer(scope: Scope) -> str | None:

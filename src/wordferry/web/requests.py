@@ -16,7 +16,6 @@ _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
-_PLAIN = "Explain a stored document as /api/search by a distance finds it (plain counts), not as /api/similar does."
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
 
@@ -54,6 +53,7 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             "Texts to find documents by: by their words, or by a distance where one is given.",
             texts=(Annotated[list[text], Field(min_length=1, max_length=limits.batch)], ...),
             explain=(bool, Field(default=False, description="Say of each score what it is made of.")),
+            **_weights(),
             **window,
         ),
         "similar": _model(
@@ -95,7 +95,6 @@ def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
             a=(one_of_two, ...),
             b=(one_of_two, ...),
             distance=(explained | None, None),
-            plain=(bool, Field(default=False, description=_PLAIN)),
             **_weights(),
             passages=(passages | None, Field(default=None, description=_PASSAGES)),
         ),

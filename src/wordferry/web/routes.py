@@ -18,11 +18,11 @@ from fastapi.security import HTTPBearer
 
 from wordferry.maps.page import script, service_page, style
 from wordferry.web import models
+from wordferry.web.engine import dumped
 from wordferry.web.guard import check_writer
 from wordferry.web.metrics import resident_bytes
 from wordferry.web.requests import request_models
 from wordferry.web.service import Service, writer_admitted
-from wordferry.web.work import of_explanation, of_pair
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MEANINGS = {
@@ -30,7 +30,7 @@ _MEANINGS = {
     401: "A token is needed.",
     403: "This token may not write.",
     404: "There is no such document or word.",
-    413: "The body is too large.",
+    413: "The body is too large, or the answer would be.",
     415: "The body is not application/json.",
     422: "The request follows the schema but cannot be answered, e.g. a text without any known word.",
     503: "Too much to do, or another process is writing: ask again later.",
@@ -89,36 +89,22 @@ def reading(service: Service) -> APIRouter:
     @router.post("/search", responses=common, response_model=models.SearchAnswer)
     async def search(request: SearchRequest) -> Response:  # type: ignore[valid-type]
         """The documents that the words of each text find best; with a distance, those nearest to it."""
-        results = await service.search(request)
-        return _json({"distance": request.distance, "results": results})  # type: ignore[attr-defined]
+        return _json(await service.search(request))
 
     @router.post("/similar", responses=common | _errors(404), response_model=models.SimilarAnswer)
     async def similar(request: SimilarRequest) -> Response:  # type: ignore[valid-type]
         """The documents most like a text or a stored document, by a distance."""
-        engine = service.engine
-        result = await service.similar(request)
-        return _json({"distance": engine.name(request.distance), **result})  # type: ignore[attr-defined]
+        return _json(await service.similar(request))
 
     @router.post("/distance", responses=common, response_model=models.DistanceAnswer)
     async def distance(request: DistanceRequest) -> Response:  # type: ignore[valid-type]
         """The distance of two texts, by one name or several."""
-        engine = service.engine
-        comparing = engine.comparing
-        names = comparing.names(request.distances)  # type: ignore[attr-defined]
-        a, b = await service.read(engine.reader.prepare_all, [request.a, request.b])  # type: ignore[attr-defined]
-        work = of_pair(names, len(set(a.tokens)), len(set(b.tokens)))
-        return _json({"values": await service.run(work, comparing.distances, a, b, names)})
+        return _json(await service.distance(request))
 
     @router.post("/explain", responses=common | _errors(404), response_model=models.ExplainAnswer)
     async def explain(request: ExplainRequest) -> Response:  # type: ignore[valid-type]
         """Which word of one text or stored document travels to which of the other, and what it costs."""
-        comparing = service.engine.comparing
-        name = comparing.explained_name(request.distance)  # type: ignore[attr-defined]
-        given = request.a.model_dump(), request.b.model_dump(), request.passages  # type: ignore[attr-defined]
-        weighed = service.weighed(request)
-        a, b = await service.read(comparing.sides, *given, name, weighed)
-        work = of_explanation(name, len(set(a.prepared.tokens)), len(set(b.prepared.tokens)))
-        return _json(await service.run(work, comparing.explain, a, b, name, weighed))
+        return _json(await service.explain(request))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
     async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:
@@ -141,7 +127,7 @@ def reading(service: Service) -> APIRouter:
         packed = await service.map_part(part)
         return Response(packed, media_type=_BYTES, headers={"cache-control": "no-store"})
 
-    @router.get("/documents", responses=_errors(400, 401, 404), response_model=models.DocumentPage)
+    @router.get("/documents", responses=_errors(400, 401, 404, 413), response_model=models.DocumentPage)
     async def documents(
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         after: Annotated[str | None, Query(max_length=512, description="The cursor of the page before.")] = None,
@@ -149,7 +135,7 @@ def reading(service: Service) -> APIRouter:
         """The stored documents, a page at a time."""
         return _json(await service.read(service.engine.page, limit, after))
 
-    @router.get("/documents/{id:path}", responses=_errors(400, 401, 404), response_model=models.DocumentAnswer)
+    @router.get("/documents/{id:path}", responses=_errors(400, 401, 404, 413), response_model=models.DocumentAnswer)
     async def document(id: str) -> Response:
         """One stored document."""
         return _json(await service.read(service.engine.get, id))
@@ -178,16 +164,15 @@ def writing(service: Service) -> APIRouter:
     async def add(request: AddRequest) -> Response:  # type: ignore[valid-type]
         """Store documents. When the answer comes they are on disk."""
         documents = [document.model_dump() for document in request.documents]  # type: ignore[attr-defined]
-        ids = await service.write(service.engine.add, documents, request.replace)  # type: ignore[attr-defined]
-        return _json({"ids": ids}, 201)
+        stored = await service.write(service.engine.add, documents, request.replace)  # type: ignore[attr-defined]
+        return _json(stored, 201)
 
     @router.delete(
         "/documents/{id:path}", responses=_errors(400, 401, 403, 404, 503), response_model=models.DeleteAnswer
     )
     async def delete(id: str) -> Response:
         """Delete a document. When the answer comes it is gone from the disk's catalogue."""
-        await service.write(service.engine.delete, id)
-        return _json({"deleted": id})
+        return _json(await service.write(service.engine.delete, id))
 
     return router
 
@@ -242,5 +227,5 @@ def _static(body: bytes, media: str) -> Callable[[], Awaitable[Response]]:
     return answer
 
 
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(value), status, media_type="application/json")
+def _json(value: bytes | dict[str, Any], status: int = 200) -> Response:
+    return Response(value if isinstance(value, bytes) else dumped(value), status, media_type="application/json")

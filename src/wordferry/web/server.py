@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sys
 import threading
@@ -57,6 +58,7 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
         log_config=None,
         server_header=False,
         backlog=_BACKLOG,
+        timeout_keep_alive=math.ceil(limits.head_seconds),
         timeout_graceful_shutdown=settings.stop_seconds / 2,
         lifespan="on",
     )

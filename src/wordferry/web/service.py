@@ -12,24 +12,33 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from threading import Lock
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from wordferry.base.runtime import thread_count
+import orjson
+
+from wordferry.base.runtime import thread_count, usable_cores
+from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
+from wordferry.texts.reasons import no_word
 from wordferry.web.batching import Batcher
-from wordferry.web.comparing import COUNTED, Weighed
-from wordferry.web.engine import Answer, Engine, Lane, Query
+from wordferry.web.comparing import Comparing
+from wordferry.web.engine import Engine, Lane, Query, dumped
 from wordferry.web.guard import access_log
 from wordferry.web.mapping import Mapping
+from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
-from wordferry.web.work import Work
+from wordferry.web.work import Sizes, Work, of_explanation, of_pair
 from wordferry.web.workers import Workers
+from wordferry.words.related.graph import RelatedWords
+from wordferry.words.related.whole import related_of
 
 Result = TypeVar("Result")
 _PANEL = 16
 """Searches that one call answers at most: so many share one pass over the documents, and more would only wait."""
+_HITS = 128
+"""Hits above which a search takes the place of several in such a call, which holds the texts of all its hits."""
 _FRESH_SECONDS = 0.25
 """How long a request for counts waits for new ones before it gets the last ones."""
 _OLD_SECONDS = 5.0
@@ -64,29 +73,25 @@ class Service:
         self._heavy = Workers("heavy", limits.heavy, limits.heavy_waiting)
         self._writer = Workers("write", 1, limits.waiting)
         self._watch = Workers("watch", 1, 1)
-        self._share = _Share()
+        self._building = Workers("graph", 1, 1)
         self._mapping = Mapping(limits)
         self._facts: dict[str, Any] = {}
         self._seen = 0.0
         self._fresh: asyncio.Task[None] | None = None
-        self._opening: asyncio.Lock | None = None
-        self.batcher: Batcher[Query, Answer] | None = None
+        self._graph: asyncio.Task[RelatedWords] | None = None
+        self._opening = asyncio.Lock()
+        largest = _PANEL if settings.batching else 1
+        self._batcher = Batcher(
+            self._joined, self._searches, largest=largest, size=lambda one: max(1, one.needed / _HITS)
+        )
 
     def start(self) -> None:
-        """Make what belongs to the running event loop."""
-        self._opening = asyncio.Lock()
-        self.batcher = Batcher(
-            self._joined,
-            self._searches,
-            largest=_PANEL if self.settings.batching else 1,
-            waiting=self.settings.limits.waiting,
-            observe=self.metrics.batch,
-        )
+        """Count what is there, so that the first request need not wait for it."""
         self._fresh = asyncio.create_task(self._refresh())
 
     def stop(self) -> None:
         """Cancel what still runs; a write gets a moment to end first."""
-        for workers in (self._searches, self._heavy, self._reads, self._watch):
+        for workers in (self._searches, self._heavy, self._reads, self._watch, self._building):
             workers.close()
         self._mapping.stop()
         self._writer.close(self.settings.stop_seconds / 4)
@@ -108,7 +113,6 @@ class Service:
 
     async def _reopen(self, old: Engine, error: ReplacedError) -> None:
         """Put the index that lies at the same place now behind the service, or say why there is none."""
-        assert self._opening is not None
         async with self._opening:
             if self.engine is not old:
                 return
@@ -116,35 +120,39 @@ class Service:
                 self.engine = self._own = await self._reads.run(old.reopened)
             except WordferryError as reason:
                 raise ReplacedError(f"{error} It could not be opened again: {reason}") from None
-            self._facts, self._fresh = {}, None
+            self._facts, self._fresh, self._graph = {}, None, None
             access_log.warning(json.dumps({"level": "warning", "message": f"{error} It was."}))
             await self._reads.run(old.close)
 
-    async def read(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a light reading call in a thread."""
-        return await self._reads.run(work, *arguments)
+    # -- light, heavy and writing calls -------------------------------------------------------------------------------
 
-    async def run(self, work: Work, call: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a reading call by the threads for its kind of work."""
-        light = work.check(self.settings.limits).light(self.settings.limits)
-        return await (self._reads if light else self._heavy).run(call, *arguments)
+    async def read(self, call: Callable[..., Any], *arguments: Any) -> bytes:
+        """The JSON of what a light reading call gives."""
+        return share_of_request.get().answer(await self._reads.run(_json, call, *arguments))
 
-    async def write(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a writing call; one at a time. It ends even when its request does not wait for it.
+    async def _run(self, work: Work, call: Callable[..., Any], *arguments: Any) -> bytes:
+        """The JSON of what a reading call gives, by the threads for its kind of work."""
+        threads = self._reads if work.light(self.settings.limits) else self._heavy
+        return share_of_request.get().answer(await threads.run(_json, call, *arguments))
+
+    async def write(self, call: Callable[..., Any], *arguments: Any) -> bytes:
+        """The JSON of what a writing call gives; one at a time. It ends even when its request does not wait for it.
 
         Only a route of the writing router gets here: one put elsewhere by mistake fails instead of being open.
         """
         if not _admitted.get():
             raise RuntimeError("a route that writes must be on the writing router")
-        return await asyncio.shield(asyncio.create_task(self._writer.run(work, *arguments)))
+        return await asyncio.shield(asyncio.create_task(self._writer.run(_json, call, *arguments)))
+
+    # -- the map and the counts ---------------------------------------------------------------------------------------
 
     async def map_state(self) -> dict[str, Any]:
         """Whether a map of the collection is ready; asking for it has it drawn."""
-        return await self._mapping.state(*await self.read(self.engine.state))
+        return await self._mapping.state(*await self._reads.run(self.engine.state))
 
     async def map_part(self, name: str) -> bytes:
         """The texts or the arrays of that map."""
-        _, key, _ = await self.read(self.engine.state)
+        _, key, _ = await self._reads.run(self.engine.state)
         return self._mapping.part(name, key)
 
     async def facts(self) -> dict[str, Any]:
@@ -152,87 +160,130 @@ class Service:
         if self._fresh is None or self._fresh.done():
             self._fresh = asyncio.create_task(self._refresh())
         await asyncio.wait({self._fresh}, timeout=_FRESH_SECONDS)
-        return self._facts or self.engine.unknown_facts()
+        facts: dict[str, Any] = self._facts or self.engine.facts()
+        return facts
 
     async def _refresh(self) -> None:
         with suppress(ReplacedError, StorageError):  # the last ones stay
             self._facts = await self.answered(lambda: self._watch.run(self.engine.stats))
             self._seen = time.monotonic()
 
-    async def search(self, request: Any) -> list[dict[str, Any]]:
-        """Answer each text of a search."""
-        queries = [Query(text, request.k, request.offset, explain=request.explain) for text in request.texts]
-        engine = self.engine
-        return await self._find(engine, queries, engine.lane(request.distance, request.filter))
-
-    def weighed(self, request: Any) -> Weighed:
-        """What words weigh in a request; plain counts are those of a search by a distance."""
-        return COUNTED if getattr(request, "plain", False) else Weighed(request.weights, request.unknown)
-
-    async def similar(self, request: Any) -> dict[str, Any]:
-        """The documents that are like a text, or like a stored one."""
-        engine, like = self.engine, request.like.model_dump()
-        if "text" in like:
-            query = Query(like["text"], request.k, request.offset)
-        else:
-            query = await self.read(engine.like, like["id"], request.k, request.offset, self.weighed(request))
-        lane = engine.lane(engine.name(request.distance), request.filter, self.weighed(request))
-        return (await self._find(engine, [query], lane))[0]
-
-    async def _find(self, engine: Engine, queries: list[Query], lane: Lane) -> list[dict[str, Any]]:
-        """Answer queries, joined with those of others where they are light."""
-        assert self.batcher is not None
-        limits = self.settings.limits
-        sizes = await self._sizes()
-        work = engine.most_work(queries, lane, *sizes)
-        if not work.light(limits):  # perhaps it is, once its words are counted
-            queries = await self.read(engine.prepare, queries)
-            work = engine.most_work(queries, lane, *sizes).check(limits)
-        if work.light(limits):
-            answers = await _together([self.batcher.submit((engine, lane), query) for query in queries])
-        else:
-            answers = await self._heavy.run(engine.search_in_turn, lane, queries)
-        lost = [answer for answer in answers if isinstance(answer, Exception)]
-        if lost and (len(lost) == len(answers) or not all(isinstance(one, InputError) for one in lost)):
-            raise lost[0]  # one bad text does not lose the answers of the others
-        return [answer if isinstance(answer, dict) else _unanswered(answer) for answer in answers]
-
-    def _joined(self, key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[Answer]:
-        """Queries that are joined because they ask the same index in the same way."""
-        engine, lane = key
-        with self._share.threads() as threads:
-            return engine.search(lane, queries, threads)
-
-    async def _sizes(self) -> tuple[int, int]:
+    async def _sizes(self) -> Sizes:
         """How many documents and different words there are, as seen a moment ago."""
         if not self._facts:
             await self.facts()
         elif time.monotonic() - self._seen > _OLD_SECONDS and (self._fresh is None or self._fresh.done()):
             self._fresh = asyncio.create_task(self._refresh())
-        return int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0)
+        return Sizes(int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0))
+
+    # -- finding ------------------------------------------------------------------------------------------------------
+
+    async def search(self, request: Any) -> bytes:
+        """Answer each text of a search: by its words, or by a distance where one is given."""
+        how = _weighing(request)
+        if request.distance is not None:
+            how["distance"] = request.distance
+        elif how:
+            raise InputError(f"{max(how)}: Words are weighed where texts are compared; give a distance as well.")
+        queries = [Query(text, request.k, request.offset, explain=request.explain) for text in request.texts]
+        results = await self._find(queries, how, request.filter)
+        return dumped({"distance": request.distance, "results": [orjson.Fragment(one) for one in results]})
+
+    async def similar(self, request: Any) -> bytes:
+        """The documents that are like a text, or like a stored one."""
+        like = request.like.model_dump()
+        name = self.engine.name(request.distance)
+        if "text" in like:
+            query = Query(like["text"], request.k, request.offset)
+        else:
+            text = await self._reads.run(self.engine.text, like["id"])
+            if not text:
+                raise no_word(text, f"The document {like['id']!r}")
+            query = Query(text, request.k, request.offset, like["id"])
+        (result,) = await self._find([query], {"distance": name} | _weighing(request), request.filter)
+        return b'{"distance":' + dumped(name) + b"," + result[1:]
+
+    async def _find(self, queries: list[Query], how: dict[str, str], filter: dict[str, Any] | None) -> list[bytes]:
+        """The results of queries, joined with those of others where they are light."""
+        engine, limits = self.engine, self.settings.limits
+        lane = Lane(tuple(how.items()), dumped(filter) if filter else None)
+        sizes = await self._sizes()
+        work = lane.work(queries, sizes)
+        if not work.light(limits):  # perhaps it is, once its words are counted
+            counts = await self._reads.run(engine.counted, queries)
+            queries = [replace(query, words=count) for query, count in zip(queries, counts, strict=True)]
+            work = lane.work(queries, sizes).check(limits)
+        if work.light(limits):
+            results = await _together([self._batched((engine, lane), query) for query in queries])
+        else:
+            results = await self._heavy.run(engine.search_in_turn, lane, queries)
+            for result in results:
+                share_of_request.get().answer(result if isinstance(result, bytes) else b"")
+        lost = [result for result in results if isinstance(result, Exception)]
+        if lost and (len(lost) == len(results) or not all(isinstance(one, InputError) for one in lost)):
+            raise lost[0]  # one bad text does not lose the results of the others
+        return [result if isinstance(result, bytes) else _unanswered(result) for result in results]
+
+    async def _batched(self, key: tuple[Engine, Lane], query: Query) -> bytes | Exception:
+        """The result of one query, held from the moment in which it is there."""
+        result = await self._batcher.submit(key, query)
+        return share_of_request.get().answer(result) if isinstance(result, bytes) else result
+
+    def _joined(self, key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[bytes | Exception]:
+        """Answer queries that are joined because they ask the same index in the same way."""
+        engine, lane = key
+        self.metrics.batch(len(queries))
+        return engine.search(lane, queries, max(1, thread_count() // self._searches.running))
+
+    # -- comparing ----------------------------------------------------------------------------------------------------
+
+    async def distance(self, request: Any) -> bytes:
+        """The distances of two texts."""
+        comparing = Comparing(self.engine)
+        names = comparing.names(request.distances)
+        a, b = words = await self._reads.run(comparing.texts, request.a, request.b)
+        work = of_pair(names, len(set(a)), len(set(b))).check(self.settings.limits)
+        return await self._run(work, comparing.distances, words, names, await self._whole_graph(names))
+
+    async def explain(self, request: Any) -> bytes:
+        """The flows between two texts or stored documents."""
+        comparing = Comparing(self.engine)
+        pair = await self._reads.run(comparing.pair, request, _weighing(request))
+        a, b = pair.a.tokens, pair.b.tokens
+        work = of_explanation(pair.distance, len(set(a)), len(set(b)), len(a) + len(b)).check(self.settings.limits)
+        related = await self._whole_graph([pair.distance]) if pair.alone else None
+        return await self._run(work, comparing.explain, pair, related)
+
+    async def _whole_graph(self, names: Sequence[str]) -> RelatedWords | None:
+        """The related words of the whole vocabulary, where a distance needs them: found once, by one thread, for all.
+
+        Finding them goes on when a request that waits for them has no more time: the next one has them sooner.
+        """
+        if not any(DISTANCES[name].needs_related for name in names):
+            return None
+        if self._graph is None or (self._graph.done() and (self._graph.cancelled() or self._graph.exception())):
+            self._graph = asyncio.create_task(self._building.run(_graph_of, self.engine))
+        return await asyncio.shield(self._graph)
 
 
-def _unanswered(error: Exception) -> dict[str, Any]:
-    """The answer for one of several texts that has none."""
-    return {"hits": [], "more": False, "error": str(error)}
+def _weighing(request: Any) -> dict[str, str]:
+    """What words weigh, as far as a request says it; the rest is the index's own choice."""
+    given = {"weights": request.weights, "unknown": request.unknown}
+    return {name: value for name, value in given.items() if value is not None}
 
 
-class _Share:
-    """How many threads each of several calls gets: all of them, or its part while others run."""
+def _json(call: Callable[..., Any], *arguments: Any) -> bytes:
+    """What a call gives, as JSON."""
+    return dumped(call(*arguments))
 
-    def __init__(self) -> None:
-        self._mutex, self._running = Lock(), 0
 
-    @contextmanager
-    def threads(self) -> Iterator[int]:
-        with self._mutex:
-            self._running += 1
-            mine = max(1, thread_count() // self._running)
-        try:
-            yield mine
-        finally:
-            with self._mutex:
-                self._running -= 1
+def _graph_of(engine: Engine) -> RelatedWords:
+    return related_of(engine.embeddings, threads=max(1, usable_cores() - 1))
+
+
+def _unanswered(error: Exception) -> bytes:
+    """The result of one of several texts that has none."""
+    return dumped({"hits": [], "more": False, "error": str(error)})
 
 
 async def _together(calls: list[Coroutine[Any, Any, Result]]) -> list[Result]:

@@ -21,13 +21,17 @@ class Limits:
     """Texts of one search, documents of one add."""
     k: int = 1_000
     """Hits of a search, those before its offset counted."""
-    answer_length: int = 16 << 20
-    """Characters of all documents in the answer to one text."""
+    answer_bytes: int = 16 << 20
+    """Bytes of one answer."""
+    held_bytes: int = 256 << 20
+    """Bytes of all large bodies and answers that are held at once; more are refused with 503."""
     seconds: float = 30.0
     head_seconds: float = 5.0
     """How long a connection may take to bring the head of a request."""
     body_seconds: float = 10.0
     """How long a request's body may take to come."""
+    answer_seconds: float = 10.0
+    """How long a client may take to read an answer of up to 256 KiB; each further 256 KiB give it a second more."""
     waiting: int = 1_000
     """Searches that may wait for their turn; more are refused with 503."""
     connections: int = 1_024

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wordferry.compare.distances import DISTANCES
 from wordferry.compare.problem import Effort
@@ -19,7 +19,13 @@ from wordferry.web.settings import Limits
 _PASS = 50
 """Words that each document costs whatever the request's words: its own are read once."""
 _BY_WORDS = Effort(document=0.1)
+_HIT = 10_000.0
+"""Steps of one hit: its text is read, and written into the answer."""
+_HIT_WORD = 8_000.0
+"""Steps of one word in the explanation of a hit."""
 _EXPLAINED = 250.0
+_PIECE = 2_000.0
+"""Steps of one word of a text that is shown in pieces."""
 _PAIR_BYTES = 8
 _EXPLAINED_BYTES = 160
 _CONDITION = 20.0
@@ -30,6 +36,26 @@ _SHORT = 2
 
 class TooMuch(InputError):
     """A request that asks for more work than the service allows."""
+
+
+class Sizes(NamedTuple):
+    """How much there is to search in."""
+
+    documents: int
+    words: int
+
+
+class Wanted(NamedTuple):
+    """One text of a search: its different words, and how many hits are wanted, explained or not."""
+
+    words: int
+    hits: int
+    explain: bool = False
+
+    @property
+    def steps(self) -> float:
+        """The work of its hits."""
+        return self.hits * (_HIT + _HIT_WORD * self.words * self.explain)
 
 
 @dataclass(frozen=True)
@@ -48,7 +74,8 @@ class Work:
         if times > 1:
             raise TooMuch(
                 f"{self.fields}: {self.what} is about {_rounded(times)} times the work that one request may ask for. "
-                "Send fewer or shorter texts, or choose a distance that is cheaper, such as rel-rwmd."
+                "Send fewer or shorter texts, ask for fewer hits, or choose a distance that is cheaper, such as "
+                "rel-rwmd."
             )
         return self
 
@@ -57,18 +84,18 @@ class Work:
         return self.steps <= limits.light_work
 
 
-def of_search(distance: str | None, words: Sequence[int], documents: int, vocabulary: int, conditions: int) -> Work:
-    """A search for texts of so many different words, in documents that have so many different words together.
-
-    Without a distance it is one by words, which reads the lists of those words only.
-    """
+def of_search(distance: str | None, texts: Sequence[Wanted], sizes: Sizes, filter: Mapping[str, Any] | None) -> Work:
+    """A search; without a distance it is one by words, which reads the lists of those words only."""
     cost = _BY_WORDS if distance is None else DISTANCES[distance].effort
+    words = [text.words for text in texts]
     longest = max(words, default=0)
-    steps = documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * conditions)
-    steps += cost.word * vocabulary * sum(words)
-    texts = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {longest} different words"
-    what = f"{texts} x {documents} documents by {distance or 'words'}"
-    return Work(steps, cost.word_bytes * vocabulary * longest, what, "texts, distance")
+    steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * _conditions(filter))
+    steps += cost.word * sizes.words * sum(words) + sum(text.steps for text in texts)
+    many = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {longest} different words"
+    hits = max((text.hits for text in texts), default=0)
+    explained = " explained" if any(text.explain for text in texts) else ""
+    what = f"{many} x {sizes.documents} documents by {distance or 'words'} for {hits} hits{explained}"
+    return Work(steps, cost.word_bytes * sizes.words * longest, what, "texts, distance, k")
 
 
 def of_pair(distances: Sequence[str], first: int, second: int) -> Work:
@@ -79,11 +106,11 @@ def of_pair(distances: Sequence[str], first: int, second: int) -> Work:
     return Work(steps, cells * _PAIR_BYTES, what, "a, b, distances")
 
 
-def of_explanation(distance: str, first: int, second: int) -> Work:
-    """The flows between two texts of so many different words."""
+def of_explanation(distance: str, first: int, second: int, shown: int) -> Work:
+    """The flows between two texts of so many different words, of which so many words are shown."""
     cells = first * second
     what = f"{first} x {second} different words explained by {distance}"
-    return Work(cells * _EXPLAINED, cells * _EXPLAINED_BYTES, what, "a, b")
+    return Work(cells * _EXPLAINED + shown * _PIECE, cells * _EXPLAINED_BYTES, what, "a, b")
 
 
 def most_words(text: str) -> int:
@@ -91,7 +118,7 @@ def most_words(text: str) -> int:
     return len(text) // _SHORT + 1
 
 
-def conditions(filter: Mapping[str, Any] | None) -> int:
+def _conditions(filter: Mapping[str, Any] | None) -> int:
     """The conditions of a filter; a list of values is one."""
     wanted = (filter or {}).values()
     return sum(len(rules) if isinstance(rules, Mapping) else 1 for rules in wanted)

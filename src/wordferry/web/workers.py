@@ -21,15 +21,19 @@ class Workers:
     """A few threads for one kind of work, with a queue of bounded length."""
 
     def __init__(self, name: str, count: int, waiting: int) -> None:
-        self.name, self.count = name, count
-        self._most = count + waiting
+        self.name, self.count, self.waiting = name, count, waiting
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=f"wordferry-{name}")
         self._running: set[Cancel] = set()
         self._pending = 0
 
+    @property
+    def running(self) -> int:
+        """Calls that run or wait for a thread, 1 at least."""
+        return max(1, len(self._running))
+
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do some work in a thread. When this call is cancelled, so is the work."""
-        if self._pending >= self._most:
+        if self._pending >= self.count + self.waiting:
             raise Overloaded(self.name)
         cancel = Cancel()
         self._pending += 1
