@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -32,7 +33,7 @@ WRITER = {"authorization": "Bearer writer"}
 
 def post(client: Any, path: str, body: Any, status: int = 200, **options: Any) -> Any:
     answer = client.post(path, json=body, **options)
-    assert answer.status_code == status, answer.text
+    assert answer.status_code == status, answer.text[:500]
     return answer.json()
 
 
@@ -76,13 +77,27 @@ def open_client(path: Path, **settings: Any) -> Iterator[Any]:
         yield client
 
 
+LIMITED = """
+import json, sys, wordferry
+from wordferry.web.server import run
+from wordferry.web.settings import Limits, Settings
+with wordferry.Index.open(sys.argv[1]) as index:
+    run(index, Settings(port=int(sys.argv[2]), limits=Limits(**json.loads(sys.argv[3]))), quiet=True)
+"""
+"""A service with limits that the command line has no option for."""
+
+
 @contextmanager
-def serving(path: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(
+    path: Path, *options: str, limits: dict[str, float] | None = None, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A server process on a free port, ready to answer; its address and itself."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "wordferry", "serve", str(path), "--port", str(port), *options]
+    if limits is not None:
+        command = [sys.executable, "-c", LIMITED, str(path), str(port), json.dumps(limits)]
     source = {"PYTHONPATH": str(PACKAGE), **environment}
     with open(path.parent / f"{path.name}.log", "a+", encoding="utf-8") as log:
         process = subprocess.Popen(command, env=os.environ | source, stderr=log, text=True)

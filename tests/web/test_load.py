@@ -12,8 +12,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,10 +28,14 @@ from tests.web.conftest import open_client, serving
 from tests.web.test_process import _write
 from wordferry.base.cancel import check_cancelled
 from wordferry.errors import Cancelled
+from wordferry.web import service
 from wordferry.web.batching import Batcher
+from wordferry.web.comparing import Comparing
+from wordferry.web.engine import Engine
 from wordferry.web.settings import Limits
 from wordferry.web.work import Sizes, TooMuch, Wanted, Work, of_explanation, of_pair, of_search
 from wordferry.web.workers import Workers
+from wordferry.words.related.whole import related_of
 
 DOCUMENTS = 4_000
 THOUSAND = Sizes(1_000, 500)
@@ -204,6 +210,83 @@ def test_work_ends_when_its_time_is_over(large_index: Path) -> None:
         assert "longer than the 1 s allowed" in answer.json()["error"]
         time.sleep(1)
         assert busy_share(process.pid, 1) < 0.3
+
+
+@needs_proc
+def test_explaining_ends_when_its_time_is_over(large_index: Path) -> None:
+    """Of two long texts, and of a thousand hits; whoever asks next is answered."""
+    words = [{"text": long_text(i, 1_800)} for i in (1, 2)]
+    with serving(large_index, "--quiet", "--max-seconds", "1") as (address, process):
+        bodies = [{"a": words[0], "b": words[1], "distance": name} for name in ("rel-rwmd", "act")]
+        bodies += [{"texts": [long_text(i, 300)], "k": 1000, "explain": True} for i in (1, 2)]
+        with ThreadPoolExecutor(4) as pool:
+            paths = ["/api/explain", "/api/explain", "/api/search", "/api/search"]
+            asked = [
+                pool.submit(httpx.post, address + p, json=b, timeout=120) for p, b in zip(paths, bodies, strict=True)
+            ]
+            assert httpx.post(f"{address}/api/search", json={"texts": ["a boat"]}, timeout=60).status_code == 200
+            assert {one.result().status_code for one in asked} <= {200, 503}
+        time.sleep(1)
+        assert busy_share(process.pid, 1) < 0.3
+
+
+def test_passages_split_each_sentence_once(large_index: Path) -> None:
+    """A text of sentences without words: what is split is not longer than the text, however many there are."""
+    with wordferry.Index.open(large_index) as index:
+        engine = Engine(index, Limits())
+        split, seen = index.tokenizer, [0]
+
+        def counted(text: str) -> list[str]:
+            seen[0] += len(text)
+            return list(split(text))
+
+        index.tokenizer = counted
+        text = "the. of! " * 5_000 + "A ferry carries sailors over the river. " * 50
+        asked = {"a": {"text": "sailors on a river"}, "b": {"text": text}}
+        request = SimpleNamespace(distance="wmd", passages=1, **{name: _Given(one) for name, one in asked.items()})
+        comparing = Comparing(engine)
+        answer = comparing.explain(comparing.pair(request, {}), None)
+        assert len(answer["passages"]) == 1
+        assert seen[0] < 4 * len(text)
+
+
+class _Given(SimpleNamespace):
+    """One side of a request."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        super().__init__(**values)
+
+    def model_dump(self) -> dict[str, str]:
+        return dict(vars(self))
+
+
+def test_the_graph_of_own_vectors_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that come while it is being made wait for it; one whose time is over does not stop it."""
+    rng = np.random.default_rng(0)
+    vectors = wordferry.Embeddings([f"word{i}" for i in range(800)], rng.normal(size=(800, 20)))
+    with wordferry.Index.create(tmp_path / "own", embeddings=vectors) as index:
+        index.add(["word1 word2", "word3 word4"])
+    made: list[str] = []
+    ready = threading.Event()
+
+    def watched(embeddings: Any, **options: Any) -> Any:
+        made.append(threading.current_thread().name)
+        assert ready.wait(60)
+        return related_of(embeddings, **options)
+
+    monkeypatch.setattr(service, "related_of", watched)
+    body = {"a": "word1 word5", "b": "word7 word9", "distances": ["rel-rwmd", "rel-wmd"]}
+    with open_client(tmp_path / "own", limits=Limits(seconds=1)) as client, ThreadPoolExecutor(6) as pool:
+        assert [client.post("/api/distance", json=body).status_code for _ in range(2)] == [503, 503]
+        asked = [pool.submit(client.post, "/api/distance", json=body) for _ in range(6)]
+        ready.set()
+        values = [one.result().json().get("values") for one in asked]
+        explained = client.post("/api/explain", json={"a": {"text": body["a"]}, "b": {"text": body["b"]}}).json()
+    expected = {name: wordferry.distance(body["a"], body["b"], name, embeddings=vectors) for name in body["distances"]}
+    assert values == [expected] * 6
+    assert explained["value"] == pytest.approx(expected["rel-rwmd"], abs=1e-6)
+    assert len(made) == 1
+    assert made[0].startswith("wordferry-graph")
 
 
 def _reaches(state: Callable[[], bool]) -> bool:

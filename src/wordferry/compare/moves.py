@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import Float64Array
+from wordferry.base.cancel import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.kernels import native_transport, reference
@@ -54,14 +55,20 @@ class Costs:
     def __init__(self, frame: Frame, x: Bag, y: Bag) -> None:
         self.frame = frame
         values = self._matrix(list(x), list(y))
+        self._source: int | None = None
         self._table: dict[int, dict[int, float]] = {word: {} for word in (*x, *y)}
         for i, row in zip(x, values.tolist(), strict=True):
+            check_cancelled()
             self._table[i].update(zip(y, row, strict=True))
         for j, column in zip(y, values.T.tolist(), strict=True):
+            check_cancelled()
             self._table[j].update(zip(x, column, strict=True))
 
     def __call__(self, i: int, j: int) -> float:
         """The cost of a word of one document and a word of the other."""
+        if i != self._source:  # the reference asks for the costs of one word after the other, and cannot be cancelled
+            self._source = i
+            check_cancelled()
         return self._table[i][j]
 
     def _matrix(self, rows: list[int], columns: list[int]) -> Float64Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from wordferry.base.cancel import check_cancelled
 from wordferry.compare.moves import Taken
 
 
@@ -49,6 +50,7 @@ def rows_of(taken: Taken, names: list[str]) -> list[Row]:
     """The moves of a distance with words in place of numbers."""
     rows = []
     for move, kind in zip(taken.moves, taken.kinds, strict=True):
+        check_cancelled()
         source, target = (None if word is None else names[word] for word in (move.source, move.target))
         cost = move.mass * move.distance + 0.0  # no negative zero
         rows.append(Row(source, target, abs(move.mass), move.distance, cost, 0.0, kind))

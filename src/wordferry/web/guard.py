@@ -28,8 +28,6 @@ _OPEN = frozenset({"/", "/map", "/healthz"})
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:@/\[\]]+)(:\d{1,5})?")
 _PIECE = 64 << 10
 """Bytes of an answer that are sent at once: only these are beside those that wait to be sent."""
-_RATE = 256 << 10
-"""Bytes per second at which a client must read a long answer."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
 _HEADERS = [
     (
@@ -238,8 +236,9 @@ class _Reply:
             self.ended = True
         if self.clock is not None and not self.clock.expired():
             self.clock.reschedule(None)
+        size = len(message.get("body", b""))
         try:
-            async with asyncio.timeout(self._limits.answer_seconds + len(message.get("body", b"")) / _RATE):
+            async with asyncio.timeout(self._limits.answer_seconds + size / self._limits.answer_rate):
                 await self._send_pieces(message)
         except TimeoutError:
             if self.connection is not None:

@@ -31,7 +31,9 @@ class Limits:
     body_seconds: float = 10.0
     """How long a request's body may take to come."""
     answer_seconds: float = 10.0
-    """How long a client may take to read an answer of up to 256 KiB; each further 256 KiB give it a second more."""
+    """How long a client may take to read a short answer."""
+    answer_rate: int = 256 << 10
+    """Bytes per second at which a client must read a long answer, beside that time."""
     waiting: int = 1_000
     """Searches that may wait for their turn; more are refused with 503."""
     connections: int = 1_024

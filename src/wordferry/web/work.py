@@ -19,10 +19,11 @@ from wordferry.web.settings import Limits
 _PASS = 50
 """Words that each document costs whatever the request's words: its own are read once."""
 _BY_WORDS = Effort(document=0.1)
-_HIT = 10_000.0
+_HIT = 8_000.0
 """Steps of one hit: its text is read, and written into the answer."""
-_HIT_WORD = 8_000.0
-"""Steps of one word in the explanation of a hit."""
+_HIT_EXPLAINED = 40_000.0
+_HIT_WORD = 2_500.0
+"""Steps of each word in the explanation of a hit."""
 _EXPLAINED = 250.0
 _PIECE = 2_000.0
 """Steps of one word of a text that is shown in pieces."""
@@ -55,7 +56,8 @@ class Wanted(NamedTuple):
     @property
     def steps(self) -> float:
         """The work of its hits."""
-        return self.hits * (_HIT + _HIT_WORD * self.words * self.explain)
+        explained = _HIT_EXPLAINED + _HIT_WORD * self.words if self.explain else 0.0
+        return self.hits * (_HIT + explained)
 
 
 @dataclass(frozen=True)
