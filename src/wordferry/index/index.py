@@ -37,6 +37,7 @@ from wordferry.texts.records import Fields, Record
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 if TYPE_CHECKING:
     from wordferry.explanations.explain import Explanation
@@ -151,6 +152,16 @@ class Index:
     def identity(self) -> str:
         """A name that no other index has."""
         return self.backend.identity
+
+    @property
+    def generation(self) -> int:
+        """The number of the present state: it grows with every change."""
+        return self.backend.generation
+
+    @property
+    def related(self) -> RelatedWords | None:
+        """The related words of the documents' words; None where no document has a word with a vector."""
+        return self.backend.related
 
     def __len__(self) -> int:
         return len(self.backend)

@@ -45,6 +45,7 @@ from wordferry.index.storage.texts import all_documents
 from wordferry.index.storage.verify import Checker, Verification
 from wordferry.index.write.writer import Writer
 from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.words.related.graph import RelatedWords
 
 _ATTEMPTS = 8
 _BLOCK = 1000
@@ -92,6 +93,18 @@ class LocalIndex:
     def identity(self) -> str:
         """A name that no other index has."""
         return self._catalogue.identity
+
+    @property
+    def generation(self) -> int:
+        """The number of the present state."""
+        with self._catalogue.reading() as connection:
+            return int(get_meta(connection, "state", self._file)["generation"])
+
+    @property
+    def related(self) -> RelatedWords | None:
+        """The related words of the documents' words; None where none has a vector."""
+        with self.state() as (_, snapshot):
+            return self._views.graph(snapshot)
 
     @property
     def closed(self) -> bool:
@@ -206,9 +219,7 @@ class LocalIndex:
 
     def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Any]:
         """The passages of a text that are nearest to a query, given as tokens."""
-        with self.state() as (_, snapshot):
-            graph = self._views.graph(snapshot)
-        return best_passages((self.tokenizer, self.embeddings, graph), tokens, text, count, distance)
+        return best_passages((self.tokenizer, self.embeddings, self.related), tokens, text, count, distance)
 
     # -- documents --------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from wordferry.shards.shard import Common, Comparison, Near, StemBags
 from wordferry.texts.bow import LookedUp
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 _MOST_VALUES = 10_000
 
@@ -48,6 +49,8 @@ class ShardBackend:
     """All shards of a folder as one index for reading."""
 
     closed = False
+    generation = 0
+    """Shards do not change."""
 
     def __init__(self, common: Common, router: ShardRouter) -> None:
         self.common, self.router = common, router
@@ -61,6 +64,11 @@ class ShardBackend:
     def identity(self) -> str:
         """A name for exactly these shards."""
         return self.common.manifest.identity
+
+    @property
+    def related(self) -> RelatedWords | None:
+        """The related words of all documents' words; None where none has a vector."""
+        return self.common.related
 
     def __len__(self) -> int:
         return self.common.manifest.documents

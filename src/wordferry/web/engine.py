@@ -277,24 +277,18 @@ class Engine:
         names = {"distance": self.name(), "distances": list(PAIRED), "explained": list(EXPLAINED)}
         return {**names, "r": self._index.config.r, "documents": documents, "words": words, "c_max": c_max}
 
-    # -- what an Index has no public method for yet ------------------------------------------------------------------
-
     def graph(self) -> RelatedWords | None:
-        """The related words of the documents' words. Not public: ``Index.engine.graph``."""
-        with self._index.view() as (_, snapshot):
-            related: RelatedWords | None = self._index.engine.graph(snapshot)
+        """The related words of the documents' words."""
+        related: RelatedWords | None = self._index.related
         return related
 
     def state(self) -> tuple[Any, tuple[Any, ...], int]:
-        """The index, what tells its state from others, and its documents. Not public: ``Snapshot.generation``."""
-        with self._index.view() as (_, snapshot):
-            return self._index, (self._index.identity, snapshot.generation), int(snapshot.documents)
+        """The index, what tells its state from others, and its documents."""
+        return self._index, (self._index.identity, self._index.generation), len(self._index)
 
     def explained(self, a: list[str], b: list[str], distance: str, how: dict[str, str]) -> Explanation:
-        """Why two texts are as far apart as ``similar`` says. Not public: ``Index.weighed.explained``."""
-        with self._index.view() as (connection, snapshot):
-            record = DISTANCES[distance]
-            reason: Explanation = self._index.weighed.explained(connection, snapshot, (a, b), record, **how)
+        """Why two texts are as far apart as ``similar`` says."""
+        reason: Explanation = self._index.explain(tuple(a), tuple(b), distance=distance, **how)
         return reason
 
 
