@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
+
+import click
+
+from wordferry.cli import app
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
 
@@ -20,95 +22,63 @@ HEAD = """\
 Data goes to stdout: a table on a terminal, JSON lines when piped or with `--json`. Everything else goes to stderr.
 Exit codes: 0 done, 1 not found (or no hit where one was demanded), 2 bad input or usage, 130 stopped by Ctrl-C.
 An error is one line; `wordferry --debug COMMAND ...` shows its traceback.
-`wordferry --install-completion` sets up completion in your shell.
+Completion in bash: `eval "$(_WORDFERRY_COMPLETE=bash_source wordferry)"` in `~/.bashrc`; `zsh_source` and `fish_source`
+are for those shells.
 """
 
 
-def commands() -> Iterator[tuple[str, Any]]:
+def commands() -> Iterator[tuple[str, click.Command]]:
     """All commands in the order of the help, groups before their members, as (full name, command)."""
-    import typer
 
-    from wordferry.cli import app
-
-    def walk(prefix: str, command: Any) -> Iterator[tuple[str, Any]]:
+    def walk(prefix: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
         yield prefix, command
-        if hasattr(command, "commands"):
-            for name in command.list_commands(None):
-                yield from walk(f"{prefix} {name}", command.commands[name])
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                member = command.get_command(context, name)
+                assert member is not None
+                yield from walk(f"{prefix} {name}", member)
 
-    yield from walk("wordferry", typer.main.get_command(app))
-
-
-def examples_of(command: Any) -> list[str]:
-    """The example lines in a command's help: those that start with ``wordferry`` or pipe into it."""
-    text = inspect.cleandoc(command.help or "") + "\n" + (command.epilog or "")
-    found = []
-    for line in text.replace("\\[", "[").splitlines():
-        line = re.sub(r"^Examples?: *", "", line.strip()).removeprefix("$ ")
-        if re.match(r"(\S.*\| *|[A-Z_]+=\S+ )*wordferry ", line):
-            found.append(line)
-    return found
+    yield from walk("wordferry", app)
 
 
-def section(name: str, command: Any) -> str:
+def section(name: str, command: click.Command) -> str:
     """The part of the page about one command."""
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]
+    arguments = [p for p in command.params if isinstance(p, click.Argument)]
+    options = [p for p in command.params if isinstance(p, click.Option)]
     usage = " ".join([name, *map(_shape, arguments)] + (["[OPTIONS]"] if options else []))
-    if getattr(command, "commands", None):
+    if isinstance(command, click.Group):
         usage += " COMMAND"
     level = "##" if name.count(" ") <= 1 else "###"
-    parts = [f"{level} {name}\n", _prose(command.help), f"\n```text\n{usage}\n```\n"]
-    kinds = get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
-    rows = [(_shape(p), _sense(p)) for p in arguments]
-    rows += [(_flags(p, kinds.get(p.name)), _sense(p)) for p in options]
+    parts = [f"{level} {name}\n", inspect.cleandoc(command.help or "") + "\n", f"\n```text\n{usage}\n```\n"]
+    rows = [(_shape(p), _sense(p)) for p in arguments] + [(_flags(p), _sense(p)) for p in options]
     if rows:
         parts.append("\n| | |\n|---|---|\n" + "\n".join(f"| `{flag}` | {sense} |" for flag, sense in rows) + "\n")
-    if examples := examples_of(command):
+    if examples := getattr(command, "examples", []):
         parts.append("\n<!-- skip: examples of the help, their files are not here -->\n")
         parts.append("```console\n" + "\n".join(f"$ {line}" for line in examples) + "\n```\n")
     return "".join(parts)
 
 
-def _prose(text: str | None) -> str:
-    clean = re.split(r"\n\s*Examples?:", inspect.cleandoc(text or ""))[0].replace("\b", "").partition("\f")[0]
-    lines = [line for line in clean.splitlines() if not line.strip().startswith(("wordferry ", "$ wordferry"))]
-    return re.sub(r"\[/?[a-z ]+\]", "", "\n".join(lines)).strip() + "\n"
-
-
-def _shape(argument: Any) -> str:
-    name = (argument.metavar or argument.name or "").strip("[]").removesuffix("...").upper()
-    name += "..." if argument.nargs == -1 else ""
+def _shape(argument: click.Argument) -> str:
+    name = (argument.name or "").upper() + ("..." if argument.nargs == -1 else "")
     return name if argument.required else f"[{name}]"
 
 
-def _flags(option: Any, kind: Any) -> str:
+def _flags(option: click.Option) -> str:
     flags = ", ".join(option.opts) + "".join(f" / {flag}" for flag in option.secondary_opts)
-    return flags if option.is_flag else f"{flags} {option.metavar or _kind(kind)}".replace("|", "\\|")
-
-
-def _kind(kind: Any) -> str:
-    """What an option takes, from the annotation of its parameter."""
-    parts = [part for part in get_args(kind) if part is not type(None)]
-    if get_origin(kind) is Literal:
-        return "|".join(parts)
-    if parts:
-        return _kind(parts[0])
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(str(member.value) for member in kind)
-    return {int: "NUMBER", float: "NUMBER", Path: "PATH"}.get(kind, "TEXT")
+    kinds = {"integer": "NUMBER", "float": "NUMBER", "path": "PATH", "file": "PATH"}
+    return flags if option.is_flag else f"{flags} {option.metavar or kinds.get(option.type.name, 'TEXT')}"
 
 
 def _sense(parameter: Any) -> str:
-    text = " ".join((getattr(parameter, "help", None) or "").split())
+    text = " ".join(parameter.help.split())
     shown = parameter.default
-    if shown not in (None, False, (), []) and not callable(shown) and not parameter.required:
-        listed = shown if isinstance(shown, list | tuple) else [shown]
-        value = ", ".join(str(getattr(one, "value", one)) for one in listed)
-        text += f" Default: {'yes' if shown is True else value}."
-    if environment := getattr(parameter, "envvar", None):
-        text += f" Environment: {environment}."
-    return text.replace("|", "\\|").strip()
+    if isinstance(shown, str | int | float | Path) and shown is not False:
+        text += f" Default: {'yes' if shown is True else shown}."
+    if parameter.envvar:
+        text += f" Environment: {parameter.envvar}."
+    return text.replace("|", "\\|")
 
 
 def page() -> str:

@@ -17,7 +17,7 @@ from wordferry.compare.measure import Measure
 from wordferry.explanations.explain import Explanation
 from wordferry.find import ScoreExplanation, WordSearch
 from wordferry.judge.gain import ndcg
-from wordferry.judge.triplets import judge
+from wordferry.judge.likeness import judge_triplets
 from wordferry.judge.voting import PAPER_K, class_numbers, vote
 from wordferry.texts.datasets import Sample, default_embeddings, sample
 from wordferry.texts.tokenizers import default_tokenizer
@@ -265,13 +265,13 @@ def _classify(task: _Task, progress: Progress) -> tuple[tuple[ClassifierScore, .
 
 
 def _triplets(task: _Task, progress: Progress) -> list[Solved]:
-    texts = {str(article.id): article.text for article in task.collection.articles}
-    a, b, c = ([texts[triplet[place]] for triplet in task.collection.triplets] for place in range(3))
+    """The triplets of the sample, judged as ``wordferry judge triplets`` does."""
+    numbers = {article.id: number for number, article in enumerate(task.collection.articles)}
+    triples = [(numbers[a], numbers[b], numbers[c]) for a, b, c in task.collection.triplets]
     results: list[Solved] = []
     for name in JUDGED:
         progress(len(results), len(JUDGED))
-        measure = task.measure(name)
-        result = judge(measure.paired(a, b), measure.paired(a, c))
-        results.append(Solved(name, result.solved, result.failed, result.error))
+        (row,) = judge_triplets(task.collection.texts, triples, [name])
+        results.append(Solved(name, row["triplets"] - row["wrong"], row["wrong"], row["error %"]))
     progress(len(JUDGED), len(JUDGED))
     return results

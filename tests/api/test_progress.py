@@ -84,7 +84,7 @@ def terminal(tmp_path_factory):
 @pytest.mark.parametrize("job", JOBS)
 def test_a_bar_on_a_terminal(terminal, job):
     text = terminal[job]
-    assert re.search(r"\[#{24}\] 100%  ([\d,]+) of \1  in [\d.]+ s\r\n", text), repr(text)
+    assert re.search(r"━{24}.*  100%  ([\d,]+) of \1  in [\d.]+ s\r\n", text), repr(text)
     assert text.endswith("\n")
 
 
@@ -167,7 +167,7 @@ def test_a_bar_tells_what_is_left_and_begins_again(terminal_here):
     bar(0, 100)
     clock[0] = 30.0
     bar(20, 100)
-    assert written[-1].endswith("[#####...................]  20%  20 of 100  2:00 left")
+    assert written[-1].endswith("  20%  20 of 100  2:00 left")
     bar(5, 40)  # another part of the job: the first line stays
     assert written[-2:] == ["\n", written[-1]]
     assert "5 of 40" in written[-1]
@@ -195,11 +195,26 @@ def test_a_log_gets_a_line_every_ten_seconds_of_long_work(terminal_here):
     for done in range(1, 26):
         clock[0] += 1
         bar(done, 25)
-    assert [re.sub(r".*\] +", "", line) for line in written] == [
-        "40%  10 of 25  1 a second  0:15 left\n",
-        "80%  20 of 25  1 a second  5.0 s left\n",
-        "100%  25 of 25  in 0:25\n",
+    assert written == [
+        "work  40%  10 of 25  1 a second  0:15 left\n",
+        "work  80%  20 of 25  1 a second  5.0 s left\n",
+        "work  100%  25 of 25  in 0:25\n",
     ]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_a_bar_fits_the_terminal(terminal_here, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    written, clock = terminal_here()
+    bar = shown.Bar("adding documents, relating words")
+    bar(0, 94_105)
+    clock[0] = 30.0
+    bar(47_000, 94_105)
+    line = re.sub(r"\x1b\[[\d;]*[mK]|\r", "", written[-1])
+    assert len(line) < width
+    assert line.endswith("0:30 left")
+    drawn = sum(line.count(sign) for sign in "━╸╺")
+    assert drawn == 24 if width == 200 else 8 <= drawn < 24 if width >= 60 else drawn == 0
 
 
 def test_other_values_of_progress():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import wordferry
 from wordferry.cli import app
@@ -64,6 +64,6 @@ def test_explain(tmp_path):
 
 
 def test_explain_as_a_table():
-    text = run("explain", A, B, "-d", "rel-rwmd", "--table", "-n", "2").stdout
+    text = run("explain", A, B, "-d", "rel-rwmd", "--table", "--limit", "2").stdout
     assert text.startswith("rel-rwmd = ")
     assert "more rows" in text

@@ -1,15 +1,19 @@
-"""classify, triplets, agreement and reproduce as people run them."""
+"""classify, judge pairs, judge triplets and reproduce as people run them."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import wordferry
+from wordferry import demo
 from wordferry.cli import app
 from wordferry.errors import InputError
+from wordferry.judge.agreement import agreement
+from wordferry.judge.evaluation import DistanceSetting
+from wordferry.judge.triplets import triplets
 
 runner = CliRunner()
 TRAIN = [
@@ -71,20 +75,49 @@ def test_classify_says_what_is_wrong(tmp_path):
 
 def test_triplets_of_a_file_and_of_the_sample(tmp_path):
     file = write(tmp_path / "t.jsonl", [{"a": "the cat sleeps", "b": "a kitten rests", "c": "stocks fell"}])
-    rows, _ = run("triplets", file, "-d", "wmd", "-d", "cosine", "--rule", "smallest")
-    assert [(row["distance"], row["solved"]) for row in rows] == [("wmd", 1), ("cosine", 0)]
-    rows, _ = run("triplets", "-d", "wcd")
-    assert rows[0]["solved"] + rows[0]["failed"] == len(wordferry.sample().triplets)
-    assert rows[0]["error"] < 20
+    rows, _ = run("judge", "triplets", file, "-s", "wmd", "-s", "cosine", "--rule", "smallest")
+    assert [(row["system"], row["wrong"], row["triplets"]) for row in rows] == [("wmd", 0, 1), ("cosine", 1, 1)]
+    rows, _ = run("judge", "triplets", "-s", "wcd")
+    assert rows[0]["triplets"] == len(wordferry.sample().triplets)
+    assert rows[0]["from"] <= rows[0]["error %"] <= rows[0]["to"] < 20
 
 
-def test_agreement(tmp_path):
+def test_triplets_have_one_number():
+    """The command, the demonstration and the function say the same of the sample."""
+    names = ["wcd", "rel-rwmd"]
+    rows, _ = run("judge", "triplets", *(word for name in names for word in ("-s", name)))
+    shown = {row.distance: row.failed for row in demo.run().triplets}
+    found = wordferry.sample()
+    numbers = {article.id: number for number, article in enumerate(found.articles)}
+    triples = [(numbers[a], numbers[b], numbers[c]) for a, b, c in found.triplets]
+    for row in rows:
+        result = triplets(found.texts, triples, DistanceSetting(row["system"]))
+        assert row["wrong"] == shown[row["system"]] == result.failed
+        assert row["error %"] == round(result.error, 2)
+
+
+def test_pairs(tmp_path):
     documents = write(
         tmp_path / "d.jsonl", [{"text": "the cat sleeps"}, {"text": "a kitten rests"}, {"text": "stocks fell"}]
     )
     pairs = write(tmp_path / "p.jsonl", [{"i": 0, "j": 1, "score": 5}, {"i": 0, "j": 2, "score": 1}])
-    rows, _ = run("agreement", pairs, "--documents", documents, "-d", "wmd")
-    assert rows == [{"distance": "wmd", "spearman": 1.0, "pearson": 1.0, "pairs": 2, "empty": 0}]
+    rows, _ = run("judge", "pairs", pairs, "--documents", documents, "-s", "wmd")
+    assert rows[0] | {"from": 1, "to": 1} == {
+        "system": "wmd", "spearman": 1.0, "from": 1, "to": 1, "pearson": 1.0, "pairs": 2, "empty": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [[], ["--weights", "counts"], ["--unknown", "drop"], ["-r", "4"]])
+def test_pairs_have_one_number(tmp_path, options):
+    """The command and the function agree, and leave out the same pairs."""
+    texts = [article.text.split(".")[0] for article in wordferry.sample().articles[:60]]
+    first, second, ratings = [*texts[:30], "qwxyz"], [*texts[30:], "a cat"], [i % 7 for i in range(31)]
+    lines = [{"a": a, "b": b, "score": c} for a, b, c in zip(first, second, ratings, strict=True)]
+    rows, _ = run("judge", "pairs", write(tmp_path / "p.jsonl", lines), "-s", "rel-rwmd", *options)
+    named = {name.lstrip("-"): int(value) if value.isdigit() else value for name, value in zip(*[iter(options)] * 2)}
+    found = agreement(first, second, ratings, DistanceSetting("rel-rwmd", **named))
+    assert (rows[0]["spearman"], rows[0]["pearson"]) == (round(found.spearman, 4), round(found.pearson, 4))
+    assert (rows[0]["pairs"], rows[0]["empty"]) == (found.pairs, found.empty)
 
 
 def test_reproduce_writes_a_report(tmp_path):

@@ -135,16 +135,16 @@ def test_a_reader_that_goes_away_is_no_error(pets: str) -> None:
 def test_completion_knows_commands_and_distances() -> None:
     def complete(words: str) -> str:
         options = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        return run(_WORDFERRY_COMPLETE="complete_bash", **options).stdout
+        return run(_WORDFERRY_COMPLETE="bash_complete", **options).stdout
 
-    assert complete("wordferry sea").split() == ["search"]
-    assert complete("wordferry search x y --distance rel-").split() == ["rel-rwmd", "rel-wmd"]
+    assert complete("wordferry sea").split() == ["plain,search"]
+    assert complete("wordferry search x y --distance rel-").split() == ["plain,rel-rwmd", "plain,rel-wmd"]
 
 
 def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str]) -> None:
-    from wordferry.cli.common import emit_json
+    from wordferry.cli.output import Output
 
-    emit_json([{"a": float("inf"), "b": [float("nan"), 1.5], "c": {"d": 2}}])
+    Output(True, None).write([{"a": float("inf"), "b": [float("nan"), 1.5], "c": {"d": 2}}])
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": 2}}
 
 

@@ -1,4 +1,4 @@
-"""wordferry related and wordferry plot."""
+"""wordferry related."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def test_clusters(vectors, tmp_path, capsys):
 def test_errors_are_one_line(vectors, tmp_path, capsys):
     for arguments, code, text in [
         (["related", "build", vectors], 2, "--overwrite"),
-        (["related", "build", str(tmp_path / "x"), "-e", vectors, "-r", "0"], 2, "r must be at least 1"),
+        (["related", "build", str(tmp_path / "x"), "-e", vectors, "-r", "0"], 2, "0 is not in the range"),
         (["related", "build", str(tmp_path / "x"), "-e", vectors, "--method", "fast"], 2, "auto, exact, clusters"),
         (["related", "info", str(tmp_path / "missing")], 2, "not a wordferry folder"),
         (["related", "show", "unknown", "-e", vectors], 1, "'unknown' is not in the vocabulary"),
-        (["plot", "distances", "-w", "unknown", "-o", str(tmp_path / "x.png"), "-e", vectors], 1, "'unknown'"),
-        (["plot", "distances", "-w", "w0", "-o", str(tmp_path / "x.xyz"), "-e", vectors], 2, "cannot be written"),
+        (["related", "plot", "-w", "unknown", "-o", str(tmp_path / "x.png"), "-e", vectors], 1, "'unknown'"),
+        (["related", "plot", "-w", "w0", "-o", str(tmp_path / "x.xyz"), "-e", vectors], 2, "cannot be written"),
     ]:
         assert run(*arguments) == code
         error = capsys.readouterr().err
@@ -103,6 +103,6 @@ def test_errors_are_one_line(vectors, tmp_path, capsys):
 @pytest.mark.parametrize("name", ["plot.png", "plot.svg"])
 def test_plot(vectors, tmp_path, capsys, name):
     pytest.importorskip("matplotlib")
-    assert run("plot", "distances", "-w", "w0", "-w", "w5", "-o", str(tmp_path / name), "-e", vectors) == 0
+    assert run("related", "plot", "-w", "w0", "-w", "w5", "-o", str(tmp_path / name), "-e", vectors) == 0
     start = (tmp_path / name).read_bytes()[:100]
     assert start.startswith(b"\x89PNG") if name.endswith("png") else b"<?xml" in start

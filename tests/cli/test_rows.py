@@ -56,7 +56,7 @@ def same(a: Path, b: Path) -> bool:
 
 
 def test_list_shows_heads_in_order_and_says_what_is_left(pets: Path, capsys: Capture) -> None:
-    code, out, err = run(capsys, "index", "list", pets, "--limit", 2)
+    code, out, err = run(capsys, "index", "list", pets, "-k", 2)
     assert code == 0
     assert [(row["id"], row["text"]) for row in rows(out)] == [
         ("a", "the cat sat on the mat"),

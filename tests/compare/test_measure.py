@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import wordferry
 from tests.relaxed.cases import Corpus, masses, random_corpus

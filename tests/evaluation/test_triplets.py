@@ -64,9 +64,9 @@ def test_pairs_in_blocks_equal_pairs_one_by_one(distance):
     rng = np.random.default_rng(2)
     documents = [rng.choice(list("abcdef"), 4).tolist() for _ in range(150)]
     first, second = rng.integers(0, 150, 140), rng.integers(0, 150, 140)
-    setting = DistanceSetting(distance, LINE, r=2)
+    setting = DistanceSetting(distance, LINE, r=2, weights="counts")
     counts = setting.encode(documents)
-    ready = setting.ready(counts)
+    ready = setting.ready()
     idf = TfIdf.fit(counts.matrix) if distance == "tfidf-l1" else None
     everything = pairwise(counts, None, distance, embeddings=LINE, related=ready.related, weights=idf)
     assert np.allclose(indexed_distances(counts, first, second, setting), everything[first, second], atol=1e-5)

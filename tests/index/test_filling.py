@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from tests.index.collection import PLAIN, documents, embeddings
 from tests.index.crash_worker import die_at

@@ -11,8 +11,9 @@ from wordferry.errors import InputError
 _EVERY = 0.1
 """Seconds between two pictures of a bar."""
 _LINES_EVERY = 10.0
-"""The same where there is neither a terminal nor a notebook, so that each picture is a line of a log."""
-_WIDTH = 24
+"""Seconds between two lines of a log, where there is neither a terminal nor a notebook."""
+_SHORTEST = 8
+"""The shortest bar that is drawn, in characters."""
 _SOON = 1.0
 """Seconds of work before what is left of it is guessed."""
 
@@ -51,15 +52,13 @@ class Bar:
 
     def __init__(self, label: str = "", *, keep: bool = True) -> None:
         self.label, self.keep = label, keep
-        self._stream: TextIO = sys.stderr
-        self._notebook = None if _kernel() is None else _Cell()
-        self._terminal = self._notebook is None and self._stream.isatty()
+        self._place = _Cell() if _kernel() is not None else _Stream()
         self._reset(0)
 
     def _reset(self, total: int) -> None:
         self.total, self.done = total, 0
         self._began = time.monotonic()
-        self._shown = -1.0 if self._notebook or self._terminal else self._began
+        self._shown = self._began - _EVERY if self._place.watched else self._began
         self._open = False
 
     def __call__(self, done: int, total: int, /) -> None:
@@ -70,11 +69,10 @@ class Bar:
             return
         self.done = done
         now = time.monotonic()
-        watched = self._notebook is not None or self._terminal
-        last = self._ended and (watched or self._open)
-        if last or now - self._shown >= (_EVERY if watched else _LINES_EVERY):
-            self._shown = now
-            self._show()
+        last = self._ended and (self._place.watched or self._open)
+        if last or now - self._shown >= (_EVERY if self._place.watched else _LINES_EVERY):
+            self._shown, self._open = now, True
+            self._place.show(self.label, self.done, self.total, self.text())
         if self._ended:
             self.close()
 
@@ -84,26 +82,23 @@ class Bar:
 
     def close(self) -> None:
         """Leave the line, or clear it; nothing more is shown of this part."""
-        if self._terminal and self._open:
-            self._stream.write("\n" if self.keep else "\r\x1b[K")
-            self._stream.flush()
-        elif self._notebook is not None and not self.keep:
-            self._notebook.clear()
+        if self._open:
+            self._place.end(self.keep)
         self._open = False
 
     def __del__(self) -> None:
         """A job that was stopped leaves a line of its own to what is written next."""
-        if getattr(self, "_open", False) and self._terminal:
+        if getattr(self, "_open", False) and isinstance(self._place, _Stream):
             try:
                 self.close()
-            except (OSError, ValueError):  # the stream has gone
+            except (OSError, ValueError, ImportError):  # the stream has gone, or Python is ending
                 return
 
     def text(self) -> str:
         """How far it is, in words."""
         share = min(self.done / self.total, 1.0) if self.total else 0.0
         seconds = time.monotonic() - self._began
-        parts = [f"{share:4.0%}", f"{self.done:,} of {self.total:,}"]
+        parts = [f"{share:.0%}", f"{self.done:,} of {self.total:,}"]
         if self._ended:
             parts.append(f"in {_duration(seconds)}")
         elif seconds >= _SOON and share > 0:
@@ -112,21 +107,57 @@ class Bar:
             parts.append(f"{_duration(seconds / share - seconds)} left")
         return "  ".join(parts)
 
-    def _show(self) -> None:
-        label = f"{self.label}  " if self.label else ""
-        if self._notebook is not None:
-            self._notebook.show(label, self.done, self.total, self.text())
-            self._open = True
-            return
-        filled = round(_WIDTH * min(self.done / self.total, 1.0)) if self.total else 0
-        line = f"{label}[{'#' * filled}{'.' * (_WIDTH - filled)}] {self.text()}"
-        self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+
+class _Stream:
+    """A bar on one line of a terminal, as wide as that at most; elsewhere as lines of a log."""
+
+    def __init__(self) -> None:
+        self._stream: TextIO = sys.stderr
+        self.watched = self._stream.isatty()
+
+    def show(self, label: str, done: int, total: int, text: str) -> None:
+        """Draw the bar over the one before, or write a line."""
+        if self.watched:
+            self._write("\r\x1b[K" + _drawn(label, min(done / max(total, 1), 1.0), text))
+        else:
+            self._write(f"{label}  {text}\n".lstrip())
+
+    def end(self, keep: bool) -> None:
+        """Leave the line, or clear it."""
+        if self.watched:
+            self._write("\n" if keep else "\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
         self._stream.flush()
-        self._open = True
+
+
+def _drawn(label: str, share: float, text: str) -> str:
+    """A line for a terminal: the label, a bar, and as much of the text as there is room for."""
+    import io
+
+    from rich.console import Console
+    from rich.progress_bar import ProgressBar
+
+    console = Console(file=io.StringIO(), force_terminal=True)
+    room = console.width - 1
+    percent, *rest, left = text.split("  ")
+    shorter = "  ".join([percent, *rest[:1], left]), f"{percent}  {left}"
+    text = next((one for one in (text, *shorter) if len(label) + len(one) + _SHORTEST + 4 <= room), shorter[1])
+    if len(label) > (most := max(1, room - len(text) - 2)):
+        label = label[: most - 1] + "…"
+    parts = [label] if label else []
+    if (width := min(24, room - len(label) - len(text) - 4)) >= _SHORTEST:
+        with console.capture() as drawn:
+            console.print(ProgressBar(total=1.0, completed=share, width=width))
+        parts.append(drawn.get().strip())
+    return "  ".join([*parts, text])
 
 
 class _Cell:
     """The place of a bar among the outputs of a notebook's cell. It needs IPython alone, and no widgets."""
+
+    watched = True
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -136,14 +167,14 @@ class _Cell:
         import html
 
         page = (
-            f"<div>{html.escape(label)}<progress value='{done}' max='{max(total, 1)}' style='width:16em'></progress> "
+            f"<div>{html.escape(label)} <progress value='{done}' max='{max(total, 1)}' style='width:16em'></progress> "
             f"<span style='font-variant-numeric:tabular-nums'>{html.escape(text)}</span></div>"
         )
-        self._put({"text/html": page, "text/plain": f"{label}{text}"})
+        self._put({"text/html": page, "text/plain": f"{label}  {text}".strip()})
 
-    def clear(self) -> None:
-        """Leave nothing to see."""
-        if self._handle is not None:
+    def end(self, keep: bool) -> None:
+        """Leave the bar, or nothing to see."""
+        if not keep:
             self._put({"text/html": "", "text/plain": ""})
 
     def _put(self, data: dict[str, str]) -> None:

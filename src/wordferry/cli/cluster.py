@@ -2,245 +2,361 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
+import click
 
-from wordferry.cli.common import JSON_OPTION, complete_distance, emit, examples, progress_bar
-from wordferry.cli.hits import FILTER_OPTION, parse_filters
+from wordferry.cli import options
+from wordferry.cli.options import Group, argument, bundle, command, option
+from wordferry.cli.output import SUMMARY, Output, note, progress_bar
+from wordferry.cli.serve import HOST, MAX_SECONDS, PORT, QUIET, SECONDS, TOKEN, check_port
+from wordferry.errors import InputError
 
-if TYPE_CHECKING:
-    from wordferry.engines.run import JobSummary
+cluster = Group("cluster", "Run jobs over many files on processes or a Ray cluster.")
+FILES = argument("documents", "Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
+DOCUMENTS = argument(
+    "documents", "Documents: Parquet or JSON lines (a file, folder or bucket), or an index or its shards, as they are."
+)
+QUERIES = argument("queries", "Queries, in the same forms as documents.")
+FOLDER = argument("folder", "The folder or bucket of the shards (wordferry cluster index).")
+OUTPUT = option("-o --output", "The folder or bucket address for the Parquet files of the answer.", required=True)
+WORKERS = option(
+    "--workers", "How many processes work at once (default: 1, or all cores of a Ray cluster).", type=options.POSITIVE
+)
+ADDRESS = "A running Ray cluster, or 'local' to start one here"
+RUNNING = (
+    WORKERS,
+    option("--address", f"{ADDRESS} (default: plain processes)."),
+    option(
+        "--work",
+        "The folder of the plan and of what is done; every node must see it (default: OUTPUT.job).",
+        type=options.PATH,
+    ),
+    option("--keep", "Keep that folder when the job is done.", is_flag=True),
+)
+
+
+def block_option(help: str, default: int = 20_000) -> options.Part:
+    """The size of a task."""
+    return option("--block", help, type=options.POSITIVE, default=default)
+
+
+@contextmanager
+def running(
+    workers: int | None, address: str | None, work: Path | None, keep: bool, embeddings: Path | None = None
+) -> Iterator[dict[str, Any]]:
+    """The engine that was asked for and a bar, for as long as the job runs."""
+    given: dict[str, Any] = {"work": work, "keep": keep}
+    if embeddings is not None:
+        from wordferry.words.loaders import load_embeddings
+
+        given["embeddings"] = load_embeddings(embeddings)
+    engine: Any
+    if address is None:
+        from wordferry.engines.engine import Local
+
+        engine = Local(workers or 1)
+    else:
+        engine = on_ray(address, workers)
+    try:
+        with progress_bar("tasks") as progress:
+            yield {"engine": engine, "progress": progress, **given}
+    except KeyboardInterrupt:
+        note("wordferry: what is done stays in the folder of the job; the same command goes on after it.")
+        raise
+    finally:
+        engine.close()
+
+
+def on_ray(address: str, workers: int | None) -> Any:
+    """A Ray cluster, started here for 'local'; an address that nobody listens on is refused at once."""
+    import socket
+
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except OSError as error:
+            raise InputError(f"There is no Ray cluster at {address}: {error.strerror or error}.") from None
+    from wordferry.engines.on_ray import Ray
+
+    return Ray(None if address == "local" else address, workers)
+
+
+@contextmanager
+def job_choices(
+    distance: str | None,
+    weights: str | None,
+    unknown: str | None,
+    r: int,
+    block: int,
+    label: str = "label",
+    **columns: str,
+) -> Iterator[Any]:
+    """How a job compares, and the columns of its documents."""
+    from wordferry.engines.sources import SourceFields
     from wordferry.shards import Choices
 
-FILES = typer.Argument(..., help="Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
-DOCUMENTS = typer.Argument(
-    ..., help="Documents: Parquet or JSON lines (a file, folder or bucket), or an index or its shards, as they are."
-)
-OUTPUT = typer.Option(..., "-o", "--output", help="The folder or bucket address for the Parquet files of the answer.")
-WORKERS = typer.Option(
-    None, "--workers", min=1, help="How many processes work at once (default: 1, or all cores of a Ray cluster)."
-)
-SHARDS = typer.Option(None, "--shards", min=1, help="How many shards to build (default: one per 250,000 documents).")
-ADDRESS = typer.Option(
-    None, "--address", help="A running Ray cluster, or 'local' to start one here (default: plain processes)."
-)
-DISTANCE = typer.Option(
-    None,
-    "--distance",
-    "-d",
-    autocompletion=complete_distance,
-    help="The distance (default: that of an index that is given, else rel-rwmd).",
-)
-WEIGHTS = typer.Option(
-    None, "--weights", help="What a word counts for: idf, counts, log-idf, bm25 or norm (default: the index's, or idf)."
-)
-UNKNOWN = typer.Option(
-    None,
-    "--unknown",
-    help="Words without a vector: match (they count), drop, error (default: the index's, or match).",
-)
-RELATED = typer.Option(16, "-r", min=1, help="How many related words each word has.")
-BLOCK = typer.Option(20_000, "--block", min=1, help="How many documents or queries one task takes.")
-TEXT = typer.Option("text", "--text", help="The column that holds the text.")
-ID = typer.Option("id", "--id", help="The column that holds the id.")
-LABEL = typer.Option("label", "--label", help="The column that holds the label.")
-VECTORS = typer.Option(
-    None, "--embeddings", help="Word vectors, a file or folder (default: the vectors in the package)."
-)
-WORK = typer.Option(
-    None, "--work", help="The folder of the plan and of what is done; every node must see it (default: OUTPUT.job)."
-)
-KEEP = typer.Option(False, "--keep", help="Keep that folder when the job is done.")
+    fields = SourceFields(columns["text"], columns["id"], label)
+    yield Choices(distance, r=r, weights=weights, unknown=unknown, block=block, fields=fields)
 
 
-def register(app: Any) -> None:
-    """Add the commands to the command line."""
-    from wordferry.cli import cluster_index, cluster_serve
-
-    group = typer.Typer(help="Jobs over files on several processes or a Ray cluster; a stopped job goes on.")
-    group.command(
-        "knn-graph", epilog=examples("wordferry cluster knn-graph articles/ -k 10 --workers 4 -o neighbours")
-    )(knn_graph)
-    group.command(
-        "top-k", epilog=examples("wordferry cluster top-k queries.jsonl articles/ -k 10 --address auto -o found")
-    )(top_k)
-    group.command(
-        "duplicates", epilog=examples("wordferry cluster duplicates articles/ --threshold 0.3 -o duplicates")
-    )(duplicates)
-    group.command("classify", epilog=examples("wordferry cluster classify train.parquet new.parquet -o labels"))(
-        classify
-    )
-    cluster_index.register(group)
-    cluster_serve.register(group)
-    app.add_typer(group, name="cluster")
+SIZE = block_option("How many documents or queries one task takes.")
+SHARDS = option(
+    "--shards", "How many shards to build (default: one per 250,000 documents).", type=options.POSITIVE
+)
+COMPARED = (options.OWN_DISTANCE, options.OWN_WEIGHTS, options.OWN_UNKNOWN, options.R, SIZE, options.TEXT, options.ID)
+JOB = bundle("choices", *COMPARED, make=job_choices)
+LABELLED_JOB = bundle("choices", *COMPARED, options.LABEL, make=job_choices)
+RUN = bundle("run", *RUNNING, options.EMBEDDINGS, make=running)
 
 
+@command(
+    DOCUMENTS,
+    options.k_option("How many nearest documents to find for each."),
+    OUTPUT,
+    SHARDS,
+    JOB,
+    RUN,
+    SUMMARY,
+    examples=["wordferry cluster knn-graph articles/ -k 10 --workers 4 -o neighbours"],
+    group=cluster,
+)
 def knn_graph(
-    documents: str = DOCUMENTS,
-    k: int = typer.Option(10, "-k", min=1, help="How many nearest documents to find for each."),
-    output: str = OUTPUT,
-    workers: int | None = WORKERS,
-    address: str | None = ADDRESS,
-    distance: str | None = DISTANCE,
-    weights: str | None = WEIGHTS,
-    unknown: str | None = UNKNOWN,
-    r: int = RELATED,
-    shards: int | None = SHARDS,
-    block: int = BLOCK,
-    text: str = TEXT,
-    id: str = ID,
-    embeddings: str | None = VECTORS,
-    work: Path | None = WORK,
-    keep: bool = KEEP,
-    as_json: bool | None = JSON_OPTION,
+    documents: str, k: int, output: str, shards: int | None, choices: Any, run: dict[str, Any], out: Output
 ) -> None:
     """Find the nearest other documents of every document."""
     from wordferry.shards import jobs
 
-    choices = _choices(distance, weights, unknown, r, block, (text, id, "label"))
-    with Running(workers, address, embeddings, work, keep) as run:
-        show(jobs.knn_graph(documents, output, k, choices, shards=shards, **run), as_json)
+    _show(jobs.knn_graph(documents, output, k, choices, shards=shards, **run), out)
 
 
+@command(
+    QUERIES,
+    DOCUMENTS,
+    options.k_option("How many documents to find for each query."),
+    OUTPUT,
+    SHARDS,
+    bundle("questions", options.RERANK, options.CANDIDATES, options.FILTER),
+    JOB,
+    RUN,
+    SUMMARY,
+    examples=["wordferry cluster top-k queries.jsonl articles/ -k 10 --address auto -o found"],
+    group=cluster,
+)
 def top_k(
-    queries: str = typer.Argument(..., help="Queries, in the same forms as documents."),
-    documents: str = DOCUMENTS,
-    k: int = typer.Option(10, "-k", min=1, help="How many documents to find for each query."),
-    output: str = OUTPUT,
-    workers: int | None = WORKERS,
-    address: str | None = ADDRESS,
-    distance: str | None = DISTANCE,
-    weights: str | None = WEIGHTS,
-    unknown: str | None = UNKNOWN,
-    rerank: str | None = typer.Option(
-        None, "--rerank", autocompletion=complete_distance, help="Re-order the candidates by this distance; not exact."
-    ),
-    candidates: int | None = typer.Option(
-        None, "--candidates", min=1, help="How many candidates the first distance finds."
-    ),
-    filter: list[str] = FILTER_OPTION,
-    r: int = RELATED,
-    shards: int | None = SHARDS,
-    block: int = BLOCK,
-    text: str = TEXT,
-    id: str = ID,
-    embeddings: str | None = VECTORS,
-    work: Path | None = WORK,
-    keep: bool = KEEP,
-    as_json: bool | None = JSON_OPTION,
+    queries: str,
+    documents: str,
+    k: int,
+    output: str,
+    shards: int | None,
+    questions: dict[str, Any],
+    choices: Any,
+    run: dict[str, Any],
+    out: Output,
 ) -> None:
     """Find the documents nearest to each query."""
     from wordferry.shards import jobs
 
-    choices = _choices(distance, weights, unknown, r, block, (text, id, "label"))
-    with Running(workers, address, embeddings, work, keep) as run:
-        asked: dict[str, Any] = {"filter": parse_filters(filter), "rerank": rerank, "candidates": candidates}
-        show(jobs.top_k(queries, documents, output, k, choices, shards=shards, **asked, **run), as_json)
+    questions |= {"filter": options.parse_filters(questions["filter"])}
+    _show(jobs.top_k(queries, documents, output, k, choices, shards=shards, **questions, **run), out)
 
 
+@command(
+    DOCUMENTS,
+    option("--threshold", "The largest distance of a pair.", type=click.FloatRange(min=0.0), required=True),
+    OUTPUT,
+    SHARDS,
+    JOB,
+    RUN,
+    SUMMARY,
+    examples=["wordferry cluster duplicates articles/ --threshold 0.3 -o duplicates"],
+    group=cluster,
+)
 def duplicates(
-    documents: str = DOCUMENTS,
-    threshold: float = typer.Option(..., "--threshold", min=0.0, help="The largest distance of a pair."),
-    output: str = OUTPUT,
-    workers: int | None = WORKERS,
-    address: str | None = ADDRESS,
-    distance: str | None = DISTANCE,
-    weights: str | None = WEIGHTS,
-    unknown: str | None = UNKNOWN,
-    r: int = RELATED,
-    shards: int | None = SHARDS,
-    block: int = BLOCK,
-    text: str = TEXT,
-    id: str = ID,
-    embeddings: str | None = VECTORS,
-    work: Path | None = WORK,
-    keep: bool = KEEP,
-    as_json: bool | None = JSON_OPTION,
+    documents: str, threshold: float, output: str, shards: int | None, choices: Any, run: dict[str, Any], out: Output
 ) -> None:
-    """Find all pairs of documents that are close, and the groups that they form."""
+    """Find all pairs of documents that are close, and their groups."""
     from wordferry.shards import jobs
 
-    choices = _choices(distance, weights, unknown, r, block, (text, id, "label"))
-    with Running(workers, address, embeddings, work, keep) as run:
-        show(jobs.duplicates(documents, output, threshold, choices, shards=shards, **run), as_json)
+    _show(jobs.duplicates(documents, output, threshold, choices, shards=shards, **run), out)
 
 
+@command(
+    argument("train", "Training documents with labels, in the same forms as documents."),
+    argument("test", "Documents to label."),
+    options.k_option("How many nearest training documents vote.", 19),
+    OUTPUT,
+    SHARDS,
+    LABELLED_JOB,
+    RUN,
+    SUMMARY,
+    examples=["wordferry cluster classify train.parquet new.parquet -o labels"],
+    group=cluster,
+)
 def classify(
-    train: str = typer.Argument(..., help="Training documents with labels, in the same forms as documents."),
-    test: str = typer.Argument(..., help="Documents to label."),
-    k: int = typer.Option(19, "-k", min=1, help="How many nearest training documents vote."),
-    output: str = OUTPUT,
-    workers: int | None = WORKERS,
-    address: str | None = ADDRESS,
-    distance: str | None = DISTANCE,
-    weights: str | None = WEIGHTS,
-    unknown: str | None = UNKNOWN,
-    r: int = RELATED,
-    shards: int | None = SHARDS,
-    block: int = BLOCK,
-    text: str = TEXT,
-    id: str = ID,
-    label: str = LABEL,
-    embeddings: str | None = VECTORS,
-    work: Path | None = WORK,
-    keep: bool = KEEP,
-    as_json: bool | None = JSON_OPTION,
+    train: str,
+    test: str,
+    k: int,
+    output: str,
+    shards: int | None,
+    choices: Any,
+    run: dict[str, Any],
+    out: Output,
 ) -> None:
-    """Label documents by the vote of their nearest training documents."""
+    """Label documents by a vote of their nearest training documents."""
     from wordferry.shards import jobs
 
-    choices = _choices(distance, weights, unknown, r, block, (text, id, label))
-    with Running(workers, address, embeddings, work, keep) as run:
-        show(jobs.classify(train, test, output, k, choices, shards=shards, **run), as_json)
+    _show(jobs.classify(train, test, output, k, choices, shards=shards, **run), out)
 
 
-def _choices(
-    distance: str | None, weights: str | None, unknown: str | None, r: int, block: int, columns: tuple[str, str, str]
-) -> Choices:
+@command(
+    FILES,
+    option("--shards", "How many shards to build.", type=options.POSITIVE, required=True),
+    option("-o --output", "The folder or bucket address for the shards.", required=True),
+    bundle(
+        "choices",
+        options.distance_option(default="rel-rwmd", help="The distance that 'similar' uses unless told otherwise."),
+        options.weights_option("idf"),
+        options.UNKNOWN,
+        options.R,
+        options.ON_EMPTY,
+        option("--language", "Whose word stems 'search' knows, or none."),
+        options.SETTINGS,
+        block_option("How many documents' words one task counts."),
+    ),
+    option("--tokenizer", "A language: its stop words and word boundaries."),
+    bundle("columns", options.TEXT, options.ID, options.LABEL),
+    RUN,
+    SUMMARY,
+    examples=["wordferry cluster index articles/ --shards 8 --workers 4 -o shards"],
+    group=cluster,
+)
+def index(
+    documents: str,
+    shards: int,
+    output: str,
+    choices: dict[str, Any],
+    tokenizer: str | None,
+    columns: dict[str, str],
+    run: dict[str, Any],
+    out: Output,
+) -> None:
+    """Build an index in shards.
+
+    Together they answer as one undivided index does. Every other column of the documents becomes metadata to filter
+    by. A build that was stopped goes on.
+    """
     from wordferry.engines.sources import SourceFields
-    from wordferry.shards import Choices
+    from wordferry.shards import Choices, build
 
-    fields = SourceFields(*columns)
-    return Choices(distance, r=r, weights=weights, unknown=unknown, block=block, fields=fields)
-
-
-class Running:
-    """The engine that was asked for, and a bar, for as long as the job runs."""
-
-    def __init__(
-        self, workers: int | None, address: str | None, embeddings: str | None, work: Path | None, keep: bool
-    ) -> None:
-        self.workers, self.address, self.embeddings, self.work, self.keep = workers, address, embeddings, work, keep
-
-    def __enter__(self) -> dict[str, Any]:
-        from wordferry.engines.engine import Local
-        from wordferry.words.loaders import load_embeddings
-
-        vectors = None if self.embeddings is None else load_embeddings(self.embeddings)
-        if self.address is None:
-            self.engine: Any = Local(self.workers or 1)
-        else:
-            from wordferry.engines.on_ray import Ray
-
-            self.engine = Ray(None if self.address == "local" else self.address, self.workers)
-        self.bar = progress_bar("tasks")
-        progress = self.bar.__enter__()
-        return {
-            "engine": self.engine,
-            "embeddings": vectors,
-            "work": self.work,
-            "keep": self.keep,
-            "progress": progress,
-        }
-
-    def __exit__(self, *error: Any) -> None:
-        self.bar.__exit__(*error)
-        self.engine.close()
+    constants = options.parse_settings(choices.pop("settings"))
+    fields = SourceFields(columns["text"], columns["id"], columns["label"])
+    made = Choices(**choices, constants=constants, fields=fields)
+    _show(build(documents, output, shards, made, tokenizer=tokenizer, **run), out)
 
 
-def show(summary: JobSummary, as_json: bool | None) -> None:
-    """Print what a job did."""
-    row = {name: value for name, value in vars(summary).items() if name != "facts"} | dict(summary.facts)
-    emit([row], as_json)
+@command(
+    FOLDER,
+    QUERIES,
+    OUTPUT,
+    options.k_option("How many documents to find for each query."),
+    bundle("questions", options.CANDIDATES, options.FILTER, options.SETTINGS),
+    block_option("How many queries one task answers from one shard.", 200),
+    bundle("columns", options.TEXT, options.ID),
+    bundle("run", *RUNNING, make=running),
+    SUMMARY,
+    examples=[
+        "wordferry cluster search shards queries.jsonl -k 10 -o found",
+        "wordferry cluster search shards queries.jsonl --filter year>=2001 --workers 4 -o recent",
+    ],
+    group=cluster,
+)
+def search(
+    folder: str,
+    queries: str,
+    output: str,
+    k: int,
+    questions: dict[str, Any],
+    block: int,
+    columns: dict[str, str],
+    run: dict[str, Any],
+    out: Output,
+) -> None:
+    """Answer many queries by words from all shards.
+
+    The answers are those of the undivided index; 'cluster top-k' compares texts.
+    """
+    from wordferry.engines.sources import SourceFields
+    from wordferry.shards import Choices, jobs
+
+    constants = {**options.parse_settings(questions["settings"]), "candidates": questions["candidates"]}
+    choices = Choices(block=block, fields=SourceFields(columns["text"], columns["id"]))
+    asked = {"filter": options.parse_filters(questions["filter"]), "constants": constants}
+    _show(jobs.search(folder, queries, output, k, choices, **asked, **run), out)
+
+
+@command(
+    FOLDER,
+    option("--replicas", "How many processes hold each shard.", type=options.POSITIVE, default=1),
+    option("--missing", "When a shard is down: answer (and name it in the answer), or error.", default="answer"),
+    option(
+        "--shard-seconds",
+        "Seconds after which a shard that does not answer counts as missing.",
+        type=SECONDS,
+        default=10.0,
+    ),
+    option("--address", f"{ADDRESS}.", default="local"),
+    option("--workers", "Cores of a cluster that is started here (default: all).", type=options.POSITIVE),
+    HOST,
+    PORT,
+    TOKEN,
+    MAX_SECONDS,
+    QUIET,
+    examples=[
+        "wordferry cluster serve shards --replicas 2",
+        "WORDFERRY_TOKEN=secret wordferry cluster serve shards --address auto --host 0.0.0.0",
+    ],
+    group=cluster,
+)
+def serve(
+    folder: str,
+    replicas: int,
+    missing: Any,
+    shard_seconds: float,
+    address: str,
+    workers: int | None,
+    host: str,
+    port: int,
+    token: str | None,
+    seconds: float,
+    quiet: bool,
+) -> None:
+    """Serve an index in shards over HTTP, as 'wordferry serve' does.
+
+    Each shard stands in processes of its own, which Ray starts again when they die; a search asks all of them and
+    merges. To change to another build, start a service for it on another port, and stop this one.
+    """
+    from contextlib import closing
+
+    from wordferry.shards.serving import Serving
+    from wordferry.web.server import run
+    from wordferry.web.settings import Limits, Settings
+
+    settings = Settings(host, port, token or None, None, Limits(seconds=seconds))
+    check_port(host, port)
+    with closing(on_ray(address, workers)) as ray:
+        given: dict[str, Any] = {"replicas": replicas, "on_missing": missing, "seconds": shard_seconds}
+        with closing(Serving(folder, ray=ray, **given)) as serving:
+            if sys.stderr.isatty():
+                note(f"Serving {folder} ({len(serving.index)} documents) on http://{host}:{port}/")
+            run(serving.index, settings, quiet=quiet)
+
+
+def _show(summary: Any, out: Output) -> None:
+    row = vars(summary).copy()
+    out.facts(row | dict(row.pop("facts", {})))

@@ -1,59 +1,101 @@
-"""``wordferry distance``: how far apart two texts are."""
+"""``wordferry distance | explain``: how far apart two texts are, and which words make it so."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from wordferry.cli.common import JSON_OPTION, complete_distance, examples
-from wordferry.cli.comparing import FIRST, OVERLAP, RELATED, SECOND, load_related, read_text
-from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, put
-from wordferry.cli.vectors import EMBEDDINGS_OPTION, load_vectors
-from wordferry.cli.weighing import UNKNOWN_OPTION, WEIGHTS_OPTION
+from wordferry.cli import options
+from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.output import ROWS, Output, note
+
+if TYPE_CHECKING:
+    from wordferry.compare.measure import Measure
+
+FIRST = argument("a", "A text; @FILE reads one from a file, @- from the standard input.")
+SECOND = argument("b", "The text to compare it with, or @FILE or @-.")
+DISTANCE = options.distance_option(default="wmd", help="The distance to compute.")
+RELATED = option(
+    "--related", "A folder of related words (default: those of all words that have a vector).", type=options.PATH
+)
+HOW = bundle("how", options.EMBEDDINGS, RELATED, options.OVERLAP, options.weights_option("counts"), options.UNKNOWN)
 
 
-def register(app: Any) -> None:
-    """Add the command to the command line."""
-    app.command(
-        epilog=examples(
-            "wordferry distance 'Obama speaks to the media' 'The president greets the press'",
-            "wordferry distance @first.txt @second.txt --all",
-        )
-    )(distance)
-
-
-def distance(
-    a: str = FIRST,
-    b: str = SECOND,
-    distance: str = typer.Option(
-        "wmd", "--distance", "-d", autocompletion=complete_distance, help="The distance to compute."
-    ),
-    all: bool = typer.Option(False, "--all", help="Compute every distance."),
-    embeddings: Path | None = EMBEDDINGS_OPTION,
-    related: Path | None = RELATED,
-    overlap: str | None = OVERLAP,
-    weights: str = WEIGHTS_OPTION,
-    unknown: str = UNKNOWN_OPTION,
-    as_json: bool | None = JSON_OPTION,
-    as_csv: bool = CSV_OPTION,
-    output_file: Path | None = OUTPUT_OPTION,
-) -> None:
+@command(
+    FIRST,
+    SECOND,
+    DISTANCE,
+    option("--all", "Compute every distance.", is_flag=True),
+    HOW,
+    ROWS,
+    examples=[
+        "wordferry distance 'Obama speaks to the media' 'The president greets the press'",
+        "wordferry distance @first.txt @second.txt --all",
+    ],
+)
+def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out: Output) -> None:
     """The distance of two texts."""
     from wordferry.compare.distances import DISTANCES, find_distance
-    from wordferry.compare.measure import Measure
     from wordferry.errors import InputError
 
-    if all and overlap is not None:
+    if all and how["overlap"] is not None:
         raise InputError("--overlap belongs to one distance; leave out --all or --overlap.")
-    texts = [read_text(a), read_text(b)]
-    records = list(DISTANCES.values()) if all else [find_distance(distance)]
-    vectors = load_vectors(embeddings)
-    words = load_related(related)
+    texts = [options.read_text(a), options.read_text(b)]
     rows = []
-    for record in records:
-        measure = Measure(record, overlap, "both", weights, unknown, vectors, words)  # type: ignore[arg-type]
-        value = measure.pair(texts[0], texts[1])
-        rows.append({"distance": record.name, "value": value, "title": record.title})
-    put(rows, as_json, as_csv, output_file)
+    for measure in _measures(list(DISTANCES) if all else [find_distance(distance)], how):
+        record = measure.distance
+        rows.append({"distance": record.name, "value": measure.pair(texts[0], texts[1]), "title": record.title})
+    out.write(rows)
+
+
+@command(
+    FIRST,
+    SECOND,
+    DISTANCE,
+    HOW,
+    option("--limit", "Show only the NUMBER most expensive rows.", type=options.POSITIVE),
+    option("--html", "Write a page with a flow diagram.", type=options.PATH),
+    option("--png", "Write a picture (any format that matplotlib knows).", type=options.PATH),
+    ROWS,
+    examples=[
+        "wordferry explain 'Obama speaks to the media' 'The president greets the press'",
+        "wordferry explain @first.txt @second.txt -d rel-wmd --html flow.html --png flow.png",
+    ],
+)
+def explain(
+    a: str,
+    b: str,
+    distance: str,
+    how: dict[str, Any],
+    limit: int | None,
+    html: Path | None,
+    png: Path | None,
+    out: Output,
+) -> None:
+    """Take the distance of two texts apart, word by word."""
+    (measure,) = _measures([distance], how)
+    explanation = measure.explain(options.read_text(a), options.read_text(b))
+    if html is not None:
+        explanation.to_html(html)
+        note(f"wrote {html}")
+    if png is not None:
+        explanation.plot(png)
+        note(f"wrote {png}")
+    if out.table:
+        click.echo(explanation.to_text(limit=limit))
+    else:
+        out.write(explanation.to_rows()[:limit])
+
+
+def _measures(distances: list[Any], how: dict[str, Any]) -> list[Measure]:
+    """How to compare by each of some distances, with vectors and related words that are loaded once."""
+    from wordferry.compare.distances import find_distance
+    from wordferry.compare.measure import Measure
+    from wordferry.words.related.graph import RelatedWords
+
+    records = [find_distance(one) for one in distances]
+    related = None if how["related"] is None else RelatedWords.load(how["related"])
+    given = {**how, "embeddings": options.load_vectors(how["embeddings"]), "related": related}
+    return [Measure(record, **given) for record in records]

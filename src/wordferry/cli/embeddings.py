@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import typer
+import click
 
-from wordferry.cli.common import JSON_OPTION, emit_json, examples, note, progress_bar, wants_json
+from wordferry.cli import options
+from wordferry.cli.options import Group, argument, command, option
+from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 
-commands = typer.Typer(no_args_is_help=True, help="Convert word vectors and look into files of them.")
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+embeddings = Group("embeddings", "Convert word vectors and look into files of them.")
 
-LIMIT = typer.Option(None, "--limit", min=1, help="Read only the first NUMBER words.")
-WORDS = typer.Option(None, "--words", exists=True, dir_okay=False, help="Keep only words of this file, one per line.")
-VOCABULARY = typer.Option(
-    None, "--vocabulary", exists=True, dir_okay=False, help="The words of an array file, one per line."
+
+@command(
+    argument("source", "word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped.", type=options.PATH),
+    argument("target", "The folder to write.", type=options.PATH),
+    options.LIMIT,
+    option("--words", "Keep only words of this file, one per line.", type=FILE),
+    option("--vocabulary", "The words of an array file, one per line.", type=FILE),
+    option("--format", "text, word2vec-binary, array or folder (default: look at the file)."),
+    option("--normalize/--no-normalize", "Scale every vector to length 1.", default=True),
+    option("--keep-first", "Keep the first of a word that appears twice.", is_flag=True),
+    options.OVERWRITE,
+    SUMMARY,
+    examples=["wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000"],
+    group=embeddings,
 )
-FORMAT = typer.Option(None, "--format", help="text, word2vec-binary, array or folder (default: look at the file).")
-
-
-def register(app: Any) -> None:
-    """Add the commands to the command line."""
-    app.add_typer(commands, name="embeddings")
-
-
-@commands.command(epilog=examples("wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000"))
 def convert(
-    source: Path = typer.Argument(
-        ..., help="word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped."
-    ),
-    target: Path = typer.Argument(..., help="The folder to write."),
-    limit: int | None = LIMIT,
-    words: Path | None = WORDS,
-    vocabulary: Path | None = VOCABULARY,
-    format: str | None = FORMAT,
-    normalize: bool = typer.Option(True, help="Scale every vector to length 1."),
-    keep_first: bool = typer.Option(False, "--keep-first", help="Keep the first of a word that appears twice."),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace the folder if it exists."),
-    as_json: bool | None = JSON_OPTION,
+    source: Path,
+    target: Path,
+    limit: int | None,
+    words: Path | None,
+    vocabulary: Path | None,
+    format: str | None,
+    normalize: bool,
+    keep_first: bool,
+    overwrite: bool,
+    out: Output,
 ) -> None:
     """Write word vectors as a folder that opens at once (memory-mapped)."""
     from wordferry.errors import InputError
@@ -46,7 +47,7 @@ def convert(
     if target.exists() and not overwrite:
         raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
     with progress_bar(f"reading {source.name}") as progress:
-        embeddings = load_embeddings(
+        found = load_embeddings(
             source,
             limit,
             read_words(words) if words else None,
@@ -56,30 +57,26 @@ def convert(
             vocabulary=vocabulary,
             on_duplicate="first" if keep_first else "error",
         )
-    embeddings.save(target, overwrite=overwrite)
-    note(f"wrote {len(embeddings)} words of {embeddings.dimensions} dimensions to {target}")
-    _show(describe(target), as_json)
+    found.save(target, overwrite=overwrite)
+    note(f"wrote {len(found)} words of {found.dimensions} dimensions to {target}")
+    out.facts(describe(target))
 
 
-@commands.command(epilog=examples("wordferry embeddings info glove --verify"))
-def info(
-    path: Path = typer.Argument(..., help="A folder that wordferry wrote, or any file of vectors."),
-    verify: bool = typer.Option(False, "--verify", help="Compare a folder's files with their checksums first."),
-    as_json: bool | None = JSON_OPTION,
-) -> None:
-    """Show what a file or folder of word vectors holds, without reading the vectors."""
+@command(
+    argument("path", "A folder that wordferry wrote, or any file of vectors.", type=options.PATH),
+    option("--verify", "Compare a folder's files with their checksums first.", is_flag=True),
+    SUMMARY,
+    examples=["wordferry embeddings info glove --verify"],
+    group=embeddings,
+)
+def info(path: Path, verify: bool, out: Output) -> None:
+    """Show what a file or folder of word vectors holds.
+
+    The vectors themselves are not read.
+    """
     from wordferry.base.storage import verify_folder
     from wordferry.words.loaders import describe
 
     if verify:
         verify_folder(path)
-    _show(describe(path), as_json)
-
-
-def _show(facts: dict[str, Any], as_json: bool | None) -> None:
-    """One JSON object, or one line per fact."""
-    if wants_json(as_json):
-        emit_json([facts])
-        return
-    for name, value in facts.items():
-        typer.echo(f"{name:<12} {', '.join(value) if isinstance(value, list) else value}")
+    out.facts(describe(path))

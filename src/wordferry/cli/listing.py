@@ -1,79 +1,68 @@
-"""``wordferry index list | get | export``: the documents of an index as they are."""
+"""``wordferry index list | get | export | export-sparse``: the documents of an index as they are."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from wordferry.cli.common import JSON_OPTION, examples, note, progress_bar
-from wordferry.cli.hits import FILTER_OPTION, parse_filters, shortened
-from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
+from wordferry.cli import options
+from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.output import CSV, ROWS, SUMMARY, Output, note, progress_bar, shortened
 
 if TYPE_CHECKING:
     from wordferry.index.model import Document
 
-INDEX = typer.Argument(..., help="The folder of the index.")
 
+@command(
+    options.INDEX,
+    options.FILTER,
+    options.k_option("How many documents to list.", 100),
+    option("--offset", "How many documents to pass over first.", type=click.IntRange(min=0), default=0),
+    ROWS,
+    examples=["wordferry index list news --filter topic=sport", "wordferry index list news --csv"],
+)
+def list_(index: Path, filter: tuple[str, ...], k: int, offset: int, out: Output) -> None:
+    """List documents in the order in which they were added.
 
-def register(commands: Any) -> None:
-    """Add the commands to ``wordferry index``."""
-    commands.command(
-        "list", epilog=examples("wordferry index list news --filter topic=sport", "wordferry index list news --csv")
-    )(show)
-    commands.command(epilog=examples("wordferry index get news article-17"))(get)
-    commands.command(
-        epilog=examples(
-            "wordferry index export news -o news.jsonl",
-            "wordferry index export news -o sport.parquet --filter topic=sport",
-            "wordferry index export news | wordferry index create copy -",
-        )
-    )(export)
-
-
-def show(
-    path: Path = INDEX,
-    filter: list[str] = FILTER_OPTION,
-    limit: int = typer.Option(100, "--limit", "-n", min=1, help="How many documents to list."),
-    offset: int = typer.Option(0, "--offset", min=0, help="How many documents to pass over first."),
-    as_json: bool | None = JSON_OPTION,
-    as_csv: bool = CSV_OPTION,
-    output_file: Path | None = OUTPUT_OPTION,
-) -> None:
-    """List documents in the order in which they were added: id, label, metadata and the head of the text."""
+    Each with its id, label, metadata and the head of the text.
+    """
     from wordferry.index import Index
 
-    wanted = parse_filters(filter)
-    with Index.open(path) as index, output(as_json, as_csv, output_file) as out:
-        found = index.page(limit, offset=offset, filter=wanted)
-        total = index.count(wanted)
-        out.write(_listed(document, out.table) for document in found)
+    wanted = options.parse_filters(filter)
+    with Index.open(index) as opened:
+        found = opened.page(k, offset=offset, filter=wanted)
+        total = opened.count(wanted)
+    out.write(_listed(document, out.table) for document in found)
     end = offset + len(found)
     what = "documents that pass the filter" if wanted else "documents"
     if found and total > len(found):
         more = f"; --offset {end} shows the next" if end < total else ""
         note(f"{offset + 1} to {end} of {total} {what}{more}")
     elif not found:
-        note(f"wordferry: {total} {what} in {path}" + (f", none after {offset}." if total else "."))
+        note(f"wordferry: {total} {what} in {index}" + (f", none after {offset}." if total else "."))
 
 
-def get(
-    path: Path = INDEX,
-    ids: list[str] = typer.Argument(..., help="The ids of documents."),
-    as_json: bool | None = JSON_OPTION,
-    as_csv: bool = CSV_OPTION,
-    output_file: Path | None = OUTPUT_OPTION,
-) -> None:
-    """Show documents by id, with their whole text and their metadata; one that is missing does not stop the others."""
+@command(
+    options.INDEX,
+    argument("ids", "The ids of documents.", nargs=-1, required=True),
+    ROWS,
+    examples=["wordferry index get news article-17"],
+)
+def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
+    """Show documents by id, with their whole text and metadata.
+
+    One that is missing does not stop the others.
+    """
     from wordferry.errors import NotFound
     from wordferry.index import Index
 
     missing = 0
-    with Index.open(path) as index, output(as_json, as_csv, output_file) as out:
+    with Index.open(index) as opened:
         for id in ids:
             try:
-                document = index.get(id)
+                document = opened.get(id)
             except NotFound as error:
                 missing += 1
                 note(f"wordferry: {error}")
@@ -82,24 +71,32 @@ def get(
                 _print(document)
             else:
                 out.write([_row(document, document.text)])
-    raise typer.Exit(int(missing > 0))
+    return int(missing > 0)
 
 
-def export(
-    path: Path = INDEX,
-    output_file: Path | None = typer.Option(
-        None,
-        "-o",
-        "--output",
-        help="The file: .jsonl, .json, .csv or .parquet by its ending (default: JSON lines on the standard output).",
+@command(
+    options.INDEX,
+    option(
+        "-o --output",
+        "The file: .jsonl, .json, .csv or .parquet by its ending (default: JSON lines on the standard output).",
+        type=options.PATH,
     ),
-    as_csv: bool = CSV_OPTION,
-    filter: list[str] = FILTER_OPTION,
-    text: str = typer.Option("text", "--text", help="The name of the field for the text."),
-    id: str = typer.Option("id", "--id", help="The name of the field for the id."),
-    label: str = typer.Option("label", "--label", help="The name of the field for the label."),
-) -> None:
-    """Write all documents into a file that 'index create' and 'index add' read.
+    CSV,
+    options.FILTER,
+    bundle(
+        "names",
+        option("--text", "The name of the field for the text.", default="text"),
+        option("--id", "The name of the field for the id.", default="id"),
+        option("--label", "The name of the field for the label.", default="label"),
+    ),
+    examples=[
+        "wordferry index export news -o news.jsonl",
+        "wordferry index export news -o sport.parquet --filter topic=sport",
+        "wordferry index export news | wordferry index create copy -",
+    ],
+)
+def export(index: Path, output: Path | None, as_csv: bool, filter: tuple[str, ...], names: dict[str, str]) -> None:
+    """Write documents into a file that 'create' and 'add' read.
 
     JSON brings back the same documents; in Parquet and CSV a missing field comes back as null, and CSV makes text of
     whatever is no number.
@@ -107,13 +104,58 @@ def export(
     from wordferry.errors import InputError
     from wordferry.index import Index
 
-    if as_csv and output_file is not None:
-        raise InputError(f"The ending of -o {output_file} says what is written; leave out --csv.")
-    format = None if output_file is not None else "csv" if as_csv else "jsonl"
-    with Index.open(path) as index, progress_bar("writing documents") as progress:
-        names = {"text": text, "id": id, "label": label}
-        count = index.export(output_file, format=format, filter=parse_filters(filter), **names, progress=progress)
-    note(f"{output_file or path}: {count} documents")
+    if as_csv and output is not None:
+        raise InputError(f"The ending of -o {output} says what is written; leave out --csv.")
+    format = None if output is not None else "csv" if as_csv else "jsonl"
+    with Index.open(index) as opened, progress_bar("writing documents") as progress:
+        count = opened.export(output, format=format, filter=options.parse_filters(filter), **names, progress=progress)
+    note(f"{output or index}: {count} documents")
+
+
+@command(
+    options.INDEX,
+    option("-o --output", "The folder to write documents, queries and words into.", type=options.PATH, required=True),
+    option(
+        "--format", "parquet, jsonl, qdrant, milvus, opensearch (and Elasticsearch) or pgvector.", default="parquet"
+    ),
+    option("--queries", "A file with one query per line, to write as well.", type=options.PATH),
+    option(
+        "--error",
+        "Leave out entries that change no side of a distance by more than this.",
+        type=click.FloatRange(0.0, 2.0),
+        default=0.0,
+    ),
+    SUMMARY,
+    examples=["wordferry index export-sparse news -o vectors --format qdrant --queries queries.txt --error 0.1"],
+)
+def export_sparse(index: Path, output: Path, format: str, queries: Path | None, error: float, out: Output) -> None:
+    """Write documents as sparse vectors for other engines.
+
+    Their inner products rank like rel-rwmd; engines that search sparse vectors take them.
+    """
+    from wordferry.engines.sparse import Sparse, write_vectors, write_words
+    from wordferry.index import Index
+
+    ending = "parquet" if format == "parquet" else "jsonl"
+    output.mkdir(parents=True, exist_ok=True)
+    with Index.open(index) as opened:
+        found = list(opened)
+        texts = [one.text if isinstance(one.text, str) else list(one.text) for one in found]
+        made = Sparse.of(texts, embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error)
+    with progress_bar("documents") as progress:
+        vectors, ids = made.documents(progress), [one.id for one in found]
+        facts = write_vectors(output / f"documents.{ending}", vectors, ids, format, made.dimensions)
+    write_words(output / "words.txt", made)
+    row = {"documents": facts["vectors"], "entries": facts["entries"], "dimensions": made.dimensions}
+    if queries is not None:
+        lines = [line for line in queries.read_text(encoding="utf-8").splitlines() if line.strip()]
+        names = [f"query-{number}" for number in range(1, len(lines) + 1)]
+        file = output / f"queries.{ending}"
+        row["queries"] = write_vectors(file, [made.queries(lines)], names, format, made.dimensions)["vectors"]
+    out.facts(row | {"c_max": round(made.c_max, 6), "output": str(output)})
+
+
+COMMANDS = (list_, get, export, export_sparse)
 
 
 def _row(document: Document, text: Any) -> dict[str, Any]:
@@ -133,5 +175,5 @@ def _print(document: Document) -> None:
     facts = {"id": document.id, "label": document.label, **document.metadata}
     for name, value in facts.items():
         if value is not None:
-            typer.echo(f"{name}: {value}")
-    typer.echo(f"\n{document.text if isinstance(document.text, str) else ' '.join(document.text)}\n")
+            click.echo(f"{name}: {value}")
+    click.echo(f"\n{document.text if isinstance(document.text, str) else ' '.join(document.text)}\n")

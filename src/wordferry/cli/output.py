@@ -1,26 +1,100 @@
-"""One rule for the rows of every command: a table on a terminal, JSON lines in a pipe, CSV if asked for, or a file."""
+"""One rule for what commands print: a table on a terminal, JSON lines in a pipe, CSV if asked for, or a file.
+
+Data goes to stdout, everything else to stderr.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from wordferry.cli.common import emit_json, emit_table, wants_json
+from wordferry.base.progress import Bar, Progress, no_progress
+from wordferry.cli.options import PATH, bundle, option
+from wordferry.errors import InputError
 
 if TYPE_CHECKING:
     from wordferry.base.writing import RowWriter
 
-CSV_OPTION = typer.Option(False, "--csv", help="Print CSV.")
-OUTPUT_OPTION = typer.Option(
-    None,
-    "-o",
-    "--output",
-    help="Write a file instead of printing; its ending says what: .jsonl, .json (a list), .csv or .parquet.",
-)
+
+_WIDEST = 24
+"""Characters that other columns keep beside a text; a longer id is wrapped."""
+
+
+def note(message: str) -> None:
+    """A line for people, on stderr."""
+    click.echo(message, err=True)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress]:
+    """A bar on stderr with the time left, only on a terminal; else a progress that does nothing."""
+    if not sys.stderr.isatty():
+        yield no_progress
+        return
+    bar = Bar(label, keep=False)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+    """A table on stdout, as wide as the terminal at most; nothing in a cell is taken for markup.
+
+    Numbers are right-aligned. Texts and metadata are cut to what fits on one line; other cells are wrapped.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    data = [list(row) for row in rows]
+    console = Console()
+    numeric = [bool(data) and all(isinstance(row[i], int | float) for row in data) for i in range(len(columns))]
+    digits = [_decimals([row[i] for row in data]) for i in range(len(columns))]
+    cells = [[_cell(value, places) for value, places in zip(row, digits, strict=True)] for row in data]
+    _cut(columns, cells, console.width)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name, right in zip(columns, numeric, strict=True):
+        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _cut(columns: Sequence[str], cells: list[list[str]], width: int) -> None:
+    """Shorten texts and metadata to the width that the other columns leave."""
+    cut = [i for i, name in enumerate(columns) if name in ("text", "metadata")]
+    longest = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
+    left = width - sum(min(longest[i], _WIDEST) for i in range(len(columns)) if i not in cut) - 2 * (len(columns) - 1)
+    for i in cut:
+        for row in cells:
+            row[i] = shortened(row[i], max(12, left // len(cut)))
+
+
+def _decimals(values: Sequence[Any]) -> int:
+    """Four, or two where a column's numbers have no more (percentages)."""
+    numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
+    return 2 if numbers and all(abs(value - round(value, 2)) < 1e-9 for value in numbers) else 4
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{decimals}f}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_cell(one, decimals)}" for key, one in value.items())
+    return str(value)
 
 
 class Output:
@@ -39,36 +113,46 @@ class Output:
         elif self.table:
             data = list(rows)
             columns = list(dict.fromkeys(key for row in data for key in row))
-            emit_table(columns, ([row.get(name) for name in columns] for row in data), title=title)
+            if columns:
+                emit_table(columns, ([row.get(name) for name in columns] for row in data), title=title)
         else:
-            emit_json(rows)
+            from wordferry.base.writing import json_text
+
+            for row in rows:
+                sys.stdout.write(json_text(row) + "\n")
+            sys.stdout.flush()
+
+    def facts(self, row: Mapping[str, Any]) -> None:
+        """Write one row, which people see as one line for each fact."""
+        if not self.table:
+            self.write([row])
+            return
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for name, value in row.items():
+            table.add_row(Text(name, style="bold"), Text(_cell(value, 4), overflow="fold"))
+        Console().print(table)
 
 
 @contextmanager
-def output(as_json: bool | None, as_csv: bool = False, path: Path | None = None) -> Iterator[Output]:
+def output(as_json: bool | None, as_csv: bool = False, output_file: Path | None = None) -> Iterator[Output]:
     """What ``--json``, ``--table``, ``--csv`` and ``-o`` stand for; a file is there when the block has ended well."""
-    from wordferry.errors import InputError
-
     if as_csv and as_json is not None:
         raise InputError(f"--csv and {'--json' if as_json else '--table'} exclude each other.")
-    if path is not None and (as_csv or as_json is not None):
-        raise InputError(f"The ending of -o {path} says what is written; leave out --json, --table and --csv.")
-    if not as_csv and path is None:
-        yield Output(wants_json(as_json), None)
+    if output_file is not None and (as_csv or as_json is not None):
+        raise InputError(f"The ending of -o {output_file} says what is written; leave out --json, --table and --csv.")
+    if not as_csv and output_file is None:
+        yield Output(not sys.stdout.isatty() if as_json is None else as_json, None)
         return
     from wordferry.base.writing import RowWriter
-    from wordferry.cli.common import note
 
-    with RowWriter(path, "csv" if as_csv else None) as writer:
+    with RowWriter(output_file, "csv" if as_csv else None) as writer:
         yield Output(False, writer)
-    if path is not None:
-        note(f"{path}: {writer.count} row{'' if writer.count == 1 else 's'}")
-
-
-def put(rows: Iterable[Mapping[str, Any]], as_json: bool | None, as_csv: bool, path: Path | None) -> None:
-    """All rows of a command at once."""
-    with output(as_json, as_csv, path) as out:
-        out.write(rows)
+    if output_file is not None:
+        note(f"{output_file}: {writer.count} row{'' if writer.count == 1 else 's'}")
 
 
 def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,3 +161,26 @@ def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in (row.get("metadata") or {}).items():
         found[f"metadata_{key}" if key in found else key] = value
     return found
+
+
+def shortened(text: Any, width: int = 80) -> str:
+    """The head of a text, on one line."""
+    line = " ".join(text.split() if isinstance(text, str) else text)
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+JSON = option(
+    "--json/--table as_json",
+    "Print JSON lines or a table (default: a table on a terminal, JSON lines in a pipe).",
+    default=None,
+)
+CSV = option("--csv as_csv", "Print CSV.", is_flag=True)
+OUTPUT = option(
+    "-o --output output_file",
+    "Write a file instead of printing; its ending says what: .jsonl, .json (a list), .csv or .parquet.",
+    type=PATH,
+)
+ROWS = bundle("out", JSON, CSV, OUTPUT, make=output)
+"""The options of a command that prints rows, which gets its :class:`Output` as ``out``."""
+SUMMARY = bundle("out", JSON, CSV, make=output)
+"""Those of a command whose ``-o`` is something else, or that has only a summary to print."""

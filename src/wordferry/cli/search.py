@@ -1,75 +1,211 @@
-"""``wordferry search``: the documents of an index that the words of a text find, and why."""
+"""``wordferry search | similar``: the documents that words find, or that are nearest to a text, and why."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from wordferry.cli.common import JSON_OPTION, THREADS_OPTION, complete_distance, examples
-from wordferry.cli.hits import FILTER_OPTION, STRICT_OPTION, ask_all, parse_filters, parse_settings
-from wordferry.cli.output import CSV_OPTION, OUTPUT_OPTION, output
+from wordferry.cli import options
+from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.output import ROWS, Output, emit_table, note, shortened
+
+if TYPE_CHECKING:
+    from wordferry.errors import FormatError
+    from wordferry.index import Hits, Index
+
+BATCH = 64
+K = options.k_option("How many documents to find.")
+STRICT = option("--strict", "Exit with 1 when a query has no hit.", is_flag=True)
+EXPLAIN = option("--explain", "Show which words met, and what each gives or costs.", is_flag=True)
+Ask = Callable[[list[str]], "list[Hits]"]
+Query = tuple[int, "str | FormatError"]
 
 
-def register(app: Any) -> None:
-    """Add the command to the command line."""
-    app.command(
-        epilog=examples(
-            "wordferry search news 'president greets press' -k 5 --filter 'year>=2001' --filter topic=sport",
-            "cat queries.txt | wordferry search news - --json",
-            "wordferry search news 'tax law' --explain",
-            "wordferry search news 'the exact title of an article' --set lift=0",
-        )
-    )(search)
-
-
-def search(
-    index: Path = typer.Argument(..., help="The folder of the index."),
-    query: str = typer.Argument(
-        ...,
-        help="The words to search for, @FILE to read them from a file, or - for one query a line from standard input.",
+@command(
+    options.INDEX,
+    argument(
+        "query",
+        "The words to search for, @FILE to read them from a file, or - for one query a line from standard input.",
     ),
-    k: int = typer.Option(10, "-k", min=1, help="How many documents to find."),
-    distance: str | None = typer.Option(
-        None,
-        "--distance",
-        "-d",
-        autocompletion=complete_distance,
-        help="Compare texts by this distance instead of finding by words, as 'wordferry similar' does.",
+    K,
+    bundle(
+        "given",
+        options.distance_option(help="Compare texts by this distance instead of finding by words, as 'similar' does."),
+        options.FILTER,
+        EXPLAIN,
+        options.SETTINGS,
+        options.RERANK,
+        options.CANDIDATES,
+        options.THREADS,
     ),
-    filter: list[str] = FILTER_OPTION,
-    explain: bool = typer.Option(False, "--explain", help="Show which words matched and what they give."),
-    settings: list[str] = typer.Option(
-        [], "--set", help="A constant of word search, e.g. lift=0: k1, b, stem, lift, neighbours, candidates, power."
-    ),
-    rerank: str | None = typer.Option(
-        None,
-        "--rerank",
-        autocompletion=complete_distance,
-        help="Compare texts, and re-order the candidates by this second distance; not exact.",
-    ),
-    candidates: int | None = typer.Option(
-        None, "--candidates", min=1, help="How many candidates the first stage finds."
-    ),
-    strict: bool = STRICT_OPTION,
-    threads: int | None = THREADS_OPTION,
-    as_json: bool | None = JSON_OPTION,
-    as_csv: bool = CSV_OPTION,
-    output_file: Path | None = OUTPUT_OPTION,
-) -> None:
-    """Find the documents of an index by words: those that have them, and those that stand near such documents."""
+    STRICT,
+    ROWS,
+    examples=[
+        "wordferry search news 'president greets press' -k 5 --filter 'year>=2001' --filter topic=sport",
+        "cat queries.txt | wordferry search news - --json",
+        "wordferry search news 'tax law' --explain",
+        "wordferry search news 'the exact title of an article' --set lift=0",
+    ],
+)
+def search(index: Path, query: str, k: int, given: dict[str, Any], strict: bool, out: Output) -> int:
+    """Find the documents of an index by words.
+
+    Those that have the words are found, and those that stand near such documents.
+    """
     from wordferry.index import Index
 
-    options: dict[str, Any] = {
-        "distance": distance,
-        "filter": parse_filters(filter),
-        "explain": explain,
-        "rerank": rerank,
-        "candidates": candidates,
-        "threads": threads,
-        **parse_settings(settings),
-    }
-    with Index.open(index) as opened, output(as_json, as_csv, output_file) as out:
-        code = ask_all(query, lambda batch: opened.search(batch, k, **options), opened, options, out, strict=strict)
-    raise typer.Exit(code)
+    given |= {"filter": options.parse_filters(given["filter"]), **options.parse_settings(given.pop("settings"))}
+    with Index.open(index) as opened:
+        return _ask_all(query, lambda batch: opened.search(batch, k, **given), opened, given, out, strict)
+
+
+@command(
+    options.INDEX,
+    argument(
+        "query",
+        "A text, the id of a document, @FILE to read a text from a file, or - for one a line from standard input.",
+    ),
+    K,
+    bundle(
+        "given",
+        options.OWN_DISTANCE,
+        options.OWN_WEIGHTS,
+        options.OWN_UNKNOWN,
+        options.FILTER,
+        EXPLAIN,
+        options.RERANK,
+        options.CANDIDATES,
+        options.THREADS,
+    ),
+    STRICT,
+    ROWS,
+    examples=[
+        "wordferry similar news 'The president greets the press in Chicago' -k 5",
+        "wordferry similar news article-17 --distance wmd --explain",
+        "cat texts.txt | wordferry similar news - --rerank wmd --json",
+    ],
+)
+def similar(index: Path, query: str, k: int, given: dict[str, Any], strict: bool, out: Output) -> int:
+    """Find the documents nearest to a text, or to one of them."""
+    from wordferry.index import Index
+
+    given["filter"] = options.parse_filters(given["filter"])
+    with Index.open(index) as opened:
+
+        def ask(batch: list[str]) -> list[Hits]:
+            if any(text in opened for text in batch):
+                return [opened.similar(text, k, **given) for text in batch]
+            found: list[Hits] = opened.similar(batch, k, **given)
+            return found
+
+        return _ask_all(query, ask, opened, given, out, strict)
+
+
+def _ask_all(query: str, ask: Ask, opened: Index, given: Mapping[str, Any], out: Output, strict: bool) -> int:
+    """Ask for one query, or for each line of the standard input; a line without an answer does not stop the others.
+
+    Returns the exit code: 1 when a query could not be answered, or has no hit where ``strict`` demands one.
+    """
+    number = missed = wrong = 0
+    several = query == "-"
+    for batch in _batches(query):
+        for (line, text), hits in zip(batch, _asked(batch, ask, alone=not several), strict=True):
+            number += 1
+            wrong += hits is None
+            if hits is None:
+                continue
+            missed += not hits
+            if not hits:
+                _say_nothing_found(f"line {line}: " if several else "", str(text), opened)
+            _show(hits, str(text), line if several else None, out, given["explain"])
+            if number == 1 and not hits.exact:
+                note(hits.method)
+    if missed and given["filter"] and not opened.count(given["filter"]):
+        note(f"wordferry: no document passes the filter {json.dumps(given['filter'], ensure_ascii=False)}.")
+    if strict and missed:
+        note(f"wordferry: {missed} of {number} queries have no hit.")
+    if wrong:
+        note(f"wordferry: {wrong} of {number} queries could not be answered.")
+    return int(bool(wrong or (strict and missed)))
+
+
+def _say_nothing_found(where: str, text: str, opened: Index) -> None:
+    from wordferry.texts.reasons import no_word
+
+    reason = "nothing was found." if opened.tokenizer(text) else no_word(text, "The query")
+    note(f"wordferry: {where}{reason}")
+
+
+def _asked(batch: list[Query], ask: Ask, *, alone: bool) -> Iterator[Hits | None]:
+    """The hits of a batch; None for a query that is refused, which is named by its line."""
+    from wordferry.errors import EmptyDocumentError, FormatError
+
+    texts = [text for _, text in batch]
+    try:
+        if not any(isinstance(text, FormatError) for text in texts):
+            yield from ask([str(text) for text in texts])
+            return
+    except EmptyDocumentError:  # anything else is wrong with the options, not with a line
+        if alone:
+            raise
+    for line, text in batch:
+        try:
+            if isinstance(text, FormatError):
+                raise text
+            yield ask([text])[0]
+        except (EmptyDocumentError, FormatError) as error:
+            note(f"wordferry: line {line}: {error}")
+            yield None
+
+
+def _batches(query: str) -> Iterator[list[Query]]:
+    if query != "-":
+        yield [(1, options.read_text(query))]
+        return
+    lines = ((number, line) for number, line in enumerate(_lines(), start=1) if isinstance(line, Exception) or line)
+    while batch := list(islice(lines, BATCH)):
+        yield batch
+
+
+def _lines() -> Iterator[str | FormatError]:
+    """The lines of the standard input; in the place of one that is not UTF-8, what is wrong with it."""
+    from wordferry.errors import FormatError
+
+    for line in getattr(sys.stdin, "buffer", sys.stdin):
+        try:
+            yield (line.decode("utf-8") if isinstance(line, bytes) else line).strip()
+        except UnicodeDecodeError as error:
+            yield FormatError(f"expected UTF-8 text, found byte 0x{line[error.start]:02x} at position {error.start}.")
+
+
+def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool) -> None:
+    value = "score" if hits.method == "words" else "distance"
+    if not out.table:
+        out.write(_row(hit, rank, number, value) for rank, hit in enumerate(hits, start=1))
+        return
+    if not hits:
+        return
+    rows = [
+        (rank, hit.id, getattr(hit, value), hit.label, shortened(hit.text, 200))
+        for rank, hit in enumerate(hits, start=1)
+    ]
+    emit_table(["rank", "id", value, "label", "text"], rows, title=None if number is None else query)
+    for hit in hits if explain else ():
+        if hit.explanation is not None:
+            text = str(hit.explanation) if value == "score" else hit.explanation.to_text(limit=10)
+            click.echo(f"\n{hit.id}\n{text}")
+
+
+def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:
+    row: dict[str, Any] = {} if number is None else {"query": number}
+    row |= {"rank": rank, "id": hit.id, value: getattr(hit, value), "label": hit.label}
+    row |= {"metadata": dict(hit.metadata), "text": hit.text}
+    if hit.explanation is not None:
+        row["explanation"] = hit.explanation.to_json() if value == "score" else hit.explanation.to_rows()
+    return row

@@ -1,54 +1,79 @@
-"""wordferry serve: the search service and its page."""
+"""``wordferry serve``: the search service and its page."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from wordferry.cli.common import examples, note
+from wordferry.cli import options
+from wordferry.cli.options import bundle, command, option
+from wordferry.cli.output import note
+from wordferry.errors import InputError
 
-MAX_BATCH = typer.Option(
-    64, "--max-batch", min=1, help="The largest number of texts in one search, or of documents in one addition."
+SECONDS = click.FloatRange(min=0.1)
+HOST = option(
+    "--host", "The address to listen on; a token is required for any but loopback addresses.", default="127.0.0.1"
 )
-MAX_HEAD_SECONDS = typer.Option(
-    5.0, "--max-head-seconds", min=0.1, help="Seconds after which a connection without a whole request is closed."
-)
-MAX_CONNECTIONS = typer.Option(1024, "--max-connections", min=1, help="The largest number of open connections.")
-MAX_WORK = typer.Option(2e9, "--max-work", min=1, help="The most work of a request, in steps (words x documents).")
-MAX_SECONDS = typer.Option(30.0, "--max-seconds", min=0.1, help="The longest time of a request, in seconds.")
-
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "serve", epilog=examples("wordferry serve news", "WORDFERRY_TOKEN=secret wordferry serve news --host 0.0.0.0")
-    )(serve)
-
-
-def serve(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of an index (wordferry index create).")],
-    host: str = typer.Option(
-        "127.0.0.1", "--host", help="The address to listen on; a token is required for any but loopback addresses."
+PORT = option("--port", "The port to listen on.", type=click.IntRange(1, 65535), default=8080)
+TOKEN = option("--token", "The token that readers must send.", envvar="WORDFERRY_TOKEN")
+MAX_SECONDS = option("--max-seconds seconds", "The longest time of a request, in seconds.", type=SECONDS, default=30.0)
+QUIET = option("--quiet", "Log errors only, not every request.", is_flag=True)
+LIMITS = bundle(
+    "limits",
+    option(
+        "--max-body body_bytes",
+        "The largest size of a request, in bytes.",
+        type=click.IntRange(min=1024),
+        default=4 << 20,
     ),
-    port: int = typer.Option(8080, "--port", min=1, max=65535, help="The port to listen on."),
-    token: str = typer.Option(None, "--token", envvar="WORDFERRY_TOKEN", help="The token that readers must send."),
-    writer_token: str = typer.Option(
-        None,
+    option(
+        "--max-text text_length", "The largest number of characters of a text.", type=options.POSITIVE, default=100_000
+    ),
+    option(
+        "--max-batch batch",
+        "The largest number of texts in one search, or of documents in one addition.",
+        type=options.POSITIVE,
+        default=64,
+    ),
+    option("--max-k k", "The largest number of hits of a search.", type=options.POSITIVE, default=1000),
+    MAX_SECONDS,
+    option(
+        "--max-work work",
+        "The most work of a request, in steps (words x documents).",
+        type=click.FloatRange(min=1),
+        default=2e9,
+    ),
+    option(
+        "--max-head-seconds head_seconds",
+        "Seconds after which a connection without a whole request is closed.",
+        type=SECONDS,
+        default=5.0,
+    ),
+    option(
+        "--max-connections connections", "The largest number of open connections.", type=options.POSITIVE, default=1024
+    ),
+)
+
+
+@command(
+    options.INDEX,
+    HOST,
+    PORT,
+    TOKEN,
+    option(
         "--writer-token",
+        "The token that allows adding and deleting; without it the service is read-only.",
         envvar="WORDFERRY_WRITER_TOKEN",
-        help="The token that allows adding and deleting; without it the service is read-only.",
     ),
-    max_body: int = typer.Option(4 << 20, "--max-body", min=1024, help="The largest size of a request, in bytes."),
-    max_text: int = typer.Option(100_000, "--max-text", min=1, help="The largest number of characters of a text."),
-    max_batch: int = MAX_BATCH,
-    max_k: int = typer.Option(1000, "--max-k", min=1, help="The largest number of hits of a search."),
-    max_seconds: float = MAX_SECONDS,
-    max_work: float = MAX_WORK,
-    max_head_seconds: float = MAX_HEAD_SECONDS,
-    max_connections: int = MAX_CONNECTIONS,
-    quiet: bool = typer.Option(False, "--quiet", help="Log errors only, not every request."),
+    LIMITS,
+    QUIET,
+    examples=["wordferry serve news", "WORDFERRY_TOKEN=secret wordferry serve news --host 0.0.0.0"],
+)
+def serve(
+    index: Path, host: str, port: int, token: str | None, writer_token: str | None, limits: dict[str, Any], quiet: bool
 ) -> None:
     """Serve an index over HTTP, with a page at /.
 
@@ -60,18 +85,24 @@ def serve(
     from wordferry.web.server import run
     from wordferry.web.settings import Limits, Settings
 
-    limits = Limits(
-        body_bytes=max_body,
-        text_length=max_text,
-        batch=max_batch,
-        k=max_k,
-        seconds=max_seconds,
-        work=max_work,
-        head_seconds=max_head_seconds,
-        connections=max_connections,
-    )
-    settings = Settings(host, port, token or None, writer_token or None, limits)
+    settings = Settings(host, port, token or None, writer_token or None, Limits(**limits))
     with Index.open(index) as opened:
+        check_port(host, port)
         if sys.stderr.isatty():  # else stderr is a log, one JSON object per line
             note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}/")
         run(opened, settings, quiet=quiet)
+
+
+def check_port(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on before anything is loaded."""
+    import socket
+
+    try:
+        for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+    except OSError as error:
+        raise InputError(
+            f"The service cannot listen on {host}:{port}: {error.strerror}. Choose another --port or --host."
+        ) from None

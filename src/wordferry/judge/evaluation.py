@@ -12,6 +12,7 @@ from wordferry.base.arrays import Float64Array
 from wordferry.base.runtime import Run
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
+from wordferry.compare.problem import Distance
 from wordferry.texts import bow
 from wordferry.texts.bow import Unknown
 from wordferry.texts.datasets import given_or_default
@@ -19,36 +20,33 @@ from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import fit_weights
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
+from wordferry.words.related.whole import related_of
 
 
 @dataclass(frozen=True)
 class DistanceSetting:
     """A distance with all that is needed to compute it on texts."""
 
-    distance: str = "wmd"
+    distance: str | Distance = "wmd"
     embeddings: Embeddings | None = None
     """None means the default vectors."""
     related: RelatedWords | None = None
-    """None builds one over the words of the texts, for distances that need it."""
+    """None means those of the whole vocabulary, as for single pairs of texts."""
     r: int = DEFAULT_R
     overlap: str | None = None
-    weights: Any = "counts"
-    """What a word counts for; frequencies are those of all texts together."""
+    weights: Any = "idf"
+    """What a word counts for, by default as in an index; frequencies are those of all texts together."""
     unknown: Unknown = "match"
     """Words without a vector: kept ("match"), left out ("drop") or refused ("error")."""
     tokenizer: Tokenizer | None = None
     threads: int | None = None
 
-    def ready(self, documents: bow.Encoded) -> DistanceSetting:
-        """The same with embeddings, and with related words over their words where they are needed and missing."""
+    def ready(self) -> DistanceSetting:
+        """This setting with its embeddings, and with related words where the distance needs them."""
         embeddings = self.vectors()
         if self.related is not None or not find_distance(self.distance).needs_related:
             return replace(self, embeddings=embeddings)
-        words = np.unique(documents.matrix.indices).astype(np.int64)
-        words = words[words < len(embeddings)]
-        if not len(words):
-            return replace(self, embeddings=embeddings)
-        return replace(self, embeddings=embeddings, related=RelatedWords.build(embeddings.restrict(words), self.r))
+        return replace(self, embeddings=embeddings, related=related_of(embeddings, self.r, threads=self.threads))
 
     def vectors(self) -> Embeddings:
         """The embeddings, the default ones if none were given."""
@@ -74,7 +72,7 @@ def indexed_distances(documents: bow.Encoded, first: Any, second: Any, setting: 
 
     Weights take document frequencies from all of the documents.
     """
-    ready = setting.ready(documents)
+    ready = setting.ready()
     record = find_distance(ready.distance)
     counts = documents.matrix
     spec = "idf" if record.tfidf and isinstance(ready.weights, str) and ready.weights == "counts" else ready.weights

@@ -2,75 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from wordferry.base.arrays import Float64Array
 from wordferry.base.frames import Rows
-from wordferry.base.runtime import Run, optional_import
+from wordferry.base.runtime import optional_import
+from wordferry.compare.distances import find_overlap
 from wordferry.errors import InputError
+from wordferry.judge.agreement import correlate, pearson, ranks
 from wordferry.judge.bootstrap import interval_by, interval_of
-from wordferry.judge.systems import ByDistance, Encoder, TfIdfVectors, make_system
+from wordferry.judge.evaluation import DistanceSetting, indexed_distances
+from wordferry.judge.systems import ByDistance, Encoder, System, TfIdfVectors, make_system
+from wordferry.judge.triplets import judge
 from wordferry.texts.published import RatedPairs
-from wordferry.words.embeddings import Embeddings
 
 
-def paired_values(
-    name: str, first: Sequence[Any], second: Sequence[Any], embeddings: Embeddings | None, threads: int | None
-) -> Float64Array:
-    """How far apart ``first[i]`` and ``second[i]`` are for every i, by a distance, tf-idf or an encoder."""
-    system = make_system(name, embeddings=embeddings, threads=threads)
+def indexed_values(system: System, documents: Sequence[Any], first: Any, second: Any) -> Float64Array:
+    """How far apart documents ``first[i]`` and ``second[i]`` are for every i, by a distance, tf-idf or an encoder.
+
+    Document frequencies are those of ``documents``, each counted once; inf where one of the two has no word.
+    """
     if isinstance(system, ByDistance):
-        return system.measure.paired(list(first), list(second), Run(threads=threads)).astype(np.float64)
-    texts = [text if isinstance(text, str) else " ".join(text) for text in (*first, *second)]
+        chosen = system.measure
+        setting = DistanceSetting(
+            chosen.distance,
+            chosen.embeddings,
+            chosen.related,
+            overlap=None if chosen.overlap == find_overlap(chosen.distance, None) else chosen.overlap,
+            weights=chosen.weights,
+            unknown=chosen.unknown,
+            threads=system.threads,
+        )
+        return indexed_distances(setting.encode(documents), first, second, setting)
+    texts = [text if isinstance(text, str) else " ".join(text) for text in documents]
     if isinstance(system, TfIdfVectors):
         module = optional_import("sklearn.feature_extraction.text", "sklearn")
         vectors = module.TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
-        a, b = vectors[: len(first)], vectors[len(first) :]
-        return 1.0 - np.asarray(a.multiply(b).sum(axis=1), dtype=np.float64).ravel()
+        return 1.0 - np.asarray(vectors[first].multiply(vectors[second]).sum(axis=1), dtype=np.float64).ravel()
     if isinstance(system, Encoder):
         dense = system.vectors(texts)
-        near: Float64Array = np.einsum("ij,ij->i", dense[: len(first)], dense[len(first) :]).astype(np.float64)
+        near: Float64Array = np.einsum("ij,ij->i", dense[first], dense[second]).astype(np.float64)
         return 1.0 - near
-    raise InputError(f"{name} ranks documents for a query; it has no distance of two texts.")
+    raise InputError("It ranks documents for a query, and has no distance of two texts.")
 
 
-def judge_pairs(
-    pairs: RatedPairs,
-    names: Sequence[str],
-    *,
-    embeddings: Embeddings | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-) -> Rows:
-    """Spearman's correlation of each measure with the ratings (1 is perfect), one row per measure.
+def judge_pairs(pairs: RatedPairs, names: Sequence[str], *, seed: int = 0, **options: Any) -> Rows:
+    """Spearman's and Pearson's correlation of each measure with the ratings (1 is perfect), one row per measure.
 
-    A pair that a measure cannot compare (an empty text) counts as farthest apart.
+    Pairs with a text that has no known word are left out and counted, as :func:`wordferry.judge.agreement.agreement`
+    does. ``options`` are those of :func:`wordferry.judge.systems.make_system`.
     """
-    from scipy.stats import spearmanr
-
     ratings = np.asarray(pairs.ratings, dtype=np.float64)
+    documents, half = [*pairs.first, *pairs.second], len(ratings)
     rows = Rows()
     for name in names:
-        values = paired_values(name, pairs.first, pairs.second, embeddings, threads)
-        finite = np.where(np.isfinite(values), values, np.nanmax(values[np.isfinite(values)], initial=0.0) + 1.0)
+        values = _values(name, documents, np.arange(half), np.arange(half) + half, options)
+        found = correlate(values, ratings)
+        known = np.isfinite(values)
+        near, scores = ranks(-values[known]), ratings[known]
 
-        def correlation(chosen: Any, finite: Any = finite) -> float:
-            x, y = finite[chosen], ratings[chosen]
-            if np.ptp(x) == 0 or np.ptp(y) == 0:  # nothing varies, so nothing can agree
-                return float("nan")
-            return float(spearmanr(-x, y).statistic)
+        def correlation(chosen: Any, near: Any = near, scores: Any = scores) -> float:
+            return pearson(ranks(near[chosen]), ranks(scores[chosen]))
 
-        found = interval_by(correlation, len(ratings), seed=seed)
+        interval = interval_by(correlation, len(scores), seed=seed)
         rows.append(
             {
                 "system": name,
-                "spearman": round(found.value, 4),
-                "from": round(found.low, 4),
-                "to": round(found.high, 4),
-                "pairs": len(ratings),
+                "spearman": round(found.spearman, 4),
+                "from": round(interval.low, 4),
+                "to": round(interval.high, 4),
+                "pearson": round(found.pearson, 4),
+                "pairs": found.pairs,
+                "empty": found.empty,
             }
         )
     return rows
@@ -81,28 +87,42 @@ def judge_triplets(
     triples: Sequence[tuple[int, int, int]],
     names: Sequence[str],
     *,
-    embeddings: Embeddings | None = None,
-    threads: int | None = None,
+    rule: str = "closer",
     seed: int = 0,
+    **options: Any,
 ) -> Rows:
-    """How often a is not nearer to b than to c, in percent, one row per measure; a tie is an error."""
+    """How often a is not nearer to b than to c, in percent, one row per measure; a tie is an error.
+
+    Triplets with a document that has no known word are left out and counted; ``rule`` is that of
+    :func:`wordferry.judge.triplets.triplets`, ``options`` those of :func:`wordferry.judge.systems.make_system`.
+    """
     if not triples:
         raise InputError("There are no triplets to judge by.")
-    a, b, c = ([documents[triple[place]] for triple in triples] for place in range(3))
+    a, b, c = np.asarray(triples, dtype=np.int64).T
     rows = Rows()
     for name in names:
-        values = paired_values(name, [*a, *a], [*b, *c], embeddings, threads)
-        near, far = values[: len(a)], values[len(a) :]
-        wrong = ~(near < far)
-        found = interval_of(100.0 * wrong, seed=seed)
+        values = _values(name, documents, np.concatenate([a, a, b]), np.concatenate([b, c, c]), options)
+        near, far, third = np.split(values, 3)
+        known = np.isfinite(near) & np.isfinite(far) & np.isfinite(third)
+        result = judge(near, far, third, empty=~known, rule=rule)
+        beaten = far if rule == "closer" else np.minimum(far, third)
+        interval = interval_of(100.0 * ~(near < beaten)[known], seed=seed)
         rows.append(
             {
                 "system": name,
-                "error %": round(found.value, 2),
-                "from": round(found.low, 2),
-                "to": round(found.high, 2),
-                "wrong": int(wrong.sum()),
-                "triplets": len(triples),
+                "error %": round(result.error, 2),
+                "from": round(interval.low, 2),
+                "to": round(interval.high, 2),
+                "wrong": result.failed,
+                "triplets": result.solved + result.failed,
+                "empty": result.empty,
             }
         )
     return rows
+
+
+def _values(name: str, documents: Sequence[Any], first: Any, second: Any, options: Mapping[str, Any]) -> Float64Array:
+    try:
+        return indexed_values(make_system(name, **options), documents, first, second)
+    except InputError as error:
+        raise type(error)(f"{name}: {error}") from None

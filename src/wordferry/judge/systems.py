@@ -19,7 +19,9 @@ from wordferry.compare.measure import Measure
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError, MissingDependency
 from wordferry.find import WordSearch
+from wordferry.texts.datasets import given_or_default
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.whole import related_of
 
 Answer = tuple[Int64Array, Float64Array]
 """Rows of the documents that were found and their scores, best first; a higher score is better."""
@@ -165,29 +167,35 @@ def _peer(module: str) -> Any:
         raise MissingDependency(f"{package} is not installed. Install it with: pip install {package}") from None
 
 
-def make_system(text: str, *, embeddings: Embeddings | None = None, threads: int | None = None) -> System:
+def make_system(
+    text: str, *, embeddings: Embeddings | None = None, threads: int | None = None, r: int | None = None, **options: Any
+) -> System:
     """A system by name, with options after a colon.
 
     ``words`` (``words:lift=0``), ``bm25``, ``bm25-stem``, ``tfidf``, ``wordllama``, ``model2vec:PATH``,
-    ``sentence-transformers:PATH``, or a distance (``rel-rwmd``, ``rel-rwmd:weights=idf,overlap=keep``).
+    ``sentence-transformers:PATH``, or a distance (``rel-rwmd``, ``rel-rwmd:weights=counts,overlap=keep``). A distance
+    weighs words as an index does ("idf") unless its own options or ``options`` say otherwise; ``r`` is the number of
+    related words of each word of the vocabulary.
     """
     name, _, rest = text.partition(":")
     if name in _PEERS:
         if name in ("model2vec", "sentence-transformers") and not rest:
             raise InputError(f"{name} needs the path of a model: {name}:PATH.")
         return _PEERS[name](rest)
-    options = _options(rest, text)
+    own = _options(rest, text)
     if name == "words":
-        return ByWords(options)
+        return ByWords(own)
     if re.split(r"[\s(+]", name, maxsplit=1)[0] not in DISTANCES:
         meant = nearest_name(name, NAMES)
         raise InputError(f"Nothing called {name!r} can be judged.{meant} Choose one of: {', '.join(NAMES)}.")
-    options = {"on_empty": "keep", "embeddings": embeddings, **options}
+    record = find_distance(name)
+    settings = {"on_empty": "keep", "weights": "idf", "embeddings": embeddings, **options, **own}
+    if (r := settings.pop("r", r)) is not None and record.needs_related:
+        settings["related"] = related_of(given_or_default(embeddings), r, threads=threads)
     try:
-        return ByDistance(Measure(find_distance(name), **options), threads)
+        return ByDistance(Measure(record, **settings), threads)
     except TypeError:
-        wrong = ", ".join(key for key in options if key not in ("on_empty", "embeddings"))
-        raise InputError(f"{text}: a distance has no such option ({wrong}).") from None
+        raise InputError(f"{text}: a distance has no such option ({', '.join(own)}).") from None
 
 
 def _options(rest: str, text: str) -> dict[str, Any]:

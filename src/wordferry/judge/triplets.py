@@ -66,7 +66,7 @@ def triplets(
         raise InputError(f"Triplets name documents 0 .. {len(documents) - 1}, got {numbers.min()} .. {numbers.max()}.")
     chosen = setting or DistanceSetting()
     counts = chosen.encode(documents)
-    chosen = chosen.ready(counts)
+    chosen = chosen.ready()
     a, b, c = numbers.T
     ab = indexed_distances(counts, a, b, chosen)
     ac = indexed_distances(counts, a, c, chosen)

@@ -1,0 +1,288 @@
+"""Commands with their examples, and the options that several commands share: one name and one wording for one thing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from wordferry.errors import EmptyDocumentError, InputError, WordferryError
+
+if TYPE_CHECKING:
+    from wordferry.words.embeddings import Embeddings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Part = Callable[[Any], Any]
+"""A decorator that adds options or arguments."""
+HELP = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
+PATH = click.Path(path_type=Path)
+POSITIVE = click.IntRange(min=1)
+_PYTHON = re.compile(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)'|(?P<true>True)\b)?(?![\w=])")
+_METHOD = re.compile(r"\bUse (?P<name>upsert|overwrite|resume)\b")
+
+
+class Argument(click.Argument):
+    """An argument that is explained in the help."""
+
+    def __init__(self, *names: Any, help: str, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.help = help
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        return self.make_metavar(ctx), str(self.help)
+
+
+class Group(click.Group):
+    """Commands in the order in which they are defined."""
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(name, help=help, context_settings=HELP, no_args_is_help=True)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+class Command(click.Command):
+    """A command whose help explains its arguments and ends with examples."""
+
+    def __init__(self, *settings: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*settings, **more)
+        self.examples = list(examples)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, kind in (("Arguments", click.Argument), ("Options", click.Option)):
+            found = [one.get_help_record(ctx) for one in self.get_params(ctx) if isinstance(one, kind)]
+            if rows := [row for row in found if row is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Newer versions of click write a section of arguments themselves; ours is written with the options."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples" if self.examples[1:] else "Example"):
+            formatter.write("".join(f"  {line}\n" for line in self.examples))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WordferryError as error:
+            raise self._with_options(error) from error.__cause__
+
+    def _with_options(self, error: WordferryError) -> WordferryError:
+        """Say ``--on-empty drop`` instead of Python's ``on_empty='drop'``, where the command has that option.
+
+        Advice about empty documents that this command has no option for is left out.
+        """
+        options = {one.name: max(one.opts, key=len) for one in self.params if isinstance(one, click.Option)}
+        if isinstance(error, EmptyDocumentError) and "on_empty" not in options:
+            error = error.with_ways()
+
+        def translated(match: re.Match[str]) -> str:
+            option = options.get(match["name"], "")
+            if not option.startswith("--"):
+                return match[0]
+            return f"{option} {match['value']}" if match.groupdict().get("value") else option
+
+        text = _METHOD.sub(lambda match: f"Use {translated(match)}", _PYTHON.sub(translated, str(error)))
+        error.args = (text, *error.args[1:])
+        return error
+
+
+def option(names: str, help: str, **settings: Any) -> Part:
+    """An option by its names, with its explanation: ``option("-o --output", "The file to write.")``."""
+    if isinstance(settings.get("type"), click.IntRange | click.FloatRange):
+        settings.setdefault("metavar", "NUMBER")
+    return click.option(*names.split(), help=help, **settings)
+
+
+def argument(name: str, help: str, **settings: Any) -> Part:
+    """An argument with its explanation."""
+    return click.argument(name, cls=Argument, help=help, **settings)
+
+
+def command(
+    *parts: Part, examples: Sequence[str], group: click.Group | None = None, name: str | None = None
+) -> Callable[[Function], click.Command]:
+    """Make a command of a function: ``@command(INDEX, K, examples=["wordferry search news 'tax law'"])``.
+
+    ``parts`` are the arguments and options in the order of the help; ``group`` is the group the command belongs to.
+    """
+
+    def made(function: Function) -> click.Command:
+        called: Any = function
+        for part in reversed(parts):
+            called = part(called)
+        title = name or function.__name__.rstrip("_").replace("_", "-")
+        result: click.Command = click.command(title, cls=Command, examples=examples)(called)
+        if group is not None:
+            group.add_command(result)
+        return result
+
+    return made
+
+
+def bundle(
+    name: str, *parts: Part, make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given)
+) -> Part:
+    """Several options of which a function gets one thing, called ``name``: what ``make`` gives for their values.
+
+    It is a context manager that is entered before the function is called and left after it; by default a mapping.
+    """
+
+    def probe() -> None: ...
+
+    for part in reversed(parts):
+        part(probe)
+    params = probe.__click_params__  # type: ignore[attr-defined]
+    names = [param.name for param in params]
+
+    def add(function: Function) -> Function:
+        @wraps(function)
+        def called(**given: Any) -> Any:
+            with make(**{key: given.pop(key) for key in names}) as value:
+                return function(**given, **{name: value})
+
+        called.__click_params__ = [*getattr(function, "__click_params__", []), *params]  # type: ignore[attr-defined]
+        return called  # type: ignore[return-value]
+
+    return add
+
+
+def complete_distance(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of distances that begin with ``incomplete``, for the shell's completion."""
+    from wordferry.compare.distances import DISTANCES
+
+    return [name for name in DISTANCES if name.startswith(incomplete)]
+
+
+def distance_option(*names: str, help: str, **settings: Any) -> Part:
+    """An option that takes a distance, by default called ``--distance``."""
+    names = names or ("-d", "--distance")
+    return click.option(*names, metavar="DISTANCE", shell_complete=complete_distance, help=help, **settings)
+
+
+def k_option(help: str, default: int = 10) -> Part:
+    """The number of documents or neighbours: ``-k``."""
+    return option("-k", help, type=POSITIVE, default=default)
+
+
+INDEX = argument("index", "The folder of the index.", type=PATH)
+THREADS = option("--threads", "How many threads to use (default: WORDFERRY_THREADS, else every core).", type=POSITIVE)
+EMBEDDINGS = option(
+    "-e --embeddings", "Word vectors: a file or folder (default: those that come with wordferry).", type=PATH
+)
+LIMIT = option("--limit", "Use only the first NUMBER words (usually the most frequent).", type=POSITIVE)
+R = option("-r --r", "How many related words each word has.", type=POSITIVE, default=16)
+OVERLAP = option(
+    "--overlap", "What happens to words in both texts: keep, omr or residual (default: the distance's own)."
+)
+OWN_DISTANCE = distance_option(help="The distance (default: the index's own).")
+_WEIGHTS = "What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)"
+_UNKNOWN = "Words without a vector: match (kept, related to nothing), drop (left out) or error (refused)"
+OWN_WEIGHTS = option("--weights", f"{_WEIGHTS}; default: the index's own.")
+OWN_UNKNOWN = option("--unknown", f"{_UNKNOWN}; default: the index's own.")
+UNKNOWN = option("--unknown", f"{_UNKNOWN}.", default="match")
+FILTER = option("--filter", "key=value (or != > >= < <=), or a JSON object; every filter must hold.", multiple=True)
+CANDIDATES = option("--candidates", "How many candidates the first stage finds.", type=POSITIVE)
+RERANK = distance_option(
+    "--rerank", help="Re-order the candidates by this second distance; the answer is then not exact."
+)
+SETTINGS = option(
+    "--set settings",
+    "A constant of word search, e.g. lift=0: k1, b, stem, lift, neighbours, candidates, power.",
+    multiple=True,
+)
+SEED = option("--seed", "The seed of all random draws.", type=click.IntRange(min=0), default=0)
+OVERWRITE = option("--overwrite", "Replace the folder if it exists.", is_flag=True)
+ON_EMPTY = option("--on-empty", "What to do with documents without any word: error, drop or keep.", default="error")
+TEXT = option("--text", "The field that holds the text (or its tokens).", default="text")
+ID = option("--id", "The field that holds the id.", default="id")
+LABEL = option("--label", "The field that holds the label.", default="label")
+
+
+def weights_option(default: str) -> Part:
+    """What words count for, where no index says it."""
+    return option("--weights", f"{_WEIGHTS}.", default=default)
+
+
+def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
+    """The vectors of a file or folder, or the default ones; only the first ``limit`` words if given."""
+    import numpy as np
+
+    from wordferry.texts.datasets import default_embeddings
+    from wordferry.words.loaders import load_embeddings
+
+    if path is not None:
+        return load_embeddings(path, limit=limit)
+    vectors = default_embeddings()
+    return vectors if limit is None or limit >= len(vectors) else vectors.restrict(np.arange(limit))
+
+
+def read_text(argument: str) -> str:
+    """The text itself; the content of the file after @, as one text; or, after @@, a text that begins with @."""
+    if not argument.startswith("@"):
+        return argument
+    if argument.startswith("@@"):
+        return argument[1:]
+    from wordferry.base.streams import text_lines
+    from wordferry.errors import NotFound
+
+    path = argument[1:]
+    if path != "-" and not Path(path).is_file():
+        raise NotFound(f"There is no file {path!r}. A text that begins with @ is taken for a file; @@ stands for an @.")
+    return "".join(line for _, line in text_lines(path))
+
+
+_SHORT = {"=": "eq", "!=": "ne", ">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
+_RULE = re.compile(r"^(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)$", re.DOTALL)
+
+
+def parse_filters(texts: Sequence[str]) -> dict[str, Any] | None:
+    """The filters of the command line as one mapping."""
+    rules: dict[str, Any] = {}
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            try:
+                given = json.loads(text)
+            except json.JSONDecodeError as error:
+                raise InputError(f"--filter {text}: no valid JSON ({error}).") from None
+        else:
+            match = _RULE.match(text)
+            if match is None:
+                raise InputError(f"--filter {text}: expected key=value, key>=value or a JSON object.")
+            given = {match["key"].strip(): {_SHORT[match["sign"]]: _value(match["value"].strip())}}
+        for key, rule in given.items():
+            added = rule if isinstance(rule, dict) else {"eq": rule}
+            known = rules.setdefault(key, {})
+            if repeated := known.keys() & added.keys():
+                raise InputError(f"--filter {text}: {key!r} has a condition {sorted(repeated)[0]!r} already.")
+            known.update(added)
+    return rules or None
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Constants of word search as name=value."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        number = _value(value.strip())
+        if not sign or isinstance(number, bool) or not isinstance(number, int | float):
+            raise InputError(f"--set {text}: expected name=number, e.g. --set lift=0.")
+        found[name.strip()] = number
+    return found
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null as JSON has them; anything else is text."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return text if isinstance(value, list | dict) else value
