@@ -114,7 +114,7 @@ def test_pairs_have_one_number(tmp_path, options):
     first, second, ratings = [*texts[:30], "qwxyz"], [*texts[30:], "a cat"], [i % 7 for i in range(31)]
     lines = [{"a": a, "b": b, "score": c} for a, b, c in zip(first, second, ratings, strict=True)]
     rows, _ = run("judge", "pairs", write(tmp_path / "p.jsonl", lines), "-s", "rel-rwmd", *options)
-    named = {name.lstrip("-"): int(value) if value.isdigit() else value for name, value in zip(*[iter(options)] * 2)}
+    named = {options[0].lstrip("-"): int(options[1]) if options[1].isdigit() else options[1]} if options else {}
     found = agreement(first, second, ratings, DistanceSetting("rel-rwmd", **named))
     assert (rows[0]["spearman"], rows[0]["pearson"]) == (round(found.spearman, 4), round(found.pearson, 4))
     assert (rows[0]["pairs"], rows[0]["empty"]) == (found.pairs, found.empty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.index.collection import documents, embeddings
 
 from wordferry.cli import main
 from wordferry.index import Index
+from wordferry.texts.documents import read_documents
 
 Capture = pytest.CaptureFixture[str]
 
@@ -178,3 +180,78 @@ def test_words_find_and_a_line_without_an_answer_stops_no_other(
     assert "1 of 3 queries could not be answered" in err
     code, hits, _ = run(capsys, "similar", index, "b")
     assert (code, [hit["id"] for hit in hits]) == (0, ["a"])
+
+
+def test_info_says_how_an_index_compares(place: Path, capsys: Capture) -> None:
+    options = ["--embeddings", place / "vectors", "--weights", "bm25", "--unknown", "drop", "--language", "none"]
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", *options)
+    facts = run(capsys, "index", "info", place / "index")[1][0]
+    assert [facts[name] for name in ("weights", "unknown", "language")] == ["bm25", "drop", "none"]
+
+
+def test_documents_that_are_dropped_are_counted(place: Path, capsys: Capture) -> None:
+    lines = [f'{{"id": "d{i}", "text": "w01 w02"}}' for i in range(50)]
+    lines[17] = '{"id": "d17", "text": "?!"}'
+    (place / "some.jsonl").write_text("\n".join(lines))
+    line = ["index", "create", place / "index", place / "some.jsonl", "--embeddings", place / "vectors"]
+    code, rows, _ = run(capsys, *line, "--on-empty", "drop")
+    assert (code, rows[0]["added"], rows[0]["dropped"], rows[0]["documents"]) == (0, 49, 1, 49)
+    (place / "more.jsonl").write_text('{"id": "x", "text": "w03"}\n{"id": "y", "text": "!!"}\n')
+    code, rows, _ = run(capsys, "index", "add", place / "index", place / "more.jsonl")
+    assert (code, rows[0]["added"], rows[0]["dropped"]) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["index", "add", "{}/index", "{}/docs.jsonl"], "Use --upsert to"),
+        (["index", "create", "{}/index", "{}/docs.jsonl"], "is an index already. Replace it with --overwrite."),
+        (["search", "{}/nowhere", "w01"], "Make one with: wordferry index create"),
+        (["similar", "{}/index", "w01", "--candidates", "5"], "--candidates is the size of the first stage"),
+        (["duplicates", "{}/index"], "e.g. --threshold 0.3"),
+        (["duplicates", "{}/index", "--threshold", "1", "--delete", "x.csv"], "leave one out"),
+    ],
+)
+def test_errors_speak_of_options(place: Path, capsys: Capture, arguments: list[str], said: str) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    code, rows, err = run(capsys, *(word.format(place) for word in arguments))
+    assert code in (1, 2)
+    assert rows == []
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_nothing_found_is_said(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
+    assert run(capsys, "search", place / "index", "quasar") == (0, [], "wordferry: nothing was found.\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("w01\nquasar\n"))
+    assert "wordferry: line 2: nothing was found.\n" in run(capsys, "search", place / "index", "-")[2]
+
+
+def test_several_fields_and_other_encodings(place: Path, capsys: Capture) -> None:
+    if "encoding" not in inspect.signature(read_documents).parameters:
+        pytest.skip("read_documents has one encoding")
+    (place / "l.csv").write_bytes("id,head,body\na,caf\xe9,w01\n".encode("latin-1"))
+    line = ["index", "create", place / "index", place / "l.csv", "--text", "head", "--text", "body"]
+    code, _, err = run(capsys, *line, "--encoding", "latin-1", "--embeddings", place / "vectors")
+    assert code == 0, err
+    assert [hit["id"] for hit in run(capsys, "search", place / "index", "café")[1]] == ["a"]
+
+
+def test_tables_fit_80_columns(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [{"id": f"document-{i}", "label": "news", "text": "w01 w02 w03 " * 30, "year": 2000} for i in range(3)]
+    (place / "long.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run(capsys, "index", "create", place / "index", place / "long.jsonl", "--embeddings", place / "vectors")
+    for command in (
+        ["search", "{}", "w01"],
+        ["similar", "{}", "w01"],
+        ["index", "list", "{}"],
+        ["index", "info", "{}"],
+    ):
+        with pytest.raises(SystemExit):
+            main([*(word.format(place / "index") for word in command), "--table"])
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80
+        if command[0] != "index":
+            assert [line.split()[1] for line in lines[1:]] == ["document-0", "document-1", "document-2"]

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -191,12 +192,7 @@ def _beside(path: Path) -> Path:
         raise InputError(f"{path} is a folder; name a file.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.absolute().parent}.")
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.absolute().parent)
-    os.close(descriptor)
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)  # as any other new file: mkstemp lets nobody else read it
-    return Path(name)
+    return path.absolute().with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
 
 
 def _opened(path: Path) -> IO[str]:

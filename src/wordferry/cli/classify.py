@@ -6,36 +6,24 @@ from pathlib import Path
 from typing import Any
 
 from wordferry.cli import options
-from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.options import PATH, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note
 
 
 @command(
-    argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=options.PATH),
-    argument(
-        "test",
-        "Documents to classify. Without it, TRAIN must have a field 'split' with 'train' and 'test'.",
-        type=options.PATH,
-        required=False,
-    ),
-    options.k_option("How many neighbours vote.", 19),
+    argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
+    argument("test", "Documents to classify. Default: those whose 'split' is 'test'.", type=PATH, required=False),
+    "-k=19",
     option("-r --r", "How many related words each word has, or cv to choose by cross-validation.", default="16"),
-    options.EMBEDDINGS,
+    "--embeddings",
     bundle(
         "given",
-        options.distance_option(
-            default="rel-rwmd + 2*cosine", help="The distance: rel-rwmd, wmd ..., or a sum of several."
-        ),
-        options.weights_option("log-idf"),
-        options.UNKNOWN,
-        option(
-            "--vocabulary",
-            "Look for related words among those of the training documents (train) or of all.",
-            default="train",
-        ),
-        options.THREADS,
+        option("-d --distance", "The distance.", default="rel-rwmd + 2*cosine", **options.DISTANCE),
+        "--weights=log-idf --unknown=match",
+        option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
+        "--threads",
     ),
-    bundle("fields", options.TEXT, options.LABEL),
+    bundle("fields", "--text --label"),
     ROWS,
     examples=["wordferry classify train.jsonl test.jsonl --distance rel-rwmd -r cv"],
 )

@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
-
 from wordferry.cli import options
-from wordferry.cli.options import Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
-from wordferry.cli.serve import HOST, MAX_SECONDS, PORT, QUIET, SECONDS, TOKEN, check_port
+from wordferry.cli.serve import check_port
 from wordferry.errors import InputError
 
 cluster = Group("cluster", "Run jobs over many files on processes or a Ray cluster.")
@@ -24,25 +22,19 @@ DOCUMENTS = argument(
 QUERIES = argument("queries", "Queries, in the same forms as documents.")
 FOLDER = argument("folder", "The folder or bucket of the shards (wordferry cluster index).")
 OUTPUT = option("-o --output", "The folder or bucket address for the Parquet files of the answer.", required=True)
-WORKERS = option(
-    "--workers", "How many processes work at once (default: 1, or all cores of a Ray cluster).", type=options.POSITIVE
-)
+WORKERS = option("--workers", "How many processes work at once (default: 1; on Ray, all cores).", type=POSITIVE)
 ADDRESS = "A running Ray cluster, or 'local' to start one here"
 RUNNING = (
     WORKERS,
     option("--address", f"{ADDRESS} (default: plain processes)."),
-    option(
-        "--work",
-        "The folder of the plan and of what is done; every node must see it (default: OUTPUT.job).",
-        type=options.PATH,
-    ),
+    option("--work", "The folder of what is done, which every node must see (default: OUTPUT.job).", type=PATH),
     option("--keep", "Keep that folder when the job is done.", is_flag=True),
 )
 
 
 def block_option(help: str, default: int = 20_000) -> options.Part:
     """The size of a task."""
-    return option("--block", help, type=options.POSITIVE, default=default)
+    return option("--block", help, type=POSITIVE, default=default)
 
 
 @contextmanager
@@ -88,36 +80,26 @@ def on_ray(address: str, workers: int | None) -> Any:
 
 
 @contextmanager
-def job_choices(
-    distance: str | None,
-    weights: str | None,
-    unknown: str | None,
-    r: int,
-    block: int,
-    label: str = "label",
-    **columns: str,
-) -> Iterator[Any]:
+def job_choices(**given: Any) -> Iterator[Any]:
     """How a job compares, and the columns of its documents."""
     from wordferry.engines.sources import SourceFields
     from wordferry.shards import Choices
 
-    fields = SourceFields(columns["text"], columns["id"], label)
-    yield Choices(distance, r=r, weights=weights, unknown=unknown, block=block, fields=fields)
+    fields = SourceFields(given.pop("text"), given.pop("id"), given.pop("label", "label"))
+    yield Choices(**given, fields=fields)
 
 
 SIZE = block_option("How many documents or queries one task takes.")
-SHARDS = option(
-    "--shards", "How many shards to build (default: one per 250,000 documents).", type=options.POSITIVE
-)
-COMPARED = (options.OWN_DISTANCE, options.OWN_WEIGHTS, options.OWN_UNKNOWN, options.R, SIZE, options.TEXT, options.ID)
-JOB = bundle("choices", *COMPARED, make=job_choices)
-LABELLED_JOB = bundle("choices", *COMPARED, options.LABEL, make=job_choices)
-RUN = bundle("run", *RUNNING, options.EMBEDDINGS, make=running)
+SHARDS = option("--shards", "How many shards to build (default: one per 250,000 documents).", type=POSITIVE)
+COMPARED = ("--distance --weights --unknown -r", SIZE)
+JOB = bundle("choices", *COMPARED, "--text --id", make=job_choices)
+LABELLED_JOB = bundle("choices", *COMPARED, "--text --id --label", make=job_choices)
+RUN = bundle("run", *RUNNING, "--embeddings", make=running)
 
 
 @command(
     DOCUMENTS,
-    options.k_option("How many nearest documents to find for each."),
+    "-k",
     OUTPUT,
     SHARDS,
     JOB,
@@ -138,10 +120,10 @@ def knn_graph(
 @command(
     QUERIES,
     DOCUMENTS,
-    options.k_option("How many documents to find for each query."),
+    "-k",
     OUTPUT,
     SHARDS,
-    bundle("questions", options.RERANK, options.CANDIDATES, options.FILTER),
+    bundle("questions", "--rerank --candidates --filter"),
     JOB,
     RUN,
     SUMMARY,
@@ -168,7 +150,7 @@ def top_k(
 
 @command(
     DOCUMENTS,
-    option("--threshold", "The largest distance of a pair.", type=click.FloatRange(min=0.0), required=True),
+    "--threshold!",
     OUTPUT,
     SHARDS,
     JOB,
@@ -189,7 +171,7 @@ def duplicates(
 @command(
     argument("train", "Training documents with labels, in the same forms as documents."),
     argument("test", "Documents to label."),
-    options.k_option("How many nearest training documents vote.", 19),
+    "-k=19",
     OUTPUT,
     SHARDS,
     LABELLED_JOB,
@@ -216,21 +198,17 @@ def classify(
 
 @command(
     FILES,
-    option("--shards", "How many shards to build.", type=options.POSITIVE, required=True),
+    option("--shards", "How many shards to build.", type=POSITIVE, required=True),
     option("-o --output", "The folder or bucket address for the shards.", required=True),
     bundle(
         "choices",
-        options.distance_option(default="rel-rwmd", help="The distance that 'similar' uses unless told otherwise."),
-        options.weights_option("idf"),
-        options.UNKNOWN,
-        options.R,
-        options.ON_EMPTY,
+        "--distance=rel-rwmd --weights=idf --unknown=match -r --on-empty",
         option("--language", "Whose word stems 'search' knows, or none."),
-        options.SETTINGS,
+        "--set",
         block_option("How many documents' words one task counts."),
     ),
     option("--tokenizer", "A language: its stop words and word boundaries."),
-    bundle("columns", options.TEXT, options.ID, options.LABEL),
+    bundle("columns", "--text --id --label"),
     RUN,
     SUMMARY,
     examples=["wordferry cluster index articles/ --shards 8 --workers 4 -o shards"],
@@ -264,10 +242,10 @@ def index(
     FOLDER,
     QUERIES,
     OUTPUT,
-    options.k_option("How many documents to find for each query."),
-    bundle("questions", options.CANDIDATES, options.FILTER, options.SETTINGS),
+    "-k",
+    bundle("questions", "--candidates --filter --set"),
     block_option("How many queries one task answers from one shard.", 200),
-    bundle("columns", options.TEXT, options.ID),
+    bundle("columns", "--text --id"),
     bundle("run", *RUNNING, make=running),
     SUMMARY,
     examples=[
@@ -302,21 +280,12 @@ def search(
 
 @command(
     FOLDER,
-    option("--replicas", "How many processes hold each shard.", type=options.POSITIVE, default=1),
+    option("--replicas", "How many processes hold each shard.", type=POSITIVE, default=1),
     option("--missing", "When a shard is down: answer (and name it in the answer), or error.", default="answer"),
-    option(
-        "--shard-seconds",
-        "Seconds after which a shard that does not answer counts as missing.",
-        type=SECONDS,
-        default=10.0,
-    ),
+    option("--shard-seconds", "Seconds that a shard has to answer.", type=options.SECONDS, default=10.0),
     option("--address", f"{ADDRESS}.", default="local"),
-    option("--workers", "Cores of a cluster that is started here (default: all).", type=options.POSITIVE),
-    HOST,
-    PORT,
-    TOKEN,
-    MAX_SECONDS,
-    QUIET,
+    option("--workers", "Cores of a cluster that is started here (default: all).", type=POSITIVE),
+    "--host --port --token --max-seconds --quiet",
     examples=[
         "wordferry cluster serve shards --replicas 2",
         "WORDFERRY_TOKEN=secret wordferry cluster serve shards --address auto --host 0.0.0.0",

@@ -97,7 +97,9 @@ def _print_moves(page: _Page, result: Demo) -> None:
     """The words of the explanation that moved on to others, the heaviest first."""
     rows = sorted(result.explanation.rows, key=lambda row: -row.mass)
     moved = [row for row in rows if row.target and row.target != row.source]
-    shown = [(row.source, row.target, f"{row.mass:.3f}", f"{row.distance:.3f}", f"{row.cost:.4f}") for row in moved]
+    shown = [
+        (str(row.source), str(row.target), f"{row.mass:.3f}", f"{row.distance:.3f}", f"{row.cost:.4f}") for row in moved
+    ]
     page.table(["from", "to", "mass:", "distance:", "cost:"], shown[:MOVES])
     apart, rest = [row.cost for row in rows if not row.target], [row.cost for row in moved[MOVES:]]
     page.text(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wordferry.cli import options
-from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note
 
 if TYPE_CHECKING:
@@ -16,17 +16,14 @@ if TYPE_CHECKING:
 
 FIRST = argument("a", "A text; @FILE reads one from a file, @- from the standard input.")
 SECOND = argument("b", "The text to compare it with, or @FILE or @-.")
-DISTANCE = options.distance_option(default="wmd", help="The distance to compute.")
-RELATED = option(
-    "--related", "A folder of related words (default: those of all words that have a vector).", type=options.PATH
-)
-HOW = bundle("how", options.EMBEDDINGS, RELATED, options.OVERLAP, options.weights_option("counts"), options.UNKNOWN)
+RELATED = option("--related", "A folder of related words (default: those of all words that have a vector).", type=PATH)
+HOW = bundle("how", "--embeddings", RELATED, "--overlap --weights=counts --unknown=match")
 
 
 @command(
     FIRST,
     SECOND,
-    DISTANCE,
+    "--distance=wmd",
     option("--all", "Compute every distance.", is_flag=True),
     HOW,
     ROWS,
@@ -53,11 +50,11 @@ def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out:
 @command(
     FIRST,
     SECOND,
-    DISTANCE,
+    "--distance=wmd",
     HOW,
-    option("--limit", "Show only the NUMBER most expensive rows.", type=options.POSITIVE),
-    option("--html", "Write a page with a flow diagram.", type=options.PATH),
-    option("--png", "Write a picture (any format that matplotlib knows).", type=options.PATH),
+    option("--limit", "Show only the NUMBER most expensive rows.", type=POSITIVE),
+    option("--html", "Write a page with a flow diagram.", type=PATH),
+    option("--png", "Write a picture (any format that matplotlib knows).", type=PATH),
     ROWS,
     examples=[
         "wordferry explain 'Obama speaks to the media' 'The president greets the press'",

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from wordferry.cli import options
-from wordferry.cli.options import bundle, command, option
+from wordferry.cli.options import PATH, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note, progress_bar
 
 if TYPE_CHECKING:
@@ -17,22 +14,13 @@ if TYPE_CHECKING:
 
 
 @command(
-    options.INDEX,
-    option("--threshold", "The largest distance of a pair.", type=click.FloatRange(min=0.0)),
-    option(
-        "--review",
-        "Write a CSV file with what would be kept and deleted, and why, to look at and edit.",
-        type=options.PATH,
-    ),
-    option("--delete", "Delete what this reviewed CSV file marks with delete; nothing is computed.", type=options.PATH),
+    "INDEX --threshold",
+    option("--review", "Write a CSV file of what would be kept and deleted, and why, to edit.", type=PATH),
+    option("--delete", "Delete what this reviewed CSV file marks with delete; nothing is computed.", type=PATH),
     option("--dry-run", "With --delete: only say what would be deleted.", is_flag=True),
-    option(
-        "--against",
-        "A file of documents: find those that the index holds already, such as test data.",
-        type=options.PATH,
-    ),
+    option("--against", "A file of documents: find those that the index holds already, such as test data.", type=PATH),
     option("--pairs", "Show pairs, the least alike first, instead of groups.", is_flag=True),
-    bundle("given", options.OWN_DISTANCE, options.OWN_WEIGHTS, options.OWN_UNKNOWN, options.THREADS),
+    bundle("given", "--distance --weights --unknown --threads"),
     ROWS,
     examples=[
         "wordferry duplicates news --threshold 0.3",

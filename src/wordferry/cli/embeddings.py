@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from wordferry.cli import options
-from wordferry.cli.options import Group, argument, command, option
+from wordferry.cli.options import PATH, Group, argument, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -15,15 +14,15 @@ embeddings = Group("embeddings", "Convert word vectors and look into files of th
 
 
 @command(
-    argument("source", "word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped.", type=options.PATH),
-    argument("target", "The folder to write.", type=options.PATH),
-    options.LIMIT,
+    argument("source", "word2vec, GloVe, fastText .vec, .npz, .npy or .safetensors, also gzipped.", type=PATH),
+    argument("target", "The folder to write.", type=PATH),
+    "--limit",
     option("--words", "Keep only words of this file, one per line.", type=FILE),
     option("--vocabulary", "The words of an array file, one per line.", type=FILE),
     option("--format", "text, word2vec-binary, array or folder (default: look at the file)."),
     option("--normalize/--no-normalize", "Scale every vector to length 1.", default=True),
     option("--keep-first", "Keep the first of a word that appears twice.", is_flag=True),
-    options.OVERWRITE,
+    "--overwrite",
     SUMMARY,
     examples=["wordferry embeddings convert glove.6B.300d.txt.gz glove --limit 100000"],
     group=embeddings,
@@ -63,7 +62,7 @@ def convert(
 
 
 @command(
-    argument("path", "A folder that wordferry wrote, or any file of vectors.", type=options.PATH),
+    argument("path", "A folder that wordferry wrote, or any file of vectors.", type=PATH),
     option("--verify", "Compare a folder's files with their checksums first.", is_flag=True),
     SUMMARY,
     examples=["wordferry embeddings info glove --verify"],

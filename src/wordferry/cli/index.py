@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordferry.cli import listing, options
-from wordferry.cli.options import Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, Group, argument, bundle, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 
 if TYPE_CHECKING:
@@ -27,37 +27,22 @@ DOCUMENTS = "A file or folder of documents, or - for the standard input."
 FIELDS = bundle(
     "fields",
     option("--format", "jsonl, json, csv, tsv, text, folder or parquet (default: by the file's name or first line)."),
-    options.TEXT,
-    options.ID,
-    options.LABEL,
+    option("--text", "The field that holds the text; repeat it for several.", multiple=True, default=["text"]),
+    "--id --label",
     option("--skip", "A field to leave out; may be given several times.", multiple=True),
+    option("--encoding", "The encoding of the file, e.g. latin-1.", default="utf-8"),
     option("--keep-text", "Keep numbers of CSV and TSV files as text.", is_flag=True),
 )
 CHOICES = bundle(
     "choices",
-    options.EMBEDDINGS,
-    option("--related", "A folder of related words to start from.", type=options.PATH),
-    options.R,
-    options.distance_option(default="rel-rwmd", help="The distance that 'similar' uses unless told otherwise."),
-    options.OVERLAP,
-    options.weights_option("idf"),
-    options.UNKNOWN,
-    options.ON_EMPTY,
-    option(
-        "--keep",
-        "Where the word vectors stay: in the index (copy), where they are (path), or in wordferry (package, the "
-        "default for those that come with it).",
-    ),
-    option(
-        "--language",
-        "The language of the documents: its stop words, word boundaries and stems (default: English); none: no stems.",
-    ),
-    option(
-        "--tokenizer",
-        "A tokenizer by its registered name, in the place of the language's; --language then gives the stems.",
-    ),
+    "--embeddings",
+    option("--related", "A folder of related words to start from.", type=PATH),
+    "-r --distance=rel-rwmd --overlap --weights=idf --unknown=match --on-empty",
+    option("--keep", "Where the vectors stay: in the index (copy), where they are (path), in wordferry (package)."),
+    option("--language", "Whose stop words, word boundaries and stems are used (default: English); none: no stems."),
+    option("--tokenizer", "A registered tokenizer in the place of the language's; --language then gives stems."),
     option("--stop", "Words to leave out: none, a language, or @FILE with your own (default: those of --language)."),
-    options.SETTINGS,
+    "--set",
 )
 
 
@@ -66,9 +51,12 @@ class _Source:
 
     def __init__(self, path: str, fields: dict[str, Any]) -> None:
         self.path, self.read = path, 0
-        numbers = not fields["keep_text"]
-        self.fields = {name: value for name, value in fields.items() if name != "keep_text"}
-        self.fields |= {"split": None, "numbers": numbers}
+        self.fields = fields | {"split": None, "numbers": not fields["keep_text"]}
+        del self.fields["keep_text"]
+        if len(fields["text"]) == 1:
+            self.fields["text"] = fields["text"][0]
+        if fields["encoding"] == "utf-8":
+            del self.fields["encoding"]
 
     def __iter__(self) -> Iterator[Record]:
         from wordferry.texts.documents import read_documents
@@ -86,13 +74,13 @@ class _Source:
 
 
 @command(
-    options.INDEX,
+    "INDEX",
     argument("documents", DOCUMENTS, required=False),
     CHOICES,
     option("--overwrite", "Replace an existing index.", is_flag=True),
     option("--resume", "Go on where the same command was stopped, with the choices made then.", is_flag=True),
     FIELDS,
-    options.THREADS,
+    "--threads",
     SUMMARY,
     examples=["wordferry index create news news.jsonl --embeddings glove", "wordferry index create empty -d wmd"],
     group=index,
@@ -133,11 +121,11 @@ def create(
 
 
 @command(
-    options.INDEX,
+    "INDEX",
     argument("documents", DOCUMENTS),
     option("--upsert", "Replace documents whose id exists, instead of refusing them.", is_flag=True),
     FIELDS,
-    options.THREADS,
+    "--threads",
     SUMMARY,
     examples=[
         "wordferry index add news more.jsonl --upsert",
@@ -161,10 +149,8 @@ def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], threa
 
 
 @command(
-    options.INDEX,
-    argument(
-        "ids", "The ids of documents; - reads them from the standard input, one per line.", nargs=-1, required=True
-    ),
+    "INDEX",
+    argument("ids", "The ids of documents; - reads them from stdin, one per line.", nargs=-1, required=True),
     option("--missing-ok", "Ignore ids that do not exist.", is_flag=True),
     SUMMARY,
     examples=["wordferry index delete news 17 18", "cat old-ids.txt | wordferry index delete news -"],
@@ -180,7 +166,7 @@ def delete(index: Path, ids: tuple[str, ...], missing_ok: bool, out: Output) -> 
     _report(index, out, {"deleted": count})
 
 
-@command(options.INDEX, SUMMARY, examples=["wordferry index info news"], group=index)
+@command("INDEX", SUMMARY, examples=["wordferry index info news"], group=index)
 def info(index: Path, out: Output) -> None:
     """Show what an index holds, how it compares, and its size."""
     from wordferry.index import Index
@@ -192,7 +178,7 @@ def info(index: Path, out: Output) -> None:
     out.facts(first | choices | facts)
 
 
-@command(options.INDEX, SUMMARY, examples=["wordferry index verify news"], group=index)
+@command("INDEX", SUMMARY, examples=["wordferry index verify news"], group=index)
 def verify(index: Path, out: Output) -> None:
     """Check an index: every file, and how they fit together.
 
@@ -208,7 +194,7 @@ def verify(index: Path, out: Output) -> None:
 
 
 @command(
-    options.INDEX,
+    "INDEX",
     option("--rebuild", "Make the bags of words and the related words again from the texts.", is_flag=True),
     SUMMARY,
     examples=["wordferry index compact news", "wordferry index compact news --rebuild"],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wordferry.cli import options
-from wordferry.cli.options import Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, Group, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, progress_bar
 
 judge = Group("judge", "Judge searches and distances beside their rivals.")
@@ -19,23 +19,17 @@ SYSTEMS = option(
     "model2vec:PATH or sentence-transformers:PATH; options follow a colon, as in rel-rwmd:weights=counts.",
     multiple=True,
 )
-WEIGHTS = options.weights_option("idf")
 
 
 @command(
-    argument(
-        "folders",
-        "Folders with documents, queries and qrels, as BEIR or TREC have them. Default: the sample.",
-        type=options.PATH,
-        nargs=-1,
-    ),
+    argument("folders", "Folders in the form of BEIR or TREC. Default: the sample.", type=PATH, nargs=-1),
     SYSTEMS,
     option("--baseline", "One of the systems, to compare the others with."),
     option("--split", "Which file of a folder qrels/ to take.", default="test"),
-    option("--report", "Also write a page with charts and queries.", type=options.PATH),
-    option("--details", "Also write everything, query by query, as JSON.", type=options.PATH),
-    bundle("given", options.EMBEDDINGS, WEIGHTS, options.UNKNOWN, options.THREADS),
-    options.SEED,
+    option("--report", "Also write a page with charts and queries.", type=PATH),
+    option("--details", "Also write everything, query by query, as JSON.", type=PATH),
+    bundle("given", "--embeddings --weights=idf --unknown=match --threads"),
+    "--seed",
     ROWS,
     examples=[
         "wordferry judge retrieval my-collection -s words -s bm25-stem -s rel-rwmd --baseline bm25-stem",
@@ -88,14 +82,10 @@ def retrieval(
 
 
 @command(
-    argument(
-        "file",
-        "JSON lines with a score (higher = more alike) and texts a and b, or numbers i and j.",
-        type=options.PATH,
-    ),
-    option("--documents", "JSON lines with the texts that i and j number.", type=options.PATH),
+    argument("file", "JSON lines with a score (higher = more alike) and texts a and b, or numbers i and j.", type=PATH),
+    option("--documents", "JSON lines with the texts that i and j number.", type=PATH),
     SYSTEMS,
-    bundle("given", options.EMBEDDINGS, WEIGHTS, options.UNKNOWN, options.R, options.THREADS, options.SEED),
+    bundle("given", "--embeddings --weights=idf --unknown=match -r --threads --seed"),
     ROWS,
     examples=[
         "wordferry judge pairs pairs.jsonl -s wmd -s rel-rwmd -s tfidf",
@@ -117,26 +107,14 @@ def pairs(file: Path, documents: Path | None, system: tuple[str, ...], given: di
 
 
 @command(
-    argument(
-        "file",
-        "JSON lines with the texts (or token lists) a, b and c, a and b being related. Default: the sample.",
-        type=options.PATH,
-        required=False,
-    ),
+    argument("file", "JSON lines with texts a, b (related) and c. Default: the sample.", type=PATH, required=False),
     SYSTEMS,
     bundle(
         "given",
         option(
-            "--rule",
-            "When a triplet is solved: closer if d(a,b) < d(a,c), smallest if d(a,b) is the smallest of three.",
-            default="closer",
+            "--rule", "When one is solved: closer, d(a,b) < d(a,c); smallest, d(a,b) least of three.", default="closer"
         ),
-        options.EMBEDDINGS,
-        WEIGHTS,
-        options.UNKNOWN,
-        options.R,
-        options.THREADS,
-        options.SEED,
+        "--embeddings --weights=idf --unknown=match -r --threads --seed",
     ),
     ROWS,
     examples=["wordferry judge triplets -s wmd -s wcd -s tfidf", "wordferry judge triplets triplets.jsonl.gz -s wmd"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wordferry.cli import options
-from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.options import PATH, argument, bundle, command, option
 from wordferry.cli.output import CSV, ROWS, SUMMARY, Output, note, progress_bar, shortened
 
 if TYPE_CHECKING:
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 
 @command(
-    options.INDEX,
-    options.FILTER,
-    options.k_option("How many documents to list.", 100),
+    "INDEX --filter",
+    "-k=100",
     option("--offset", "How many documents to pass over first.", type=click.IntRange(min=0), default=0),
     ROWS,
     examples=["wordferry index list news --filter topic=sport", "wordferry index list news --csv"],
@@ -45,7 +44,7 @@ def list_(index: Path, filter: tuple[str, ...], k: int, offset: int, out: Output
 
 
 @command(
-    options.INDEX,
+    "INDEX",
     argument("ids", "The ids of documents.", nargs=-1, required=True),
     ROWS,
     examples=["wordferry index get news article-17"],
@@ -75,14 +74,10 @@ def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
 
 
 @command(
-    options.INDEX,
-    option(
-        "-o --output",
-        "The file: .jsonl, .json, .csv or .parquet by its ending (default: JSON lines on the standard output).",
-        type=options.PATH,
-    ),
+    "INDEX",
+    option("-o --output", "The file: .jsonl, .json, .csv or .parquet (default: JSON lines on stdout).", type=PATH),
     CSV,
-    options.FILTER,
+    "--filter",
     bundle(
         "names",
         option("--text", "The name of the field for the text.", default="text"),
@@ -113,18 +108,11 @@ def export(index: Path, output: Path | None, as_csv: bool, filter: tuple[str, ..
 
 
 @command(
-    options.INDEX,
-    option("-o --output", "The folder to write documents, queries and words into.", type=options.PATH, required=True),
-    option(
-        "--format", "parquet, jsonl, qdrant, milvus, opensearch (and Elasticsearch) or pgvector.", default="parquet"
-    ),
-    option("--queries", "A file with one query per line, to write as well.", type=options.PATH),
-    option(
-        "--error",
-        "Leave out entries that change no side of a distance by more than this.",
-        type=click.FloatRange(0.0, 2.0),
-        default=0.0,
-    ),
+    "INDEX",
+    option("-o --output", "The folder to write documents, queries and words into.", type=PATH, required=True),
+    option("--format", "parquet, jsonl, qdrant, milvus, opensearch or pgvector.", default="parquet"),
+    option("--queries", "A file with one query per line, to write as well.", type=PATH),
+    option("--error", "Leave out what changes a distance by no more.", type=click.FloatRange(0.0, 2.0), default=0.0),
     SUMMARY,
     examples=["wordferry index export-sparse news -o vectors --format qdrant --queries queries.txt --error 0.1"],
 )

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wordferry.cli import options
-from wordferry.cli.options import command, option
+from wordferry.cli.options import PATH, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 
 
 @command(
-    options.INDEX,
-    option("-o --output", "The HTML file to write; it needs nothing beside itself.", type=options.PATH, required=True),
-    option(
-        "--parquet",
-        "Also write places, neighbours and clusters as Parquet, as Embedding Atlas reads them.",
-        type=options.PATH,
-    ),
-    options.k_option("How many nearest documents of each the layout keeps together.", 15),
+    "INDEX",
+    option("-o --output", "The HTML file to write; it needs nothing beside itself.", type=PATH, required=True),
+    option("--parquet", "Also write places, neighbours and clusters, for Embedding Atlas.", type=PATH),
+    "-k=15",
     option("--title", "The title of the page (default: the folder's name)."),
-    options.SEED,
-    options.THREADS,
+    "--seed --threads",
     SUMMARY,
     examples=["wordferry map news -o news.html", "wordferry map news -o news.html --parquet news.parquet --seed 7"],
 )

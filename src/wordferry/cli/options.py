@@ -23,8 +23,15 @@ Part = Callable[[Any], Any]
 HELP = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
 PATH = click.Path(path_type=Path)
 POSITIVE = click.IntRange(min=1)
-_PYTHON = re.compile(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)'|(?P<true>True)\b)?(?![\w=])")
-_METHOD = re.compile(r"\bUse (?P<name>upsert|overwrite|resume)\b")
+SECONDS = click.FloatRange(min=0.1)
+_PYTHON = re.compile(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)'|(?P<truth>True|False)\b)?(?![\w=])")
+_PHRASES = {
+    "Use upsert ": "Use --upsert ",
+    "Open it with Index.open, or replace": "Replace",
+    "Make one with Index.create or wordferry": "Make one with: wordferry",
+    "on_duplicate='first'": "--keep-first",
+}
+"""What the library says of its functions, and the command line of its own."""
 
 
 class Argument(click.Argument):
@@ -80,18 +87,21 @@ class Command(click.Command):
 
         Advice about empty documents that this command has no option for is left out.
         """
-        options = {one.name: max(one.opts, key=len) for one in self.params if isinstance(one, click.Option)}
+        options = {one.name: one for one in self.params if isinstance(one, click.Option)}
         if isinstance(error, EmptyDocumentError) and "on_empty" not in options:
             error = error.with_ways()
 
         def translated(match: re.Match[str]) -> str:
-            option = options.get(match["name"], "")
-            if not option.startswith("--"):
+            option = options.get(match["name"])
+            if option is None:
                 return match[0]
-            return f"{option} {match['value']}" if match.groupdict().get("value") else option
+            name = (option.secondary_opts or option.opts)[0] if match["truth"] == "False" else max(option.opts, key=len)
+            return f"{name} {match['value']}" if match["value"] else name
 
-        text = _METHOD.sub(lambda match: f"Use {translated(match)}", _PYTHON.sub(translated, str(error)))
-        error.args = (text, *error.args[1:])
+        text = str(error)
+        for phrase, ours in _PHRASES.items():
+            text = text.replace(phrase, ours)
+        error.args = (_PYTHON.sub(translated, text), *error.args[1:])
         return error
 
 
@@ -108,16 +118,17 @@ def argument(name: str, help: str, **settings: Any) -> Part:
 
 
 def command(
-    *parts: Part, examples: Sequence[str], group: click.Group | None = None, name: str | None = None
+    *parts: Part | str, examples: Sequence[str], group: click.Group | None = None, name: str | None = None
 ) -> Callable[[Function], click.Command]:
-    """Make a command of a function: ``@command(INDEX, K, examples=["wordferry search news 'tax law'"])``.
+    """Make a command of a function: ``@command("INDEX -k --filter", examples=["wordferry search news 'tax law'"])``.
 
-    ``parts`` are the arguments and options in the order of the help; ``group`` is the group the command belongs to.
+    ``parts`` are the arguments and options in the order of the help, shared ones by name (:data:`SHARED`); ``group`` is
+    the group that the command belongs to.
     """
 
     def made(function: Function) -> click.Command:
         called: Any = function
-        for part in reversed(parts):
+        for part in reversed(_parts(parts)):
             called = part(called)
         title = name or function.__name__.rstrip("_").replace("_", "-")
         result: click.Command = click.command(title, cls=Command, examples=examples)(called)
@@ -129,7 +140,7 @@ def command(
 
 
 def bundle(
-    name: str, *parts: Part, make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given)
+    name: str, *parts: Part | str, make: Callable[..., AbstractContextManager[Any]] = lambda **given: nullcontext(given)
 ) -> Part:
     """Several options of which a function gets one thing, called ``name``: what ``make`` gives for their values.
 
@@ -138,7 +149,7 @@ def bundle(
 
     def probe() -> None: ...
 
-    for part in reversed(parts):
+    for part in reversed(_parts(parts)):
         part(probe)
     params = probe.__click_params__  # type: ignore[attr-defined]
     names = [param.name for param in params]
@@ -162,54 +173,57 @@ def complete_distance(ctx: click.Context, param: click.Parameter, incomplete: st
     return [name for name in DISTANCES if name.startswith(incomplete)]
 
 
-def distance_option(*names: str, help: str, **settings: Any) -> Part:
-    """An option that takes a distance, by default called ``--distance``."""
-    names = names or ("-d", "--distance")
-    return click.option(*names, metavar="DISTANCE", shell_complete=complete_distance, help=help, **settings)
+DISTANCE: dict[str, Any] = {"metavar": "DISTANCE", "shell_complete": complete_distance}
+_OWN = ("--distance", "--weights", "--unknown")
+"""Options that an index answers where nothing is given."""
+SHARED: dict[str, tuple[str, dict[str, Any]]] = {
+    "-k": ("How many documents, the best or nearest first.", {"type": POSITIVE, "default": 10}),
+    "-d --distance": ("The distance, by its name or as a sum such as 'rel-rwmd + 2*cosine'", DISTANCE),
+    "--weights": ("What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)", {}),
+    "--unknown": ("Words without a vector: match (kept, related to nothing), drop (left out) or error (refused)", {}),
+    "--overlap": ("Words in both texts: keep, omr or residual (default: the distance's own).", {}),
+    "-r --r": ("How many related words each word has.", {"type": POSITIVE, "default": 16}),
+    "--filter": ("key=value (or != > >= < <=), or a JSON object; every filter must hold.", {"multiple": True}),
+    "--rerank": ("Re-order the candidates by this second distance; the answer is then not exact.", DISTANCE),
+    "--candidates": ("How many candidates the first stage finds.", {"type": POSITIVE}),
+    "--set settings": ("A constant of word search, e.g. lift=0 (k1, b, stem, lift, power ...).", {"multiple": True}),
+    "--threshold": ("The largest distance of a pair.", {"type": click.FloatRange(min=0.0)}),
+    "-e --embeddings": ("Word vectors: a file or folder (default: those that come with wordferry).", {"type": PATH}),
+    "--limit": ("Use only the first NUMBER words (usually the most frequent).", {"type": POSITIVE}),
+    "--explain": ("Show which words met, and what each gives or costs.", {"is_flag": True}),
+    "--strict": ("Exit with 1 when a query has no hit.", {"is_flag": True}),
+    "--seed": ("The seed of all random draws.", {"type": click.IntRange(min=0), "default": 0}),
+    "--on-empty": ("Documents without any word: error, drop or keep.", {"default": "error"}),
+    "--text": ("The field that holds the text (or its tokens).", {"default": "text"}),
+    "--id": ("The field that holds the id.", {"default": "id"}),
+    "--label": ("The field that holds the label.", {"default": "label"}),
+    "--overwrite": ("Replace the folder if it exists.", {"is_flag": True}),
+    "--host": ("The address to listen on; others than loopback need a token.", {"default": "127.0.0.1"}),
+    "--port": ("The port to listen on.", {"type": click.IntRange(1, 65535), "default": 8080}),
+    "--token": ("The token that readers must send.", {"envvar": "WORDFERRY_TOKEN"}),
+    "--max-seconds seconds": ("Seconds that a request may take.", {"type": SECONDS, "default": 30.0}),
+    "--quiet": ("Log errors only, not every request.", {"is_flag": True}),
+    "--threads": ("How many threads to use (default: WORDFERRY_THREADS, else every core).", {"type": POSITIVE}),
+}
+"""The options of several commands, each by one of its names in the parts of a command."""
 
 
-def k_option(help: str, default: int = 10) -> Part:
-    """The number of documents or neighbours: ``-k``."""
-    return option("-k", help, type=POSITIVE, default=default)
+def _shared(word: str) -> Part:
+    """A shared option: ``--filter``, ``--weights=idf`` with its default, ``--threshold!`` required; or ``INDEX``."""
+    if word == "INDEX":
+        return argument("index", "The folder of the index.", type=PATH)
+    name, given, default = word.rstrip("!").partition("=")
+    names = next(names for names in SHARED if name in names.split())
+    help, settings = SHARED[names]
+    if name in _OWN:
+        help += "." if given else "; default: the index's own."
+    chosen = {"default": int(default) if default.isdigit() else default} if given else {}
+    return option(names, help, **(settings | chosen), required=word.endswith("!"))
 
 
-INDEX = argument("index", "The folder of the index.", type=PATH)
-THREADS = option("--threads", "How many threads to use (default: WORDFERRY_THREADS, else every core).", type=POSITIVE)
-EMBEDDINGS = option(
-    "-e --embeddings", "Word vectors: a file or folder (default: those that come with wordferry).", type=PATH
-)
-LIMIT = option("--limit", "Use only the first NUMBER words (usually the most frequent).", type=POSITIVE)
-R = option("-r --r", "How many related words each word has.", type=POSITIVE, default=16)
-OVERLAP = option(
-    "--overlap", "What happens to words in both texts: keep, omr or residual (default: the distance's own)."
-)
-OWN_DISTANCE = distance_option(help="The distance (default: the index's own).")
-_WEIGHTS = "What a word counts for: counts, idf, log-idf, bm25 or norm (its vector's length)"
-_UNKNOWN = "Words without a vector: match (kept, related to nothing), drop (left out) or error (refused)"
-OWN_WEIGHTS = option("--weights", f"{_WEIGHTS}; default: the index's own.")
-OWN_UNKNOWN = option("--unknown", f"{_UNKNOWN}; default: the index's own.")
-UNKNOWN = option("--unknown", f"{_UNKNOWN}.", default="match")
-FILTER = option("--filter", "key=value (or != > >= < <=), or a JSON object; every filter must hold.", multiple=True)
-CANDIDATES = option("--candidates", "How many candidates the first stage finds.", type=POSITIVE)
-RERANK = distance_option(
-    "--rerank", help="Re-order the candidates by this second distance; the answer is then not exact."
-)
-SETTINGS = option(
-    "--set settings",
-    "A constant of word search, e.g. lift=0: k1, b, stem, lift, neighbours, candidates, power.",
-    multiple=True,
-)
-SEED = option("--seed", "The seed of all random draws.", type=click.IntRange(min=0), default=0)
-OVERWRITE = option("--overwrite", "Replace the folder if it exists.", is_flag=True)
-ON_EMPTY = option("--on-empty", "What to do with documents without any word: error, drop or keep.", default="error")
-TEXT = option("--text", "The field that holds the text (or its tokens).", default="text")
-ID = option("--id", "The field that holds the id.", default="id")
-LABEL = option("--label", "The field that holds the label.", default="label")
-
-
-def weights_option(default: str) -> Part:
-    """What words count for, where no index says it."""
-    return option("--weights", f"{_WEIGHTS}.", default=default)
+def _parts(parts: Sequence[Part | str]) -> list[Part]:
+    """Arguments and options in the order of the help; names of shared ones stand in one text."""
+    return [one for part in parts for one in (map(_shared, part.split()) if isinstance(part, str) else [part])]
 
 
 def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:

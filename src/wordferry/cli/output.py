@@ -169,17 +169,9 @@ def shortened(text: Any, width: int = 80) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-JSON = option(
-    "--json/--table as_json",
-    "Print JSON lines or a table (default: a table on a terminal, JSON lines in a pipe).",
-    default=None,
-)
+JSON = option("--json/--table as_json", "JSON lines or a table (default: a table on a terminal).", default=None)
 CSV = option("--csv as_csv", "Print CSV.", is_flag=True)
-OUTPUT = option(
-    "-o --output output_file",
-    "Write a file instead of printing; its ending says what: .jsonl, .json (a list), .csv or .parquet.",
-    type=PATH,
-)
+OUTPUT = option("-o --output output_file", "Write a file instead: .jsonl, .json (a list), .csv or .parquet.", type=PATH)
 ROWS = bundle("out", JSON, CSV, OUTPUT, make=output)
 """The options of a command that prints rows, which gets its :class:`Output` as ``out``."""
 SUMMARY = bundle("out", JSON, CSV, make=output)

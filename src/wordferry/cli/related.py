@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordferry.cli import options
-from wordferry.cli.options import Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 
 if TYPE_CHECKING:
@@ -18,20 +18,19 @@ BAR = 24
 
 
 @command(
-    argument("target", "The folder to write.", type=options.PATH),
-    options.EMBEDDINGS,
-    options.LIMIT,
+    argument("target", "The folder to write.", type=PATH),
+    "--embeddings --limit",
     bundle(
         "given",
-        options.R,
+        "-r",
         option("--method", "How to find related words: auto, exact or clusters.", default="auto"),
         option("--iterations", "How many iterations of k-means to run, with --method clusters.", type=int, default=5),
         option("--probes", "How many clusters to search for each word (default: chosen by recall).", type=int),
-        options.SEED,
-        option("--memory", "Megabytes to use for blocks of distances.", type=options.POSITIVE, default=256),
-        options.THREADS,
+        "--seed",
+        option("--memory", "Megabytes to use for blocks of distances.", type=POSITIVE, default=256),
+        "--threads",
     ),
-    options.OVERWRITE,
+    "--overwrite",
     SUMMARY,
     examples=["wordferry related build glove-related --embeddings glove -r 16"],
     group=related,
@@ -55,7 +54,7 @@ def build(
 
 
 @command(
-    argument("path", "A folder of related words.", type=options.PATH),
+    argument("path", "A folder of related words.", type=PATH),
     option("--verify", "Compare the files with their checksums first.", is_flag=True),
     SUMMARY,
     examples=["wordferry related info glove-related --verify"],
@@ -70,15 +69,8 @@ def info(path: Path, verify: bool, out: Output) -> None:
 
 @command(
     argument("word", "The word to look up."),
-    option(
-        "--related",
-        "A folder of related words (default: those that come with wordferry, or are found now).",
-        type=options.PATH,
-    ),
-    options.EMBEDDINGS,
-    options.LIMIT,
-    options.R,
-    options.THREADS,
+    option("--related", "A folder of related words (default: those of all words with a vector).", type=PATH),
+    "--embeddings --limit -r --threads",
     ROWS,
     examples=["wordferry related show cat"],
     group=related,
@@ -121,17 +113,10 @@ def show(
 
 @command(
     option("-w --word", "A word to measure from (repeat for up to five).", multiple=True, required=True),
-    option("-o --output", "The file to write: .png, .svg or .pdf.", type=options.PATH, required=True),
-    options.EMBEDDINGS,
-    options.LIMIT,
-    option(
-        "--pairs",
-        "How many pairs to draw for the histogram (all, if there are fewer).",
-        type=options.POSITIVE,
-        default=1_000_000,
-    ),
-    options.SEED,
-    options.THREADS,
+    option("-o --output", "The file to write: .png, .svg or .pdf.", type=PATH, required=True),
+    "--embeddings --limit",
+    option("--pairs", "How many pairs to draw for the histogram.", type=POSITIVE, default=1000000),
+    "--seed --threads",
     examples=["wordferry related plot --word cat -o cat.png"],
     group=related,
 )

@@ -5,32 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from wordferry.cli import options
-from wordferry.cli.options import command, option
+from wordferry.cli.options import PATH, command, option
 from wordferry.cli.output import SUMMARY, Output, note
 
 
 @command(
-    option("--data", "The folder of the data sets (default: WORDFERRY_DATA).", type=options.PATH),
-    option(
-        "-s --datasets --dataset", "Sets to run, repeated or with commas between them (default: all).", multiple=True
-    ),
-    options.distance_option(
-        "-d",
-        "--distances",
-        "--distance",
-        multiple=True,
-        help="Distances to run, repeated or with commas between them (default: all).",
-    ),
-    option(
-        "--protocol",
-        "Which protocol to follow: paper (Werner & Laber 2020) or fair (Sato et al. 2022).",
-        default="paper",
-    ),
-    option("-o --output", "The folder of the report.", type=options.PATH, default=Path("report")),
-    option(
-        "-e --embeddings", "Word vectors (default: the Google News vectors of the folder, if any).", type=options.PATH
-    ),
-    options.THREADS,
+    option("--data", "The folder of the data sets (default: WORDFERRY_DATA).", type=PATH),
+    option("-s --datasets --dataset", "Sets to run, several with commas (default: all).", multiple=True),
+    option("-d --distances --distance", "Distances to run (default: all).", multiple=True, **options.DISTANCE),
+    option("--protocol", "paper (Werner & Laber 2020) or fair (Sato et al. 2022).", default="paper"),
+    option("-o --output", "The folder of the report.", type=PATH, default=Path("report")),
+    option("-e --embeddings", "Word vectors (default: the Google News vectors of the folder, if any).", type=PATH),
+    "--threads",
     SUMMARY,
     examples=["wordferry reproduce --data sets --datasets r8,twitter --distances rwmd,rel-rwmd -o report"],
 )

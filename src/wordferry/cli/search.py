@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,31 +21,20 @@ if TYPE_CHECKING:
     from wordferry.index import Hits, Index
 
 BATCH = 64
-K = options.k_option("How many documents to find.")
-STRICT = option("--strict", "Exit with 1 when a query has no hit.", is_flag=True)
-EXPLAIN = option("--explain", "Show which words met, and what each gives or costs.", is_flag=True)
 Ask = Callable[[list[str]], "list[Hits]"]
 Query = tuple[int, "str | FormatError"]
 
 
 @command(
-    options.INDEX,
-    argument(
-        "query",
-        "The words to search for, @FILE to read them from a file, or - for one query a line from standard input.",
-    ),
-    K,
+    "INDEX",
+    argument("query", "The words to search for, @FILE to read them from a file, or - for one query a line from stdin."),
+    "-k",
     bundle(
         "given",
-        options.distance_option(help="Compare texts by this distance instead of finding by words, as 'similar' does."),
-        options.FILTER,
-        EXPLAIN,
-        options.SETTINGS,
-        options.RERANK,
-        options.CANDIDATES,
-        options.THREADS,
+        option("-d --distance", "Compare texts by this distance, as 'similar' does.", **options.DISTANCE),
+        "--filter --explain --set --rerank --candidates --threads",
     ),
-    STRICT,
+    "--strict",
     ROWS,
     examples=[
         "wordferry search news 'president greets press' -k 5 --filter 'year>=2001' --filter topic=sport",
@@ -62,28 +52,17 @@ def search(index: Path, query: str, k: int, given: dict[str, Any], strict: bool,
 
     given |= {"filter": options.parse_filters(given["filter"]), **options.parse_settings(given.pop("settings"))}
     with Index.open(index) as opened:
-        return _ask_all(query, lambda batch: opened.search(batch, k, **given), opened, given, out, strict)
+        return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, k, **given))
 
 
 @command(
-    options.INDEX,
+    "INDEX",
     argument(
-        "query",
-        "A text, the id of a document, @FILE to read a text from a file, or - for one a line from standard input.",
+        "query", "A text, the id of a document, @FILE to read a text from a file, or - for one a line from stdin."
     ),
-    K,
-    bundle(
-        "given",
-        options.OWN_DISTANCE,
-        options.OWN_WEIGHTS,
-        options.OWN_UNKNOWN,
-        options.FILTER,
-        EXPLAIN,
-        options.RERANK,
-        options.CANDIDATES,
-        options.THREADS,
-    ),
-    STRICT,
+    "-k",
+    bundle("given", "--distance --weights --unknown --filter --explain --rerank --candidates --threads"),
+    "--strict",
     ROWS,
     examples=[
         "wordferry similar news 'The president greets the press in Chicago' -k 5",
@@ -104,42 +83,51 @@ def similar(index: Path, query: str, k: int, given: dict[str, Any], strict: bool
             found: list[Hits] = opened.similar(batch, k, **given)
             return found
 
-        return _ask_all(query, ask, opened, given, out, strict)
+        return _Asking(opened, given, out, strict).all(query, ask)
 
 
-def _ask_all(query: str, ask: Ask, opened: Index, given: Mapping[str, Any], out: Output, strict: bool) -> int:
-    """Ask for one query, or for each line of the standard input; a line without an answer does not stop the others.
+@dataclass(frozen=True)
+class _Asking:
+    """Asks an index, and prints the hits or why there are none."""
 
-    Returns the exit code: 1 when a query could not be answered, or has no hit where ``strict`` demands one.
-    """
-    number = missed = wrong = 0
-    several = query == "-"
-    for batch in _batches(query):
-        for (line, text), hits in zip(batch, _asked(batch, ask, alone=not several), strict=True):
-            number += 1
-            wrong += hits is None
-            if hits is None:
-                continue
-            missed += not hits
-            if not hits:
-                _say_nothing_found(f"line {line}: " if several else "", str(text), opened)
-            _show(hits, str(text), line if several else None, out, given["explain"])
-            if number == 1 and not hits.exact:
-                note(hits.method)
-    if missed and given["filter"] and not opened.count(given["filter"]):
-        note(f"wordferry: no document passes the filter {json.dumps(given['filter'], ensure_ascii=False)}.")
-    if strict and missed:
-        note(f"wordferry: {missed} of {number} queries have no hit.")
-    if wrong:
-        note(f"wordferry: {wrong} of {number} queries could not be answered.")
-    return int(bool(wrong or (strict and missed)))
+    opened: Index
+    given: Mapping[str, Any]
+    out: Output
+    strict: bool
 
+    def all(self, query: str, ask: Ask) -> int:
+        """Ask for one query, or for each line of the standard input; one without an answer does not stop the others.
 
-def _say_nothing_found(where: str, text: str, opened: Index) -> None:
-    from wordferry.texts.reasons import no_word
+        Returns the exit code: 1 when a query could not be answered, or has no hit where ``strict`` demands one.
+        """
+        number = missed = wrong = 0
+        several = query == "-"
+        for batch in _batches(query):
+            for (line, text), hits in zip(batch, _asked(batch, ask, alone=not several), strict=True):
+                number += 1
+                if hits is None:
+                    wrong += 1
+                    continue
+                if not hits:
+                    missed += 1
+                    self._say_why(f"line {line}: " if several else "", str(text))
+                _show(hits, str(text), line if several else None, self.out, self.given["explain"])
+                if number == 1 and not hits.exact:
+                    note(hits.method)
+        filter = self.given["filter"]
+        if missed and filter and not self.opened.count(filter):
+            note(f"wordferry: no document passes the filter {json.dumps(filter, ensure_ascii=False)}.")
+        if self.strict and missed:
+            note(f"wordferry: {missed} of {number} queries have no hit.")
+        if wrong:
+            note(f"wordferry: {wrong} of {number} queries could not be answered.")
+        return int(bool(wrong or (self.strict and missed)))
 
-    reason = "nothing was found." if opened.tokenizer(text) else no_word(text, "The query")
-    note(f"wordferry: {where}{reason}")
+    def _say_why(self, where: str, text: str) -> None:
+        from wordferry.texts.reasons import no_word
+
+        reason = "nothing was found." if self.opened.tokenizer(text) else no_word(text, "The query")
+        note(f"wordferry: {where}{reason}")
 
 
 def _asked(batch: list[Query], ask: Ask, *, alone: bool) -> Iterator[Hits | None]:

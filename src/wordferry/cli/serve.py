@@ -9,67 +9,28 @@ from typing import Any
 import click
 
 from wordferry.cli import options
-from wordferry.cli.options import bundle, command, option
+from wordferry.cli.options import POSITIVE, bundle, command, option
 from wordferry.cli.output import note
 from wordferry.errors import InputError
 
-SECONDS = click.FloatRange(min=0.1)
-HOST = option(
-    "--host", "The address to listen on; a token is required for any but loopback addresses.", default="127.0.0.1"
-)
-PORT = option("--port", "The port to listen on.", type=click.IntRange(1, 65535), default=8080)
-TOKEN = option("--token", "The token that readers must send.", envvar="WORDFERRY_TOKEN")
-MAX_SECONDS = option("--max-seconds seconds", "The longest time of a request, in seconds.", type=SECONDS, default=30.0)
-QUIET = option("--quiet", "Log errors only, not every request.", is_flag=True)
 LIMITS = bundle(
     "limits",
-    option(
-        "--max-body body_bytes",
-        "The largest size of a request, in bytes.",
-        type=click.IntRange(min=1024),
-        default=4 << 20,
-    ),
-    option(
-        "--max-text text_length", "The largest number of characters of a text.", type=options.POSITIVE, default=100_000
-    ),
-    option(
-        "--max-batch batch",
-        "The largest number of texts in one search, or of documents in one addition.",
-        type=options.POSITIVE,
-        default=64,
-    ),
-    option("--max-k k", "The largest number of hits of a search.", type=options.POSITIVE, default=1000),
-    MAX_SECONDS,
-    option(
-        "--max-work work",
-        "The most work of a request, in steps (words x documents).",
-        type=click.FloatRange(min=1),
-        default=2e9,
-    ),
-    option(
-        "--max-head-seconds head_seconds",
-        "Seconds after which a connection without a whole request is closed.",
-        type=SECONDS,
-        default=5.0,
-    ),
-    option(
-        "--max-connections connections", "The largest number of open connections.", type=options.POSITIVE, default=1024
-    ),
+    option("--max-body body_bytes", "Bytes of a request, at most.", type=POSITIVE, default=4 << 20),
+    option("--max-text text_length", "Characters of a text, at most.", type=POSITIVE, default=100_000),
+    option("--max-batch batch", "Texts of a search or documents of an addition, at most.", type=POSITIVE, default=64),
+    option("--max-k k", "Hits of a search, at most.", type=POSITIVE, default=1000),
+    "--max-seconds",
+    option("--max-work work", "Work of a request, in words x documents.", type=click.FloatRange(min=1), default=2e9),
+    option("--max-head-seconds head_seconds", "Seconds to send a request's head.", type=options.SECONDS, default=5.0),
+    option("--max-connections connections", "Open connections, at most.", type=POSITIVE, default=1024),
 )
 
 
 @command(
-    options.INDEX,
-    HOST,
-    PORT,
-    TOKEN,
-    option(
-        "--writer-token",
-        "The token that allows adding and deleting; without it the service is read-only.",
-        envvar="WORDFERRY_WRITER_TOKEN",
-    ),
+    "INDEX --host --port --token",
+    option("--writer-token", "The token that allows to add and delete.", envvar="WORDFERRY_WRITER_TOKEN"),
     LIMITS,
-    QUIET,
+    "--quiet",
     examples=["wordferry serve news", "WORDFERRY_TOKEN=secret wordferry serve news --host 0.0.0.0"],
 )
 def serve(
