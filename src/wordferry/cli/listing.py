@@ -12,7 +12,7 @@ from wordferry.cli.options import PATH, argument, bundle, command, option
 from wordferry.cli.output import CSV, ROWS, SUMMARY, Output, note, progress_bar, shortened
 
 if TYPE_CHECKING:
-    from wordferry.index.model import Document
+    from wordferry.index.results import Document
 
 
 @command(

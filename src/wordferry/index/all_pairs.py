@@ -18,9 +18,9 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Progress, thread_count
 from wordferry.compare.measure import Measure
+from wordferry.compare.nearest import nearest
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
-from wordferry.compare.nearest import nearest
 from wordferry.compare.search import Searcher
 from wordferry.index.duplicates import Duplicates, Pair, written
 from wordferry.index.local import LocalIndex

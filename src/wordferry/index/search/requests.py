@@ -12,8 +12,8 @@ from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import Progress, ShowProgress
 from wordferry.compare.measure import Measure
-from wordferry.compare.problem import Distance
 from wordferry.compare.nearest import check_k
+from wordferry.compare.problem import Distance
 from wordferry.errors import InputError
 from wordferry.index.search.filters import Condition, compile_filter
 from wordferry.kernels.lists import Found
