@@ -73,7 +73,7 @@ def test_empty_documents() -> None:
         ("a text", "Put it in a list"),
         ([["cat", 5]], r"Document 0: tokens must be str, got int \(5\)"),
         ([7], "Document 0 must be a text or a list of tokens, got int"),
-        (["cat", {"text": "cat"}], "Document 1 must be a text or a list of tokens, got dict"),
+        (["cat", {"body": "cat"}], "Document 1: expected a field .text."),
     ],
 )
 def test_refused(documents: object, said: str) -> None:

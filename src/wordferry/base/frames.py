@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from html import escape
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 from wordferry.base.runtime import optional_import
 
@@ -15,6 +15,9 @@ _LONGEST = 200
 """Letters of a text that a notebook shows."""
 _LONG = 60
 """Letters from which on a text is given room, so that columns of single words do not squeeze it."""
+
+
+_Row = TypeVar("_Row", bound="TableRow")
 
 
 class Tabular:
@@ -46,6 +49,71 @@ class Tabular:
     def _repr_html_(self) -> str:
         """The first rows as notebooks show them."""
         return html_table(self.to_columns())
+
+
+class TableRow(Mapping[str, Any]):
+    """A result that is a row of a :class:`TableRows`: by the names of its columns it is a mapping, for pandas."""
+
+    def to_row(self) -> dict[str, Any]:
+        """The columns of this row by name."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Any:
+        return self.to_row()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_row())
+
+    def __len__(self) -> int:
+        return len(self.to_row())
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class TableRows(Tabular, Generic[_Row]):
+    """Results in order, each a :class:`TableRow`, which ``pd.DataFrame``, ``pl.DataFrame`` and ``pa.table`` take.
+
+    It has all that a list has for reading. It is no list, and not registered as a sequence either, because Polars and
+    pyarrow would then look at its items and never ask for ``__arrow_c_stream__``.
+    """
+
+    def __init__(self, rows: Iterable[_Row] = ()) -> None:
+        self._rows = list(rows)
+
+    def to_columns(self) -> dict[str, Any]:
+        """The columns of all rows; where a row has no such column, None."""
+        return columns_of([row.to_row() for row in self._rows])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[_Row]:
+        return iter(self._rows)
+
+    def __reversed__(self) -> Iterator[_Row]:
+        return reversed(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> _Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[_Row]: ...
+    def __getitem__(self, place: int | slice) -> _Row | list[_Row]:
+        return self._rows[place]
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._rows
+
+    def __eq__(self, other: object) -> bool:
+        theirs = other._rows if isinstance(other, TableRows) else other
+        return self._rows == theirs if isinstance(theirs, list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._rows!r})"
 
 
 class Facts:

@@ -24,6 +24,7 @@ BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 UNPACK_VARIABLE = "WORDFERRY_UNPACK"
 _UNPACK_BASE, _UNPACK_RATIO = 64 << 20, 64
 _UNPACK_PIPE = 4 << 30  # a pipe does not tell its size
+_BLOCK = 1 << 20
 _OTHER_MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
@@ -58,8 +59,13 @@ class ByteReader:
     byte-order mark at the head is not part of the data. ``unpack`` bounds what gzip may become (:func:`unpack_limit`).
     """
 
-    def __init__(self, path: str | os.PathLike[str], stream: Any = None, *, unpack: int | None = None) -> None:
-        """Open a path, or read on in an open buffered stream (then ``path`` is its name and it stays open)."""
+    def __init__(
+        self, path: str | os.PathLike[str], stream: Any = None, *, unpack: int | None = None, marks: bool = True
+    ) -> None:
+        """Open a path, or read on in an open buffered stream (then ``path`` is its name and it stays open).
+
+        ``marks=False`` leaves a byte-order mark to whoever decodes the bytes.
+        """
         self.name = os.fspath(path)
         self.offset = 0
         self._owned = stream is None
@@ -69,7 +75,8 @@ class ByteReader:
         self._stream: Any = gzip.GzipFile(fileobj=self._raw) if self.packed else self._raw
         self.limit = unpack_limit(self.size if self._owned else None, unpack)
         try:
-            self._skip_mark()
+            if marks:
+                self._skip_mark()
         except BaseException:
             self.close()
             raise
@@ -103,7 +110,10 @@ class ByteReader:
         if start == codecs.BOM_UTF8:
             self._stream.read(3)
         elif (name := _OTHER_MARKS.get(start[:2])) is not None:
-            raise FormatError(f"{self.name} is {name} text; expected UTF-8. Convert the file to UTF-8.")
+            raise FormatError(
+                f"{self.name} is {name} text; expected UTF-8. Say so with encoding={name.lower()!r} "
+                "where documents are read, or convert the file."
+            )
 
     def _counted(self, method: Any, count: int) -> bytes:
         room = self.limit - self.offset + 1 if self.packed else count
@@ -142,22 +152,53 @@ def _open(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{os.fspath(path)} is a folder; a file was expected.") from None
 
 
-def text_lines(source: str | os.PathLike[str], *, unpack: int | None = None) -> Iterator[tuple[int, str]]:
+def text_lines(
+    source: str | os.PathLike[str], *, encoding: str = "utf-8", unpack: int | None = None
+) -> Iterator[tuple[int, str]]:
     """Numbered lines, decoded, of a file or of the standard input (``"-"``); broken bytes are named with their line."""
+    try:
+        plain = codecs.lookup(encoding).name == "utf-8"
+    except (LookupError, TypeError):
+        raise InputError(f"There is no encoding {encoding!r}. Common ones: utf-8, latin-1, cp1252, utf-16.") from None
     standard = source == "-"
     stream = sys.stdin.buffer if standard else None
-    with ByteReader("standard input" if standard else source, stream, unpack=unpack) as reader:
-        number = 0
-        while line := reader.readline():
+    with ByteReader("standard input" if standard else source, stream, unpack=unpack, marks=plain) as reader:
+        yield from _utf8_lines(reader) if plain else _decoded_lines(reader, encoding)
+
+
+def _utf8_lines(reader: ByteReader) -> Iterator[tuple[int, str]]:
+    number = 0
+    while line := reader.readline():
+        number += 1
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{line[error.start]:02x} at "
+                f"position {error.start} of the line. Name its encoding, e.g. encoding='latin-1', where documents are "
+                "read, or convert the file to UTF-8."
+            ) from None
+        yield number, text
+
+
+def _decoded_lines(reader: ByteReader, encoding: str) -> Iterator[tuple[int, str]]:
+    """Lines of any encoding, also of those in which a line break is not the one byte of ASCII."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    number, rest, block = 0, "", b"\n"
+    while block:
+        block = reader.read(_BLOCK)
+        try:
+            lines = (rest + decoder.decode(block, final=not block)).split("\n")
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"{reader.name} is no {encoding} text after line {number}: {error.reason}. Name another encoding."
+            ) from None
+        rest = lines.pop()
+        for line in lines:
             number += 1
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise FormatError(
-                    f"{reader.name}, line {number}: expected UTF-8 text, found byte 0x{line[error.start]:02x} at "
-                    f"position {error.start} of the line. Convert the file to UTF-8."
-                ) from None
-            yield number, text
+            yield number, line + "\n"
+    if rest:
+        yield number + 1, rest
 
 
 def npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -16,6 +16,8 @@ from wordferry.find.explaining import ScoreExplanation, explain_score
 from wordferry.find.forms import Forms
 from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
+from wordferry.texts.records import document_text, words_of
+from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
 
 Text = str | Sequence[str]
@@ -61,7 +63,9 @@ class WordSearch:
 
     Parameters
     ----------
-    documents : texts, or token lists that are taken as they are.
+    documents : texts, token lists that are taken as they are, records or mappings with a ``text``; or a table (a
+        DataFrame, an Arrow table, a dict of columns) whose column ``text``, or only column, holds the texts. One
+        without a text (None, NaN) is never found.
     language : whose stems; "none" lets a word match only itself. :func:`wordferry.find.languages` lists them.
     tokenizer : text -> tokens, for documents and queries; None is that of the package, without English stop words.
     settings : the constants; see :class:`Settings`.
@@ -69,14 +73,17 @@ class WordSearch:
 
     def __init__(
         self,
-        documents: Iterable[Text],
+        documents: Any,
         *,
         language: str = "english",
         tokenizer: Tokenizer | None = None,
         settings: Settings | None = None,
     ) -> None:
-        if isinstance(documents, str):
-            raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
+        documents = as_documents(documents)
+        if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
+            raise InputError(
+                f"Expected a list of documents, got one {type(documents).__name__}. Put it in a list: [text]."
+            )
         self.tokenizer = tokenizer or default_tokenizer()
         self.settings = settings or Settings()
         forms = Forms(language)
@@ -102,11 +109,7 @@ class WordSearch:
         return WordHits(self.collection.search(tokens, k, settings, allowed=allowed), self.collection)
 
     def _tokens(self, text: Any, what: str) -> Sequence[str]:
-        if isinstance(text, str):
-            return self.tokenizer(text)
-        if isinstance(text, Sequence) and all(isinstance(token, str) for token in text):
-            return text
-        raise InputError(f"{what} must be a text or a sequence of tokens, got {type(text).__name__}.")
+        return words_of(document_text(text, what), self.tokenizer)
 
 
 def _impossible(error: Exception) -> Exception:

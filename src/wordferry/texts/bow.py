@@ -14,6 +14,7 @@ from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_s
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.lazy import sparse as sp
 from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.texts.records import document_text, words_of
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
 from wordferry.words.open_vocabulary import OpenVocabulary
@@ -237,26 +238,9 @@ def _int64(values: list[int]) -> Int64Array:
 
 
 def _tokens(document: Any, tokenizer: Tokenizer, number: int) -> Sequence[str]:
-    if isinstance(document, str):
-        return tokenizer(document)
     if isinstance(document, LookedUp):
         return document
-    if isinstance(document, bytes | bytearray):
-        raise InputError(f"Document {number} is bytes, not a text. Decode it first: document.decode('utf-8').")
-    if isinstance(document, Sequence | np.ndarray):
-        tokens = list(document)
-        if set(map(type, tokens)) - {str}:
-            for token in tokens:
-                if isinstance(token, tuple) and len(token) == 2 and not isinstance(token[0], str):
-                    raise InputError(
-                        f"Document {number} is a bag of word ids and counts, as gensim's doc2bow makes them. Pass its "
-                        "tokens; or, of all bags, gensim.matutils.corpus2csc(bags, num_terms=len(dictionary)).T "
-                        "with embeddings= of the dictionary's words in their order."
-                    )
-                if not isinstance(token, str):
-                    raise InputError(f"Document {number}: tokens must be str, got {type(token).__name__} ({token!r}).")
-        return tokens
-    raise InputError(f"Document {number} must be a text or a list of tokens, got {type(document).__name__}.")
+    return words_of(document_text(document, f"Document {number}"), tokenizer)
 
 
 def empty_document_error(number: int, tokens: Sequence[str]) -> EmptyDocumentError:

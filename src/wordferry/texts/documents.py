@@ -19,6 +19,7 @@ from wordferry.base.streams import text_lines, too_large, unpack_limit
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.texts.records import Fields as Fields
 from wordferry.texts.records import Record as Record
+from wordferry.texts.tables import batch_rows, table_records
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "text", "folder", "parquet")
 _SUFFIXES = {
@@ -43,13 +44,15 @@ def read_documents(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
-    text: str = "text",
+    text: str | Iterable[str] = "text",
     id: str = "id",
     label: str = "label",
     split: str | None = "split",
+    title: str = "title",
     skip: Iterable[str] = (),
     numbers: bool = True,
     pattern: str = "*.txt",
+    encoding: str = "utf-8",
     unpack: int | None = None,
 ) -> Iterator[Record]:
     """Read documents one after another; nothing is kept, so a file may be larger than memory.
@@ -62,31 +65,34 @@ def read_documents(
         semicolons, tabs or bars, whichever the first line has most of), ``"tsv"``, ``"text"`` (one document per line),
         ``"folder"`` or ``"parquet"``; None goes by the file's name, and looks at the first line of the standard input.
     text, id, label, split : the fields that hold them. Only the text must be there, and in JSON and Parquet it may be a
-        list of tokens; a field that is named here otherwise than by default must be there too. Other fields become
-        metadata, and with ``split=None`` that one does as well.
+        list of tokens; a field that is named here otherwise than by default must be there too. Several fields make one
+        text, ``text=["title", "body"]``, with a blank line between two. Other fields become metadata, and with
+        ``split=None`` that one does as well.
+    title : the field that becomes the metadata ``title``, be it a part of the text or not.
     skip : fields to leave out.
     numbers : make numbers of cells of CSV and TSV files that are numbers (metadata only), and None of empty ones.
         Digits after a leading zero (``007``) stay text. False keeps every cell as it is.
     pattern : which files of a folder are documents. The id is the path below the folder, the label the first
         folder on it, if any.
+    encoding : that of text files, for those that are not UTF-8, e.g. ``"latin-1"``, ``"cp1252"`` or ``"utf-16"``.
     unpack : bytes that a gzipped or Parquet file may become; None: 64 MiB and 64 times its size (or what
         ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.
 
-    Blank lines are not documents. TSV has no quoting, as its definition says. Anything broken is a
-    :class:`~wordferry.errors.FormatError` that names the file and the line.
+    Blank lines are not documents. A row whose text is missing (an empty cell, null, None, NaN) is a document with an
+    empty text; ``on_empty=`` of the call that takes the documents says what becomes of it. TSV has no quoting, as its
+    definition says. Anything broken is a :class:`~wordferry.errors.FormatError` that names the file and the line, and
+    each record says in ``where`` which line it is from.
     """
-    fields = Fields.of(text, id, label, split, skip)
+    fields = Fields.of(text, id, label, split, skip, title)
     if not isinstance(path, str | os.PathLike):
-        from wordferry.texts.tables import table_records
-
         return table_records(path, fields)
     source = str(path) if str(path) == "-" else Path(path)
     kind = _format_of(source, format)
     if kind == "folder":
-        return _read_folder(Path(source), pattern, unpack)
+        return _read_folder(Path(source), pattern, encoding, unpack)
     if kind == "parquet":
         return _read_parquet(Path(source), fields, unpack)
-    lines = text_lines(source, unpack=unpack)
+    lines = text_lines(source, encoding=encoding, unpack=unpack)
     return _read_lines(source, lines, kind, fields, numbers)
 
 
@@ -95,7 +101,7 @@ def _read_lines(source: str | Path, lines: Lines, kind: str | None, fields: Fiel
     if kind is None:
         kind, lines = _sniffed(lines, fields)
     if kind == "text":
-        return _read_text(lines)
+        return _read_text(source, lines)
     if kind in ("jsonl", "json"):
         rows = json_lines(source, lines) if kind == "jsonl" else _json_rows(source, lines)
         return (fields.record(row, where) for where, row in rows)
@@ -116,7 +122,7 @@ def _sniffed(lines: Lines, fields: Fields) -> tuple[str, Lines]:
     if first.startswith("{"):
         return "jsonl", again
     header = next(csv.reader([first], delimiter=_delimiter(first)), [])
-    if fields.text in header and (len(header) > 1 or fields.named):
+    if {fields.text, *fields.more} <= set(header) and (len(header) > 1 or fields.named):
         return "csv", again
     if fields.named:
         raise InputError(
@@ -153,11 +159,11 @@ def _format_of(source: str | Path, format: str | None) -> str | None:
     return found
 
 
-def _read_text(lines: Lines) -> Iterator[Record]:
+def _read_text(source: str | Path, lines: Lines) -> Iterator[Record]:
     for number, line in lines:
         text = line.strip()
         if text:
-            yield Record(text, metadata={"line": number})
+            yield Record(text, metadata={"line": number}, where=f"{source}, line {number}")
 
 
 def json_rows(source: str | Path, *, unpack: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -224,7 +230,7 @@ def _read_csv(source: str | Path, lines: Lines, fields: Fields, kind: str, numbe
     header = _next_row(reader, source, before) or []
     if len(set(header)) != len(header):
         raise FormatError(f"{source}, line {first[0]}: a column name appears twice in {header}.")
-    named = {fields.id, fields.label, fields.split}
+    named, texts = {fields.id, fields.label, fields.split}, {fields.text, *fields.more}
     while (row := _next_row(reader, source, before)) is not None:
         where = f"{source}, line {reader.line_num + before}"
         if len(row) != len(header):
@@ -232,7 +238,7 @@ def _read_csv(source: str | Path, lines: Lines, fields: Fields, kind: str, numbe
         cells: dict[str, Any] = dict(zip(header, row, strict=True))
         if numbers:
             cells = {
-                key: cell if key == fields.text else (cell or None) if key in named else _value(cell)
+                key: cell if key in texts else (cell or None) if key in named else _value(cell)
                 for key, cell in cells.items()
             }
         yield fields.record(cells, where)
@@ -261,14 +267,15 @@ def _next_row(reader: Any, source: str | Path, before: int) -> list[str] | None:
         csv.field_size_limit(limit)
 
 
-def _read_folder(folder: Path, pattern: str, unpack: int | None) -> Iterator[Record]:
+def _read_folder(folder: Path, pattern: str, encoding: str, unpack: int | None) -> Iterator[Record]:
     files = sorted(file for file in folder.rglob(pattern) if file.is_file())
     if not files:
         raise NotFound(f"{folder} has no file that matches {pattern!r}.")
     for file in files:
         below = file.relative_to(folder)
-        text = "".join(line for _, line in text_lines(file, unpack=unpack))
-        yield Record(text, id=below.as_posix(), label=below.parts[0] if len(below.parts) > 1 else None)
+        text = "".join(line for _, line in text_lines(file, encoding=encoding, unpack=unpack))
+        label = below.parts[0] if len(below.parts) > 1 else None
+        yield Record(text, id=below.as_posix(), label=label, where=str(file))
 
 
 def _read_parquet(file: Path, fields: Fields, unpack: int | None) -> Iterator[Record]:
@@ -291,7 +298,7 @@ def _read_parquet(file: Path, fields: Fields, unpack: int | None) -> Iterator[Re
                 spent += sum(map(_expanded, batch.columns))
                 if spent > limit:
                     raise too_large(file, limit)
-                for row in batch.to_pylist():
+                for row in batch_rows(batch, str(file), number + 1):
                     number += 1
                     yield fields.record(row, f"{file}, row {number}")
     except (arrow.ArrowException, OSError) as error:

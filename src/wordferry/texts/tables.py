@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.runtime import optional_import
-from wordferry.errors import InputError
+from wordferry.base.values import plain_value
+from wordferry.errors import FormatError, InputError
 from wordferry.texts.records import Fields, Record
 
 _AT_ONCE = 4096
@@ -53,7 +54,7 @@ def table_texts(table: Any, name: str) -> list[Any]:
     if first is None:
         return []
     column = "text" if "text" in first else next(iter(first)) if len(first) == 1 else None
-    if column is None or not isinstance(first[column], str | list | tuple | np.ndarray):
+    if column is None or isinstance(plain_value(first[column]), int | float | bytes):
         raise _no_texts(table, first, column, name)
     taken = Fields(text=column)
     return [taken.text_of(row, f"{name}, row {i}") for i, row in enumerate(_after(first, rows))]
@@ -79,9 +80,14 @@ def _after(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
 
 
 def as_documents(documents: Any, name: str = "documents") -> Any:
-    """Documents for a call without metadata: texts of a table, values of an Arrow column, anything else as given."""
+    """Documents for a call without metadata: texts of a table, values of an Arrow column, anything else as given.
+
+    An array with one column, as ``df[["text"]].to_numpy()`` gives, is that column.
+    """
     if is_table(documents):
         return table_texts(documents, name)
+    if isinstance(documents, np.ndarray) and documents.ndim == 2 and documents.dtype.kind in "OUS":
+        return documents[:, 0] if documents.shape[1] == 1 else documents
     return documents.to_pylist() if is_column(documents) else documents
 
 
@@ -103,7 +109,7 @@ def table_rows(table: Any, name: str) -> Iterator[dict[str, Any]]:
         return _pandas_rows(table, name)
     if hasattr(table, "iter_rows"):  # Polars and narwhals
         return iter(table.iter_rows(named=True))
-    return _arrow_rows(table)
+    return _arrow_rows(table, name)
 
 
 def _mapping_rows(table: Mapping[Any, Any], name: str) -> Iterator[dict[str, Any]]:
@@ -135,11 +141,27 @@ def _pandas_rows(table: Any, name: str) -> Iterator[dict[str, Any]]:
             yield dict(zip(names, row, strict=True))
 
 
-def _arrow_rows(table: Any) -> Iterator[dict[str, Any]]:
+def _arrow_rows(table: Any, name: str) -> Iterator[dict[str, Any]]:
     arrow = optional_import("pyarrow", "parquet")
     if hasattr(table, "to_pylist") and not hasattr(table, "to_batches"):
         table = arrow.table(table)
     reader = arrow.RecordBatchReader.from_stream(table) if not hasattr(table, "to_batches") else table
     batches = reader.to_batches(max_chunksize=_AT_ONCE) if hasattr(reader, "to_batches") else reader
+    number = 0
     for batch in batches:
-        yield from batch.to_pylist()
+        yield from batch_rows(batch, name, number)
+        number += batch.num_rows
+
+
+def batch_rows(batch: Any, name: str, before: int) -> list[dict[str, Any]]:
+    """The rows of an Arrow batch that stands behind ``before`` others; one that is no UTF-8 is named."""
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except UnicodeDecodeError as error:
+        for place in range(batch.num_rows):
+            try:
+                batch.slice(place, 1).to_pylist()
+            except UnicodeDecodeError:
+                break
+        raise FormatError(f"{name}, row {before + place}: a text is not UTF-8 ({error}).") from None
+    return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class _TextReader:
         self.numbers = np.empty(dimensions, np.float32)
         rows = Rows(dimensions, self.selection, self.place, self.capacity(expected, len(line), dimensions))
         limit = self.selection.limit
-        seen = 0
+        seen, ended = 0, True
         while line:
             if line.strip():
                 if seen == limit or rows.complete:
@@ -76,10 +77,17 @@ class _TextReader:
                     raise self.error(f"expected the end after the {expected} words that line 1 promises.")
                 seen += 1
                 self.take(line, dimensions, rows)
+                ended = line.endswith((b"\n", b"\r"))
             if self.line % _TELL_EVERY == 0:
                 self.progress(self.reader.position, self.reader.size)
             line = self.next_line()
         else:
+            if not ended:
+                warnings.warn(
+                    f"{self.place(self.line)}: the file does not end with a line break, so its last number may be cut "
+                    "off. Compare its size with that of the source, or add the line break if nothing is missing.",
+                    stacklevel=2,
+                )
             if expected is not None and seen < expected:
                 raise FormatError(
                     f"{self.reader.name} ends after line {self.line}: expected {expected} words as line 1 says, found "
