@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pickle
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wordferry
+from wordferry import Vocabulary, encode
 from wordferry.errors import InputError
-from wordferry.texts.tokenizers import WordTokenizer, default_tokenizer, make_tokenizer, stop_words
+from wordferry.find.memory import WordSearch
+from wordferry.texts.tokenizers import WordTokenizer, as_tokenizer, default_tokenizer, make_tokenizer, stop_words
 
 PLAIN = WordTokenizer()
 
@@ -71,7 +75,8 @@ def test_unknown_config() -> None:
 def test_stop_words_are_ours() -> None:
     stop = stop_words()
     assert 150 <= len(stop) <= 250
-    assert {"the", "a", "of", "and", "is", "dont"} <= stop
+    assert {"the", "a", "of", "and", "is"} <= stop
+    assert not {"not", "no", "never", "dont", "without", "against", "off", "out", "up", "down", "under", "less"} & stop
     assert not {"cat", "good", "year", "new", "time", "people", "computer"} & stop
     assert all(PLAIN(word) == [word] for word in stop)  # each is what the tokenizer would make of it
     with pytest.raises(InputError, match=r"'klingon'.*english"):
@@ -79,7 +84,54 @@ def test_stop_words_are_ours() -> None:
 
 
 def test_default_and_made_tokenizers() -> None:
-    assert default_tokenizer()("The cat and the dog don't") == ["cat", "dog"]
+    assert default_tokenizer()("The cat and the dog don't") == ["cat", "dog", "dont"]
     assert make_tokenizer() == default_tokenizer()
     assert make_tokenizer(stop=None)("the cat") == ["the", "cat"]
     assert make_tokenizer(stop=["cat"])("the cat") == ["the"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("turn it on", "turn it off"),
+        ("The refund was received", "The refund was not received"),
+        ("She does like it", "She doesn't like it"),
+        ("Log in with it", "Log out with it"),
+        ("with sugar", "without sugar"),
+        ("prices go up", "prices go down"),
+        ("It costs more", "It costs less"),
+    ],
+)
+def test_texts_that_say_the_opposite_are_not_equal(first: str, second: str) -> None:
+    assert wordferry.distance(first, second) > 0.05
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        make_tokenizer(stop=["the", "of"]),
+        make_tokenizer("fr", stop=["the", "of"]),
+        make_tokenizer("en", stop=["the", "of"], compounds={"foot", "ball"}),
+    ],
+    ids=["words", "language", "compounds"],
+)
+def test_stop_words_can_be_kept(tokenizer: Any) -> None:
+    text = "The rules of the football"
+    every = tokenizer.all_words(text)
+    assert tokenizer.stop == {"the", "of"}
+    assert every[:4] == ["the", "rules", "of", "the"]
+    assert tokenizer(text) == [word for word in every if word not in tokenizer.stop]
+    assert [span.word for span in tokenizer.spans(text)] == tokenizer(text)
+    assert as_tokenizer(tokenizer, stop=None)(text) == every
+    assert as_tokenizer(tokenizer, stop=["rules"])(text)[0] == "the"
+    assert as_tokenizer(tokenizer) is tokenizer
+
+
+def test_stop_words_of_a_call() -> None:
+    words = Vocabulary(["the", "cat", "not"])
+    assert encode(["the cat, not"], words).toarray().tolist() == [[0, 1, 1]]
+    assert encode(["the cat, not"], words, stop=None).toarray().tolist() == [[1, 1, 1]]
+    assert encode(["the cat, not"], words, stop=["cat"]).toarray().tolist() == [[1, 0, 1]]
+    assert len(WordSearch(["who is the who"], stop=None).search("the")) == 1
+    with pytest.raises(InputError, match="a function of your own"):
+        encode(["the cat"], words, tokenizer=str.split, stop=None)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from wordferry.base.checks import whole_number
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.compare.moves import bag_of
 from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
+from wordferry.explanations.marked import MarkedText, SentenceExplanation, by_sentence
 from wordferry.explanations.rows import Row, rows_of
 
 _BAR = 20
@@ -36,6 +38,25 @@ class Explanation(Tabular):
     b: dict[str, float]
     c_max: float
     """The cost of unrelated words (NaN for distances without related words)."""
+    marked: tuple[MarkedText, MarkedText] | None = field(default=None, compare=False, repr=False)
+    """Both texts and where their words stand, for pages and sentences; :meth:`with_texts` adds them."""
+
+    def with_texts(self, a: Any, b: Any, tokenizer: Any = None) -> Explanation:
+        """This explanation with the texts that were compared; ``tokenizer`` is the one that split them."""
+        return replace(self, marked=(MarkedText.of(a, tokenizer), MarkedText.of(b, tokenizer)))
+
+    def by_sentence(self) -> SentenceExplanation:
+        """Which sentence of the first text went to which of the second, and with which words.
+
+        >>> import wordferry
+        >>> texts = "The cat sleeps. Prices fell.", "Costs dropped sharply. A kitten rests."
+        >>> found = wordferry.explain(*texts).with_texts(*texts).by_sentence()
+        >>> [(pair.a, pair.b) for pair in found.pairs if pair.mass > 0.2]
+        [('The cat sleeps.', 'A kitten rests.'), ('Prices fell.', 'Costs dropped sharply.')]
+        """
+        if self.marked is None:
+            raise InputError("Sentences need the texts: explanation.with_texts(a, b).by_sentence().")
+        return by_sentence(self, self.marked)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One plain dict per row, with the keys from, to, mass, distance, cost, share and kind."""
@@ -59,11 +80,14 @@ class Explanation(Tabular):
         }
         return json.dumps(data, ensure_ascii=False, indent=indent)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page that needs nothing beside itself: a flow diagram and the rows. Written to ``path`` if given."""
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, limit: int | None = 200) -> str:
+        """A page that needs nothing beside itself: the texts, a flow diagram, the rows. Written to ``path`` if given.
+
+        Of more than ``limit`` rows it shows those that cost most; None shows all.
+        """
         from wordferry.explanations.html import page
 
-        text = page(self)
+        text = page(self, None if limit is None else whole_number(limit, "limit"))
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -78,18 +102,20 @@ class Explanation(Tabular):
         height = 320 + 30 * min(len(self.rows), 20)
         return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:{height}px;border:0"></iframe>'
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None, limit: int | None = 60) -> Any:
         """A matplotlib figure with the flows and a heat map of the costs; saved to ``path`` if given.
 
-        With ``ax`` the flows alone are drawn on these axes, and the axes come back.
+        With ``ax`` the flows alone are drawn on these axes, and the axes come back. Of more than ``limit`` rows it
+        shows those that cost most; None shows all.
         """
         from wordferry.explanations.plot import figure, flows_on
 
+        shown = self if limit is None else replace(self, rows=self.rows[: whole_number(limit, "limit")])
         if ax is not None:
             if path is not None:
                 raise InputError("With ax= the figure is yours: save it yourself, and leave path out.")
-            return flows_on(self, ax)
-        drawn = figure(self)
+            return flows_on(shown, ax)
+        drawn = figure(shown)
         if path is not None:
             drawn.savefig(path, dpi=150)
         return drawn
@@ -108,14 +134,12 @@ def explanation_of(problem: Problem) -> Explanation:
         raise InputError("Both documents need at least one word to be explained.")
     names = [_written(problem.frame.name(word)) for word in range(len(problem.frame.words))]
     found = problem.distance.moves(problem)
-    rows = rows_of(found, names)
-    total = math.fsum(row.cost for row in rows)
-    shared = [row.with_share(total) for row in sorted(rows, key=lambda row: (-row.cost, -row.mass, row.sort_key))]
+    rows, total = rows_of(found, names)
     a, b = ({names[word]: mass for word, mass in bag_of(bags).items()} for bags in (problem.x, problem.y))
     priced = problem.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
-    return Explanation(problem.distance.name, mode, found.side, total, tuple(shared), a, b, c_max)
+    return Explanation(problem.distance.name, mode, found.side, total, tuple(rows), a, b, c_max)
 
 
 def table(explanation: Explanation, limit: int | None = None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ _KINDS = {
     "b": "only in b",
 }
 
+_MOST_WORDS = 5000
+"""Words of a text that are shown."""
+
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1d2328; --soft: #67727c; --line: #dfe3e6; --wash: #f1f3f4; }
 @media (prefers-color-scheme: dark) {
@@ -35,7 +38,9 @@ h1 { font-size: 1.4rem; margin: 0; font-weight: 600; }
 h1 b { font-variant-numeric: tabular-nums; }
 .sub, figcaption, th { color: var(--soft); font-size: 0.875rem; font-weight: 400; }
 .docs { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; margin: 1rem 0; }
-.docs p { background: var(--wash); border-radius: 0.5rem; padding: 0.6rem 0.9rem; margin: 0; overflow-wrap: anywhere; }
+.docs p { background: var(--wash); border-radius: 0.5rem; padding: 0.6rem 0.9rem; margin: 0; overflow-wrap: anywhere;
+  max-height: 24rem; overflow-y: auto; }
+mark { color: inherit; border-radius: 0.2rem; }
 .docs b { display: block; color: var(--soft); font-size: 0.8rem; font-weight: 400; }
 figure { margin: 0; overflow-x: auto; }
 svg { width: 100%; height: auto; min-width: 30rem; display: block; }
@@ -59,8 +64,12 @@ def colour(distance: float, largest: float) -> str:
     return f"hsl({165 - 160 * share:.0f} {55 + 20 * share:.0f}% {48 - 2 * share:.0f}%)"
 
 
-def page(explanation: Explanation) -> str:
-    """The whole page."""
+def page(explanation: Explanation, limit: int | None = None) -> str:
+    """The whole page; ``limit`` rows at most are drawn and listed."""
+    rest = 0 if limit is None else max(0, len(explanation.rows) - limit)
+    documents = _documents(explanation)
+    if rest:
+        explanation = replace(explanation, rows=explanation.rows[:limit])
     title = f"{explanation.name} = {explanation.distance:.4f}"
     largest = max((abs(row.distance) for row in explanation.rows), default=0.0)
     moves = [row for row in explanation.rows if row.kind in _MOVES]
@@ -72,12 +81,14 @@ def page(explanation: Explanation) -> str:
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(explanation.name)} = <b>{explanation.distance:.6f}</b></h1>",
         f'<div class="sub">{_subtitle(explanation)}</div>',
-        _documents(explanation),
+        documents,
     ]
     if moves:
         layout = arrange(explanation)
         parts.append(_figure(explanation, layout, largest))
     parts.append(_table(explanation.rows, largest))
+    if rest:
+        parts.append(f'<p class="sub">These rows cost most; {rest:,} more are left out.</p>')
     parts.append("</body></html>\n")
     return "\n".join(parts)
 
@@ -92,10 +103,45 @@ def _subtitle(explanation: Explanation) -> str:
 
 def _documents(explanation: Explanation) -> str:
     cells = []
-    for name, bag in (("a", explanation.a), ("b", explanation.b)):
-        words = " ".join(sorted(bag, key=lambda word: -bag[word]))
-        cells.append(f"<p><b>{name}, {len(bag)} distinct words</b>{escape(words)}</p>")
+    for side, (name, bag) in enumerate((("a", explanation.a), ("b", explanation.b))):
+        if explanation.marked is not None and explanation.marked[side].spans:
+            text = _marked(explanation, side)
+        else:
+            words = sorted(bag, key=lambda word: -bag[word])
+            text = escape(" ".join(words[:_MOST_WORDS])) + (" …" if len(words) > _MOST_WORDS else "")
+        cells.append(f"<p><b>{name}, {len(bag)} distinct words</b>{text}</p>")
     return f'<div class="docs">{"".join(cells)}</div>'
+
+
+def _marked(explanation: Explanation, side: int) -> str:
+    """A text with each word that was compared on a ground that tells how far it went, and onto which words."""
+    assert explanation.marked is not None
+    marked = explanation.marked[side]
+    moved: dict[str, list[Row]] = {}
+    swapped = explanation.side == "right"  # then rows go from b to a
+    for row in explanation.rows:
+        own = row.target if bool(side) != swapped else row.source
+        if own is not None:
+            moved.setdefault(own, []).append(row)
+    largest = max((abs(row.distance) for row in explanation.rows), default=0.0)
+    parts, at = [], 0
+    for span in marked.spans[:_MOST_WORDS]:
+        rows = moved.get(span.word, [])
+        if not rows:
+            continue
+        mass = sum(row.mass for row in rows)
+        far = sum(row.mass * abs(row.distance) for row in rows) / mass if mass else 0.0
+        others = [(row.source if bool(side) != swapped else row.target) or "no related word" for row in rows[:4]]
+        hint = f"{', '.join(others)}: distance {far:.4f}"
+        parts.append(escape(marked.text[at : span.start]))
+        parts.append(
+            f'<mark style="background: {colour(far, largest)}33" title="{escape(hint)}">'.replace("%)33", "% / 30%)")
+            + f"{escape(marked.text[span.start : span.end])}</mark>"
+        )
+        at = span.end
+    whole = len(marked.spans) <= _MOST_WORDS
+    parts.append(escape(marked.text[at:]) if whole else " …")
+    return "".join(parts)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,8 @@ def arrange(explanation: Explanation) -> Layout:
     }
     used = {True: dict.fromkeys(left, 0.0), False: dict.fromkeys(right, 0.0)}
     ribbons = []
-    for row in sorted(rows, key=lambda row: order.index(row.target or NOBODY)):
+    place = {word: number for number, word in enumerate(order)}
+    for row in sorted(rows, key=lambda row: place[row.target or NOBODY]):
         edges = []
         for side, word in ((True, row.source or NOBODY), (False, row.target or NOBODY)):
             node = nodes[side][word]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import Any
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.compare.moves import Taken
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """Mass of one word that went somewhere.
 
@@ -38,20 +39,21 @@ class Row:
             "kind": self.kind,
         }
 
-    @property
-    def sort_key(self) -> tuple[str, str]:
-        return self.source or "", self.target or ""
-
-    def with_share(self, total: float) -> Row:
-        return replace(self, share=self.cost / total if total else 0.0)
+    def part(self, mass: float) -> Row:
+        """A part of this move, with its part of the cost."""
+        share = mass / self.mass
+        return Row(self.source, self.target, mass, self.distance, self.cost * share, self.share * share, self.kind)
 
 
-def rows_of(taken: Taken, names: list[str]) -> list[Row]:
-    """The moves of a distance with words in place of numbers."""
-    rows = []
-    for move, kind in zip(taken.moves, taken.kinds, strict=True):
+def rows_of(taken: Taken, names: list[str]) -> tuple[list[Row], float]:
+    """The moves of a distance with words in place of numbers, the most expensive first, and their sum."""
+    costs = [move.mass * move.distance + 0.0 for move in taken.moves]  # no negative zero
+    total = math.fsum(costs)
+    found = []
+    for (source, target, mass, distance), kind, cost in zip(taken.moves, taken.kinds, costs, strict=True):
         check_cancelled()
-        source, target = (None if word is None else names[word] for word in (move.source, move.target))
-        cost = move.mass * move.distance + 0.0  # no negative zero
-        rows.append(Row(source, target, abs(move.mass), move.distance, cost, 0.0, kind))
-    return rows
+        left, right = (None if word is None else names[word] for word in (source, target))
+        share = cost / total if total else 0.0
+        found.append(Row(left, right, abs(mass), distance, cost, share, kind))
+    found.sort(key=lambda row: (-row.cost, -row.mass, row.source or "", row.target or ""))
+    return found, total

@@ -18,7 +18,7 @@ from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
 from wordferry.texts.records import document_text, words_of
 from wordferry.texts.tables import as_documents
-from wordferry.texts.tokenizers import Tokenizer, default_tokenizer
+from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
 
 Text = str | Sequence[str]
 
@@ -68,6 +68,7 @@ class WordSearch:
         without a text (None, NaN) is never found.
     language : whose stems; "none" lets a word match only itself. :func:`wordferry.find.languages` lists them.
     tokenizer : text -> tokens, for documents and queries; None is that of the package, without English stop words.
+    stop : stop words instead of the tokenizer's own: a language, words of your own, or None to search for every word.
     settings : the constants; see :class:`Settings`.
     """
 
@@ -77,6 +78,7 @@ class WordSearch:
         *,
         language: str = "english",
         tokenizer: Tokenizer | None = None,
+        stop: Iterable[str] | str | None = "",
         settings: Settings | None = None,
     ) -> None:
         documents = as_documents(documents)
@@ -84,7 +86,7 @@ class WordSearch:
             raise InputError(
                 f"Expected a list of documents, got one {type(documents).__name__}. Put it in a list: [text]."
             )
-        self.tokenizer = tokenizer or default_tokenizer()
+        self.tokenizer = as_tokenizer(tokenizer, stop)
         self.settings = settings or Settings()
         forms = Forms(language)
         part = DocumentsPart.count((self._tokens(one, f"Document {n}") for n, one in enumerate(documents)), forms)

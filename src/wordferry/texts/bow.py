@@ -103,19 +103,21 @@ def bags(
     vocabulary: Vocabulary | OpenVocabulary,
     *,
     tokenizer: Tokenizer | None = None,
+    stop: Iterable[str] | str | None = "",
     on_empty: OnEmpty = "error",
     unknown: Unknown = "drop",
 ) -> Encoded:
     """Count the words of each document.
 
-    A document is a text (split by ``tokenizer``) or a sequence of tokens (taken as it is). Words without a vector are
-    counted in any case; ``unknown`` says whether they are left out ("drop"), get columns of their own behind those of
-    the vocabulary ("match"), or are refused ("error"). ``on_empty`` says what happens to a document of which nothing
-    is left.
+    A document is a text (split by ``tokenizer``, without the words in ``stop``: a language, words of your own, or None
+    to keep all; by default what the tokenizer leaves out) or a sequence of tokens (taken as it is). Words without a
+    vector are counted in any case; ``unknown`` says whether they are left out ("drop"), get columns of their own behind
+    those of the vocabulary ("match"), or are refused ("error"). ``on_empty`` says what happens to a document of which
+    nothing is left.
     """
     check_on_empty(on_empty)
     check_unknown(unknown)
-    tokenizer = as_tokenizer(tokenizer)
+    tokenizer = as_tokenizer(tokenizer, stop)
     if isinstance(documents, str):
         raise InputError("Expected a list of documents, got one string. Put it in a list: [text].")
     documents = as_documents(documents)
@@ -286,13 +288,15 @@ def encode(
     embeddings: Any = None,
     *,
     tokenizer: Tokenizer | None = None,
+    stop: Iterable[str] | str | None = "",
     on_empty: OnEmpty = "error",
     unknown: Unknown = "drop",
 ) -> sp.csr_array:
     """Texts or token lists to a CSR matrix of word counts over ``embeddings.vocabulary``.
 
     ``embeddings`` is an :class:`~wordferry.Embeddings` or a :class:`~wordferry.Vocabulary`; None means the default
-    vectors. Words without a vector have no column here, so they are left out (``unknown="error"`` refuses them). To
+    vectors. ``stop`` replaces the stop words of the tokenizer: a language, words of your own, or None to keep all.
+    Words without a vector have no column here, so they are left out (``unknown="error"`` refuses them). To
     keep them, pass texts, or what :func:`wordferry.texts.bow.bags` makes with ``unknown="match"``; it also tells
     coverage and which documents were dropped.
     """
@@ -304,7 +308,7 @@ def encode(
     from wordferry.texts.datasets import given_or_default
 
     vocabulary = embeddings if isinstance(embeddings, Vocabulary) else given_or_default(embeddings).vocabulary
-    return bags(documents, vocabulary, tokenizer=tokenizer, on_empty=on_empty, unknown=unknown).matrix
+    return bags(documents, vocabulary, tokenizer=tokenizer, stop=stop, on_empty=on_empty, unknown=unknown).matrix
 
 
 @dataclass(frozen=True, eq=False)

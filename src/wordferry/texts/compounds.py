@@ -46,6 +46,19 @@ class CompoundTokenizer:
     def __call__(self, text: str) -> list[str]:
         return [part for word in self.base(text) for part in self.parts(word)]
 
+    @property
+    def stop(self) -> frozenset[str]:
+        """The words that are left out."""
+        return frozenset(self.base.stop)
+
+    def all_words(self, text: str) -> list[str]:
+        """The words of a text with its stop words, which are those in ``stop``."""
+        return [part for word in self.base.all_words(text) for part in self.parts(word)]
+
+    def with_stop(self, stop: frozenset[str]) -> CompoundTokenizer:
+        """A tokenizer that leaves out other words."""
+        return CompoundTokenizer(self.base.with_stop(stop), self.words)
+
     def parts(self, word: str) -> list[str]:
         """A word as its parts, without the letters that link them."""
         return [word[start:end] for start, end in self._places(word)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Typographic apostrophes and hyphens as plain ones; a soft hyphen is not part of a word, a zero-width space ends one.
 # The wide forms of ASCII characters, as East Asian keyboards give them, as the characters themselves.
@@ -23,8 +24,10 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).translate(_PLAIN)
 
 
-def folded_with_places(text: str, *, lowercase: bool) -> tuple[str, list[int], list[int]]:
+def folded_with_places(text: str, *, lowercase: bool) -> tuple[str, Sequence[int], Sequence[int]]:
     """The folded text, and where in ``text`` each of its characters begins and ends."""
+    if text.isascii():
+        return fold(text.lower() if lowercase else text), range(len(text)), range(1, len(text) + 1)
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -89,18 +89,29 @@ class LanguageTokenizer:
         return "language.v1" if self.boundaries == "plain" else "language.v2"
 
     def __call__(self, text: str) -> list[str]:
+        return [word for word in self.all_words(text) if word not in self.stop]
+
+    def all_words(self, text: str) -> list[str]:
+        """The words of a text with its stop words, which are those in ``stop``."""
         if self.language in _SEGMENTERS:
-            return [span.word for span in self.spans(text)]
-        return [word for word in self._spaced(text, _ELISIONS.get(self.language)) if word]
+            return [span.word for span in self._all_spans(text)]
+        return [word for word in self._spaced.all_words(text, _ELISIONS.get(self.language)) if word]
+
+    def with_stop(self, stop: frozenset[str]) -> LanguageTokenizer:
+        """A tokenizer that leaves out other words."""
+        return replace(self, stop=stop)
 
     def spans(self, text: str) -> list[Span]:
         """The words, each with where it stands in the text."""
+        return [span for span in self._all_spans(text) if span.word not in self.stop]
+
+    def _all_spans(self, text: str) -> list[Span]:
         segment = _SEGMENTERS.get(self.language)
         if segment is None:
-            return self._spaced.spans(text, _ELISIONS.get(self.language))
+            return self._spaced.with_stop(frozenset()).spans(text, _ELISIONS.get(self.language))
         folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
         found = [Span(folded[a:b], starts[a], ends[b - 1]) for a, b in segment(folded)]
-        return [span for span in found if len(span.word) >= self.min_length and span.word not in self.stop]
+        return [span for span in found if len(span.word) >= self.min_length]
 
     @property
     def _spaced(self) -> WordTokenizer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -46,6 +46,7 @@ def stop_words(language: str = "english") -> frozenset[str]:
     """The stop words of a language, by its name or its code of ISO 639-1.
 
     The English list is shipped with the package; those of some thirty other languages come from the package stop-words.
+    None of them holds the words that turn a meaning round, such as "not", "without" and "off", or "nicht" and "ohne".
     """
     from wordferry.texts.languages import LANGUAGES, language_code
 
@@ -53,11 +54,17 @@ def stop_words(language: str = "english") -> frozenset[str]:
     if code != "en":
         module = optional_import("stop_words", "languages")
         try:
-            return frozenset(fold(word).lower() for word in module.get_stop_words(LANGUAGES[code]))
+            found = frozenset(fold(word).lower() for word in module.get_stop_words(LANGUAGES[code]))
         except module.StopWordError:
             raise InputError(f"There is no stop-word list for {LANGUAGES[code]}. Pass your own words.") from None
-    text = resources.files("wordferry.data").joinpath("stop_words_english.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+        return found.difference(*(line.split()[1:] for line in _data_lines("negations.txt") if line[:2] == code))
+    return frozenset(_data_lines("stop_words_english.txt"))
+
+
+def _data_lines(name: str) -> list[str]:
+    """The lines of a file of the package, without comments."""
+    text = resources.files("wordferry.data").joinpath(name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,15 @@ class WordTokenizer:
 
     def __call__(self, text: str, elided: frozenset[str] | None = None) -> list[str]:
         """The words of a text; ``elided`` are beginnings that are left out before an apostrophe."""
+        stop = self.stop
+        return [word for word in self.all_words(text, elided) if word not in stop]
+
+    def all_words(self, text: str, elided: frozenset[str] | None = None) -> list[str]:
+        """The words of a text with its stop words, which are those in ``stop``.
+
+        >>> WordTokenizer(stop=frozenset({"the"})).all_words("The cat's pyjamas")
+        ['the', 'cat', 'pyjamas']
+        """
         found = self._matches(text.lower() if self.lowercase else text)
         if not self.keep_compounds:
             found = [
@@ -109,8 +125,8 @@ class WordTokenizer:
                 for word in found
                 for part in (_split_compound(word, elided) if "-" in word or "'" in word else (word,))
             ]
-        stop, least = self.stop, self.min_length
-        return [word for word in found if len(word) >= least and word not in stop]
+        least = self.min_length
+        return found if least < 2 and "" not in found else [word for word in found if len(word) >= least]
 
     def _matches(self, text: str) -> list[str]:
         if self.boundaries == "plain":
@@ -128,12 +144,17 @@ class WordTokenizer:
         """
         folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
         found = []
-        for match in (_unicode_word() if self.boundaries == "plain" else word_pattern()).finditer(folded):
+        plain = _ASCII_WORD if text.isascii() else _unicode_word()
+        for match in (plain if self.boundaries == "plain" else word_pattern()).finditer(folded):
             for part, start, end in _parts(match[0], match.start(), self.keep_compounds, elided):
                 word = part if self.boundaries == "plain" else _SELECTORS.sub("", part)
                 if word and len(word) >= self.min_length and word not in self.stop:
                     found.append(Span(word, starts[start], ends[end - 1]))
         return found
+
+    def with_stop(self, stop: frozenset[str]) -> WordTokenizer:
+        """A tokenizer that leaves out other words."""
+        return replace(self, stop=stop)
 
     def config(self) -> dict[str, object]:
         """What is needed to make the same tokenizer again."""
@@ -254,8 +275,29 @@ def register_tokenizer(name: str, tokenizer: Tokenizer) -> None:
     _registered[name] = tokenizer
 
 
-def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer:
-    """A tokenizer from what a caller passes: a function, a registered name, a language, or None for the default."""
+def as_tokenizer(given: Tokenizer | str | None, stop: Iterable[str] | str | None = "") -> Tokenizer:
+    """A tokenizer from what a caller passes: a function, a registered name, a language, or None for the default.
+
+    ``stop`` replaces its stop words, where it is one of the package: those of a language by its name, words of your
+    own, or None to keep all words.
+
+    >>> as_tokenizer(None, stop=["it"])("Turn it off")
+    ['turn', 'off']
+    """
+    found = _given_tokenizer(given)
+    if stop == "":
+        return found
+    words = stop_words(stop) if isinstance(stop, str) else frozenset(stop or ())
+    with_stop = getattr(found, "with_stop", None)
+    if with_stop is None:
+        raise InputError(
+            "stop= goes with the tokenizers of the package; a function of your own leaves out what it leaves out."
+        )
+    replaced: Tokenizer = with_stop(words)
+    return replaced
+
+
+def _given_tokenizer(given: Tokenizer | str | None) -> Tokenizer:
     if given is None:
         return default_tokenizer()
     if callable(given):

@@ -54,7 +54,7 @@ class Act(Distance):
 
     def moves(self, problem: Problem) -> Taken:
         x, y = bag_of(problem.x), bag_of(problem.y)
-        costs = Costs(problem.frame, x, y)
-        sides = reference.act_moves(x, y, costs, problem.overlap, self.transfers)
+        costs = Costs(problem.frame)
+        sides = reference.act_moves(x, y, costs.between(x, y), problem.overlap, self.transfers)
         side = reference.chosen_side(sides, problem.side)
         return costs.taken(sides[side], side)

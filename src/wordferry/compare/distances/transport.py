@@ -190,9 +190,9 @@ class WordMoverTransport(Distance):
         (x_words, x_mass), (y_words, y_mass) = (bags.row(0) for bags in whole_bags(problem.x, problem.y))
         x = dict(zip(x_words.tolist(), (x_mass.astype(object) * int(y_mass.sum())).tolist(), strict=True))
         y = dict(zip(y_words.tolist(), (y_mass.astype(object) * int(x_mass.sum())).tolist(), strict=True))
-        costs = Costs(problem.frame, x, y)
+        costs = Costs(problem.frame)
         total = sum(x.values())
-        moves = reference.wmd_moves(x, y, costs, problem.overlap, _solved)
+        moves = costs.cheapest(x, y, problem.overlap, _solved)
         return costs.taken([move._replace(mass=move.mass / total) for move in moves])
 
 

@@ -1,0 +1,47 @@
+"""Sentences and passages of a text: the one rule for where they end, whatever script it is written in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+_END = re.compile(
+    r"""(?:[.!?…]+["'”’»)\]]*(?=\s|$)   # a stop that white space follows: 3.5 and example.com have none
+      |[。！？।۔]+["”’」』）]*          # scripts whose stops need no space behind them
+      |\n)\s*""",
+    re.VERBOSE,
+)
+LEAST_WORDS = 4
+"""Words of a passage; a shorter sentence is joined with the next."""
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and end; together they are the whole text.
+
+    >>> text = 'It costs 3.50 today. "Really?" she asked.'
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['It costs 3.50 today. ', '"Really?" ', 'she asked.']
+    """
+    start = 0
+    for match in _END.finditer(text):
+        yield start, match.end()
+        start = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def passages(text: str, count: Callable[[str], int], least: int = LEAST_WORDS) -> Iterator[tuple[int, int]]:
+    """Sentences, each joined with those before it until there are ``least`` words; ``count`` counts those of a piece.
+
+    >>> text = "Yes. The cat sat on the mat. No."
+    >>> [text[start:end] for start, end in passages(text, lambda piece: len(piece.split()))]
+    ['Yes. The cat sat on the mat. ', 'No.']
+    """
+    begin, words = 0, 0
+    for start, end in sentences(text):
+        words += count(text[start:end])
+        if words >= least:
+            yield begin, end
+            begin, words = end, 0
+    if begin < len(text):
+        yield begin, len(text)

@@ -1,0 +1,145 @@
+"""Explanations of long texts: by sentence, cut to a limit, with the words marked, and stopped when cancelled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import wordferry
+from wordferry.base.cancel import Cancel, cancellable
+from wordferry.errors import Cancelled, InputError
+from wordferry.texts.datasets import sample
+from wordferry.texts.sentences import passages, sentences
+
+A = "The cat sleeps on the sofa. Prices fell at the exchange! Nobody spoke of <b>it</b>."
+B = "Shares dropped on Monday. A kitten rests. He said nothing."
+
+
+@pytest.mark.parametrize("distance", ["wmd", "rel-wmd", "rwmd", "rel-rwmd", "act", "wcd", "cosine", "bow-l1"])
+@pytest.mark.parametrize("side", ["both", "left", "right"])
+def test_pairs_of_sentences_sum_to_the_distance(distance, side):
+    if side != "both" and distance not in ("rwmd", "rel-rwmd"):
+        pytest.skip("has no sides")
+    found = wordferry.explain(A, B, distance, side=side).with_texts(A, B)
+    by = found.by_sentence()
+    assert math.fsum(pair.cost for pair in by.pairs) == pytest.approx(found.distance, abs=1e-12)
+    assert math.fsum(pair.mass for pair in by.pairs) == pytest.approx(math.fsum(row.mass for row in found.rows))
+    for pair in by.pairs:
+        assert math.fsum(row.cost for row in pair.rows) == pytest.approx(pair.cost)
+        assert pair.a is None or pair.a in A
+        assert pair.b is None or pair.b in B
+    assert by.to_columns()["a"] == [pair.a for pair in by.pairs]
+
+
+def test_sentences_that_say_the_same_meet():
+    by = wordferry.explain(A, B).with_texts(A, B).by_sentence()
+    best = {}
+    for pair in by.pairs:
+        best.setdefault(pair.a, pair.b)
+    assert best["The cat sleeps on the sofa."] == "A kitten rests."
+    assert best["Prices fell at the exchange!"] == "Shares dropped on Monday."
+    assert "  → A kitten rests." in str(by)
+    assert by.to_text(limit=1).endswith("more pairs")
+
+
+def test_a_word_of_several_sentences_goes_where_its_neighbours_go():
+    a = "The bank lent money. The river bank flooded."
+    b = "The flooded river left its bank. Money is lent by a bank."
+    by = wordferry.explain(a, b).with_texts(a, b).by_sentence()
+    banks = {(pair.a, pair.b): row.mass for pair in by.pairs for row in pair.rows if row.source == row.target == "bank"}
+    assert max(banks, key=banks.get) in (
+        ("The bank lent money.", "Money is lent by a bank."),
+        ("The river bank flooded.", "The flooded river left its bank."),
+    )
+
+
+def test_sentences_need_texts_and_places():
+    found = wordferry.explain(A, B)
+    with pytest.raises(InputError, match="with_texts"):
+        found.by_sentence()
+    with pytest.raises(InputError, match="spans"):
+        found.with_texts(A, B, str.split).by_sentence()
+    tokens = ["cat", "sleeps"], ["kitten", "rests"]
+    pair = wordferry.explain(*tokens).with_texts(*tokens).by_sentence().pairs[0]
+    assert (pair.a, pair.b) == ("cat sleeps", "kitten rests")
+
+
+@pytest.fixture(scope="module")
+def long():
+    words = " ".join(str(record.text) for record in sample().articles).split()
+    a, b = " ".join(words[:3000]), " ".join(words[3000:6000])
+    return wordferry.explain(a, b).with_texts(a, b)
+
+
+def test_pages_and_pictures_of_long_texts_are_cut(long):
+    pytest.importorskip("matplotlib")
+    assert len(long.rows) > 1000
+    page, few = long.to_html(), long.to_html(limit=5)
+    assert page.count("<tr>") == 201
+    assert few.count("<tr>") == 6
+    assert f"{len(long.rows) - 5:,} more are left out" in few
+    assert long.to_html(limit=None).count("<tr>") == len(long.rows) + 1
+    drawn = long.plot(limit=3)
+    assert len(drawn.axes[0].patches) == 3
+    assert len(long.plot().axes[0].patches) <= 60
+    for wrong in (0, -1, 2.5):
+        with pytest.raises(InputError, match="limit"):
+            long.to_html(limit=wrong)
+
+
+def test_words_are_marked_in_the_texts():
+    page = wordferry.explain(A, B).with_texts(A, B).to_html()
+    assert page.count("<mark") == len(wordferry.texts.tokenizers.default_tokenizer()(A + " " + B))
+    assert ">sleeps</mark> on the " in page
+    assert "&lt;<mark" in page
+    assert "<b>it</b>" not in page
+
+
+def test_explaining_stops_when_it_is_cancelled(long):
+    cancel = Cancel()
+    cancel.cancel()
+    for work in (
+        lambda: wordferry.explain(A, B, "rwmd"),
+        lambda: wordferry.explain(A, B, "rel-wmd"),
+        long.by_sentence,
+    ):
+        with cancellable(cancel), pytest.raises(Cancelled):
+            work()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", []),
+        ("one", ["one"]),
+        ("It costs 3.50. Or $4.", ["It costs 3.50. ", "Or $4."]),
+        ('"Stop!" he said... Then\nmore', ['"Stop!" ', "he said... ", "Then\n", "more"]),
+        ("今日は晴れ。明日は雨！", ["今日は晴れ。", "明日は雨！"]),
+        ("see example.com/a?b=c now", ["see example.com/a?b=c now"]),
+    ],
+)
+def test_one_rule_for_sentences(text, parts):
+    assert [text[start:end] for start, end in sentences(text)] == parts
+
+
+def test_passages_count_each_sentence_once():
+    text = "A b. C d. E f g h. I."
+    counted = []
+
+    def count(piece):
+        counted.append(piece)
+        return len(piece.split())
+
+    assert [text[start:end] for start, end in passages(text, count)] == ["A b. C d. ", "E f g h. ", "I."]
+    assert "".join(counted) == text
+
+
+def test_spans_of_ascii_are_those_of_any_script():
+    tokenizer = wordferry.texts.tokenizers.default_tokenizer()
+    text = "The cat_s well-being, O'Neill's 3.5 and it's"
+    plain = [(span.word, span.start, span.end) for span in tokenizer.spans(text)]
+    other = [(span.word, span.start - 2, span.end - 2) for span in tokenizer.spans("é " + text)[1:]]
+    assert plain == other
+    assert np.all([text[start:end].lower().replace("'", "") == word for word, start, end in plain])
