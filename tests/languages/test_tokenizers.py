@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from wordferry import Embeddings, Vocabulary
 from wordferry.errors import InputError
 from wordferry.index import Index
 from wordferry.texts.boundaries import unicode_words
+from wordferry.texts.coverage import CoverageWarning
 from wordferry.texts.folding import fold
 from wordferry.texts.languages import LANGUAGES, LanguageTokenizer
 from wordferry.texts.tokenizers import (
@@ -349,3 +351,33 @@ def test_an_index_cuts_compounds_by_its_own_vectors(tmp_path):
     import pickle
 
     assert pickle.loads(pickle.dumps(tokenizer))("Apfelbaum") == ["apfel", "baum"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("今日は天気がいいですね", "明日は雨が降るでしょう", r"taken as one word.*tokenizer='ja'.*wordferry\[japanese"),
+        ("总统在花园里会见记者们", "昨天股票市场大幅下跌了", r"taken as one word.*tokenizer='zh'"),
+        (
+            "Die Präsidentin begrüßt heute Journalisten im schönen Garten hinter dem Schlößchen",
+            "Wirtschaftsminister kritisiert Krankenhausgesellschaft wegen fehlender Pflegekräfte überall",
+            r"Fewer than half.*embeddings='multilingual'",
+        ),
+    ],
+)
+def test_languages_that_the_vectors_do_not_know_are_spoken_of(first, second, said):
+    for call in (
+        lambda: wordferry.distance(first, second),
+        lambda: wordferry.pairwise([first], [second], "rel-rwmd"),
+        lambda: wordferry.top_k([first], [first, second], 1),
+    ):
+        with pytest.warns(CoverageWarning, match=said) as told:
+            call()
+        assert len({str(one.message) for one in told}) == 1
+
+
+def test_texts_whose_words_are_known_are_compared_in_silence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wordferry.pairwise(["The president greets the press in Chicago", "a cat named Xqzzy"])
+        assert wordferry.distance("Xqzzy", "Yqzzy") > 0

@@ -14,6 +14,7 @@ from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_s
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.lazy import sparse as sp
 from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.texts.coverage import warn_of_coverage
 from wordferry.texts.records import document_text, words_of
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
@@ -138,6 +139,7 @@ def bags(
             raise empty_document_error(number, tokens)
         counted.append(bag, number, len(tokens), known)
     matrix = counted.matrix(len(words))
+    warn_of_coverage(sum(counted.tokens), sum(counted.known), counted.unknown)
     rows, tokens_of, known_of = (_int64(values) for values in (counted.rows, counted.tokens, counted.known))
     return Encoded(matrix, rows, tokens_of, known_of, counted.unknown, number + 1, words)
 
@@ -191,7 +193,10 @@ def known_counts(
     document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None
 ) -> tuple[dict[int, int], bool]:
     """The same, and whether these are all its words."""
-    bag, others = _counts(_tokens(document, as_tokenizer(tokenizer), 0), vocabulary)
+    tokens = _tokens(document, as_tokenizer(tokenizer), 0)
+    bag, others = _counts(tokens, vocabulary)
+    if others:
+        warn_of_coverage(len(tokens), sum(bag.values()), others)
     return bag, not others
 
 
