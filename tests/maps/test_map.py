@@ -112,3 +112,49 @@ def test_the_command_writes_the_page(tmp_path):
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["documents"] == 30
     assert "<title>few</title>" in page.read_text(encoding="utf-8")
+
+
+def test_a_map_is_a_table(drawn):
+    pandas = pytest.importorskip("pandas")
+    frame = drawn.to_pandas()
+    assert len(frame) == len(drawn)
+    assert frame["id"].tolist() == [record.id for record in drawn.records]
+    names = {*drawn.levels[0].names, None}
+    assert {None if pandas.isna(name) else name for name in frame["cluster_1"]} <= names
+    assert np.allclose(frame[["x", "y"]], drawn.points)
+
+
+def test_topics_count_every_document(drawn):
+    for level in range(len(drawn.levels)):
+        rows = drawn.topics(level=level)
+        assert sum(row["size"] for row in rows) == len(drawn) + len(drawn.unplaced)
+        named = [row for row in rows if row["cluster"] is not None]
+        assert [row["size"] for row in named] == sorted((row["size"] for row in named), reverse=True)
+        ids = {record.id: number for number, record in enumerate(drawn.records)}
+        for row in named:
+            assert len(row["words"].split(", ")) == 10
+            assert row["words"].startswith(drawn.levels[level].names[row["cluster"]].split(" · ")[0])
+            assert {drawn.levels[level].cluster[ids[id]] for id in row["documents"]} == {row["cluster"]}
+    few = drawn.topics(min_size=10**6)
+    assert [(row["cluster"], row["size"]) for row in few] == [(None, len(drawn))]
+    assert drawn.topics().to_pandas()["size"].sum() == len(drawn)
+
+
+def test_few_documents_are_between_clusters(drawn):
+    assert all((level.cluster < 0).mean() < 0.35 for level in drawn.levels)
+
+
+def test_a_notebook_shows_a_picture(drawn):
+    shown = drawn._repr_html_()
+    assert shown.count("<circle") == len(drawn)
+    assert drawn.levels[0].names[0] in shown
+    assert f"{len(drawn)} documents" in shown
+    assert "<script" not in shown
+
+
+def test_tables_can_be_mapped():
+    table = {"text": wordferry.sample().texts[:4], "id": ["a", "b", "c", "d"], "year": [1, 2, 3, 4]}
+    drawn = make_map(table, threads=1)
+    assert [(record.id, record.metadata) for record in drawn.records][1] == ("b", {"year": 2})
+    rows = [{"text": text, "id": name} for text, name in zip(table["text"], table["id"], strict=True)]
+    assert [record.id for record in make_map(rows, threads=1).records] == table["id"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,17 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
+from wordferry.base.frames import Rows, Tabular
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Report, ShowProgress, optional_import, progress_for, thread_count
 from wordferry.compare.calls import top_k
 from wordferry.errors import InputError
-from wordferry.maps.clusters import Level, find_levels
+from wordferry.maps.clusters import Level, characteristic_words, find_levels, representatives
 from wordferry.maps.layout import coordinates
 from wordferry.texts.bow import TfIdf, bags, normalized
 from wordferry.texts.datasets import default_embeddings
-from wordferry.texts.documents import Record
+from wordferry.texts.records import Fields, Record, document_text
+from wordferry.texts.tables import as_documents, is_table, table_records
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
@@ -31,9 +33,12 @@ DISTANCE, OVERLAP = "rel-rwmd", "omr"
 DEFAULT_NEIGHBOURS = 15
 
 
-@dataclass(frozen=True)
-class Map:
-    """Documents with a place each, their nearest others, and clusters with names."""
+@dataclass(frozen=True, eq=False)
+class Map(Tabular):
+    """Documents with a place each, their nearest others, and clusters with names.
+
+    As a table (:meth:`to_pandas`, :meth:`to_polars`, :meth:`to_arrow`) it has one row per document.
+    """
 
     records: tuple[Record, ...]
     """The documents that have a place, in the order they were given."""
@@ -68,9 +73,43 @@ class Map:
             Path(path).write_text(text, encoding="utf-8")
         return text
 
-    def to_arrow(self) -> Any:
-        """One row per document as Embedding Atlas reads it: id, text, label, x, y, neighbors, cluster, metadata."""
-        arrow = optional_import("pyarrow", "parquet")
+    def topics(self, min_size: int = 1, *, level: int = -1, words: int = 10) -> Rows:
+        """The clusters of a level (-1 is the finest) as a table, the largest first.
+
+        Each row has the number of the ``cluster``, its ``size``, the ``words`` that tell it from the rest, and the ids
+        of the documents that represent it, because most of the others have them among their nearest. The last row,
+        without words, counts the documents in none of the clusters listed. Those below ``min_size`` are left out.
+        """
+        min_size, words = whole_number(min_size, "min_size"), whole_number(words, "words")
+        rows = Rows()
+        listed = 0
+        if self.levels:
+            cluster = self.levels[level].cluster
+            sizes = np.bincount(cluster[cluster >= 0], minlength=len(self.levels[level].names))
+            names = characteristic_words(cluster, self.masses, self.vocabulary, words)
+            best = representatives(cluster, self.neighbors.indices)
+            for number in np.lexsort((np.arange(len(sizes)), -sizes)).tolist():
+                if sizes[number] >= min_size:
+                    ids = [identifier(self.records[i], i) for i in best[number]]
+                    said = names[number].replace(" · ", ", ")
+                    rows.append({"cluster": number, "size": int(sizes[number]), "words": said, "documents": ids})
+                    listed += int(sizes[number])
+        rest = len(self) + len(self.unplaced) - listed
+        if rest:
+            rows.append({"cluster": None, "size": rest, "words": None, "documents": []})
+        return rows
+
+    def _repr_html_(self) -> str:
+        """A small picture of the map, as notebooks show it; :meth:`to_html` makes the whole page."""
+        from wordferry.maps.page import picture
+
+        return picture(self)
+
+    def to_columns(self) -> dict[str, Any]:
+        """One row per document: id, text, label, x, y, neighbors, the cluster at each level, and metadata.
+
+        A document that belongs to no cluster has None there. Embedding Atlas reads these columns.
+        """
         ids = [identifier(record, number) for number, record in enumerate(self.records)]
         near = [
             {"ids": [ids[i] for i in row[row >= 0]], "distances": distances[row >= 0].tolist()}
@@ -90,7 +129,7 @@ class Map:
         for key in dict.fromkeys(key for record in self.records for key in record.metadata):
             if key not in columns:
                 columns[key] = _column([record.metadata.get(key) for record in self.records])
-        return arrow.table(columns)
+        return columns
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """:meth:`to_arrow` as a Parquet file, for Embedding Atlas: ``embedding-atlas FILE --x x --y y``."""
@@ -113,7 +152,8 @@ def make_map(
 
     Parameters
     ----------
-    documents : texts, token lists, or :class:`~wordferry.texts.documents.Record` objects with id, label and metadata.
+    documents : texts, token lists, mappings or :class:`~wordferry.texts.documents.Record` objects with id, label and
+        metadata, or a table with a column ``text``.
     embeddings : word vectors; None means the default ones.
     tokenizer : splits texts; None is the default tokenizer.
     r : how many related words a word has.
@@ -121,7 +161,8 @@ def make_map(
     seed : the same documents, seed and threads give the same map.
     threads, progress : see :mod:`wordferry.base.runtime`.
     """
-    records = tuple(one if isinstance(one, Record) else Record(one) for one in documents)
+    rows = table_records(documents) if is_table(documents) else as_documents(documents)
+    records = tuple(_record(one, number) for number, one in enumerate(rows))
     if not records:
         raise InputError("There is nothing to map: the collection is empty.")
     neighbours = whole_number(neighbours, "neighbours")
@@ -146,7 +187,7 @@ def make_map(
     )
     near = found.without_self(0)
     points = coordinates(near, seed=seed, threads=workers, progress=report.part(0.45, 0.95))
-    levels = find_levels(points, counts, vectors.vocabulary)
+    levels = find_levels(points, near, counts, vectors.vocabulary)
     report(1.0)
     costs, c_max = _costs(related)
     kept = tuple(records[number] for number in placed)
@@ -178,6 +219,14 @@ def _costs(related: RelatedWords) -> tuple[sp.csr_array, float]:
         c_max = float(graph.data.max(initial=0.0))
     costs = np.minimum(graph.data, np.float32(c_max)).astype(np.float32)
     return sp.csr_array((costs, graph.indices, graph.indptr), shape=graph.shape), c_max
+
+
+def _record(document: Any, number: int) -> Record:
+    if isinstance(document, Record):
+        return document
+    if isinstance(document, Mapping):
+        return Fields().record(document, f"Document {number}")
+    return Record(document_text(document, f"Document {number}"))
 
 
 def identifier(record: Record, number: int) -> str:

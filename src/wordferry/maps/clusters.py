@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Int32Array
+from wordferry.base.arrays import Float32Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.words.vocabulary import Vocabulary
@@ -15,6 +15,7 @@ _SHARES = ((25, "eom"), (80, "eom"), (250, "leaf"))
 """From a glance to a close look: a cluster holds at least one in so many documents, and how clusters are picked."""
 _LEAST = 5
 _WORDS = 3
+_ROUNDS = 10
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,19 @@ class Level:
     """One level of detail."""
 
     cluster: Int32Array
-    """The cluster of each document, -1 for documents between clusters."""
+    """The cluster of each document, -1 for those that belong to none."""
     names: tuple[str, ...]
     """The words that tell each cluster from the rest, the most characteristic first."""
 
 
-def find_levels(points: Float32Array, counts: sp.csr_array, vocabulary: Vocabulary) -> tuple[Level, ...]:
-    """Clusters of the layout, coarse to fine (HDBSCAN); levels that add nothing to the one before are left out."""
+def find_levels(
+    points: Float32Array, near: Neighbors, counts: sp.csr_array, vocabulary: Vocabulary
+) -> tuple[Level, ...]:
+    """Clusters of the layout, coarse to fine (HDBSCAN); levels that add nothing to the one before are left out.
+
+    HDBSCAN leaves out what stands between clusters. Such a document joins the cluster that most of its neighbours
+    belong to, if these are a fifth of them at least.
+    """
     if len(points) < 2 * _LEAST:
         return ()
     optional_import("sklearn", "map")
@@ -41,11 +48,42 @@ def find_levels(points: Float32Array, counts: sp.csr_array, vocabulary: Vocabula
         labels = model.fit(points.astype(np.float64)).labels_.astype(np.int32)
         found = int(labels.max(initial=-1)) + 1
         if found > (len(levels[-1].names) if levels else 1):
+            labels = joined(labels, near.indices)
             levels.append(Level(labels, characteristic_words(labels, counts, vocabulary)))
     return tuple(levels)
 
 
-def characteristic_words(cluster: Int32Array, counts: sp.csr_array, vocabulary: Vocabulary) -> tuple[str, ...]:
+def joined(cluster: Int32Array, near: Int64Array) -> Int32Array:
+    """Clusters with the documents that a fifth of their neighbours' votes bring in, round after round.
+
+    >>> joined(np.array([0, 0, -1, -1], np.int32), np.array([[1, 2], [0, 2], [0, 1], [-1, -1]])).tolist()
+    [0, 0, 0, -1]
+    """
+    found, number = cluster.copy(), int(cluster.max(initial=-1)) + 1
+    for _ in range(_ROUNDS):
+        out = np.flatnonzero(found < 0)
+        votes = np.where(near[out] >= 0, found[near[out]], -1)
+        row, place = np.nonzero(votes >= 0)
+        counts = np.bincount(row * number + votes[row, place], minlength=len(out) * number).reshape(len(out), number)
+        enough = counts.max(axis=1, initial=0) * 5 >= near.shape[1]
+        if not enough.any():
+            break
+        found[out[enough]] = counts[enough].argmax(axis=1)
+    return found
+
+
+def representatives(cluster: Int32Array, near: Int64Array, count: int = 3) -> list[list[int]]:
+    """The documents of each cluster that most of its members have among their nearest."""
+    number = int(cluster.max(initial=-1)) + 1
+    links = (near >= 0) & (cluster[:, None] >= 0) & (cluster[near] == cluster[:, None])
+    named = np.bincount(near[links], minlength=len(cluster))
+    order = np.lexsort((np.arange(len(cluster)), -named))
+    return [order[cluster[order] == one][:count].tolist() for one in range(number)]
+
+
+def characteristic_words(
+    cluster: Int32Array, counts: sp.csr_array, vocabulary: Vocabulary, number_of_words: int = _WORDS
+) -> tuple[str, ...]:
     """The words of each cluster whose share of its documents most exceeds their share elsewhere.
 
     A word's weight is its share of the cluster's documents times the logarithm of that share over its share of all
@@ -63,6 +101,6 @@ def characteristic_words(cluster: Int32Array, counts: sp.csr_array, vocabulary: 
         words = documents.indices[documents.indptr[row] : documents.indptr[row + 1]]
         shares = documents.data[documents.indptr[row] : documents.indptr[row + 1]] / sizes[row]
         weights = shares * np.log(shares / everywhere[words])
-        best = words[np.lexsort((words, -weights))[:_WORDS]]
+        best = words[np.lexsort((words, -weights))[:number_of_words]]
         names.append(" · ".join(vocabulary[int(word)] for word in best))
     return tuple(names)

@@ -23,6 +23,8 @@ _TOKEN = """<dialog id="token" aria-labelledby="token-title">
     <button class="more">Use it</button>
   </form>
 </dialog>"""
+_MOST_POINTS = 2000
+"""Points of a picture in a notebook."""
 _MOST_VALUES = 20  # the page has as many colours
 """A metadata field with more different values than this is not offered for colouring, unless it holds numbers."""
 
@@ -42,6 +44,31 @@ def page(drawn: Map, title: str) -> str:
         for name, packed in (("texts", packed_texts(drawn, title)), ("arrays", packed_arrays(drawn)))
     )
     return _filled(title=escape(title), head=head, back="", foot=f"{data}\n<script>\n{script()}\n</script>")
+
+
+def picture(drawn: Map) -> str:
+    """A small picture without a script: points by cluster, the names of the coarsest clusters, what is not shown."""
+    level = drawn.levels[0] if drawn.levels else None
+    step = max(1, -(-len(drawn) // _MOST_POINTS))
+    shapes = []
+    for number in range(0, len(drawn), step):
+        x, y = (300 + 260 * drawn.points[number]).tolist()
+        cluster = -1 if level is None else int(level.cluster[number])
+        colour = "#9aa4ab" if cluster < 0 else f"hsl({cluster * 137 % 360} 60% 50%)"
+        hint = escape(text_of(drawn.records[number])[:80])
+        shapes.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"><title>{hint}</title></circle>')
+    for number, name in enumerate(() if level is None else level.names):
+        assert level is not None
+        x, y = (300 + 260 * np.median(drawn.points[level.cluster == number], axis=0)).tolist()
+        halo = "paint-order:stroke;stroke:#fff;stroke-width:3"
+        words = (
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle" font-size="12" style="{halo}">{escape(name)}</text>'
+        )
+        shapes.append(words)
+    outside = 0 if level is None else int((level.cluster < 0).sum())
+    facts = f"{len(drawn):,} documents, {outside:,} of them in no cluster, {len(drawn.unplaced):,} without a place"
+    size = 'viewBox="0 0 600 600" style="max-width:600px;width:100%;background:#fff"'
+    return f'<svg {size} role="img" aria-label="Map of documents">{"".join(shapes)}</svg><p>{facts}</p>'
 
 
 def service_page() -> str:
