@@ -11,7 +11,8 @@ import wordferry
 from tests.engines.test_jobs import contents
 from wordferry.engines.location import Location
 from wordferry.errors import InputError, NotFound
-from wordferry.shards import Choices, ShardedIndex, build, jobs
+from wordferry.index import Index
+from wordferry.shards import Choices, build, jobs
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
 
@@ -76,7 +77,7 @@ def test_duplicates_and_their_groups(bucket, source, tmp_path):
 def test_shards_in_a_bucket(bucket, source, tmp_path):
     build(source, bucket("shards"), 2, work=tmp_path / "job")
     build(source, tmp_path / "shards", 2)
-    with ShardedIndex.open(bucket("shards")) as there, ShardedIndex.open(str(tmp_path / "shards")) as here:
+    with Index.open(bucket("shards")) as there, Index.open(str(tmp_path / "shards")) as here:
         for query in ("bread", "planets and moons"):
             a, b = there.search(query), here.search(query)
             assert [(hit.id, hit.score) for hit in a] == [(hit.id, hit.score) for hit in b]
@@ -87,7 +88,7 @@ def test_what_is_not_there_is_said(bucket, tmp_path):
     with pytest.raises(NotFound):
         jobs.knn_graph(bucket("nothing"), str(tmp_path / "out"), 3)
     with pytest.raises(NotFound, match="no folder of shards"):
-        ShardedIndex.open(bucket("nothing"))
+        Index.open(bucket("nothing"))
 
 
 def test_an_answer_in_a_bucket_needs_a_folder_for_the_plan(bucket, source):

@@ -54,12 +54,13 @@ def test_a_cluster_that_is_started_here_listens_on_loopback_only(ray_engine):
 
 
 def test_shards_built_and_searched_on_ray_are_those_of_one_process(ray_engine, tmp_path):
-    from wordferry.shards import ShardedIndex, build
+    from wordferry.index import Index
+    from wordferry.shards import build
 
     source = str(write(tmp_path / "in"))
     build(source, tmp_path / "one", 2)
     build(source, tmp_path / "two", 2, engine=ray_engine)
-    with ShardedIndex.open(str(tmp_path / "one")) as a, ShardedIndex.open(str(tmp_path / "two")) as b:
+    with Index.open(str(tmp_path / "one")) as a, Index.open(str(tmp_path / "two")) as b:
         assert [(hit.id, hit.score) for hit in a.search("bread")] == [(hit.id, hit.score) for hit in b.search("bread")]
     jobs.search(str(tmp_path / "one"), source, tmp_path / "a", 3, Choices(block=40))
     jobs.search(str(tmp_path / "two"), source, tmp_path / "b", 3, Choices(block=40), engine=ray_engine)

@@ -8,7 +8,8 @@ import pytest
 
 import wordferry
 from wordferry.engines.sources import SourceFields, cut, read_part
-from wordferry.shards import ShardedIndex, build
+from wordferry.index import Index
+from wordferry.shards import build
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")
 
@@ -53,5 +54,5 @@ def folder(source, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sharded(folder):
-    with ShardedIndex.open(str(folder)) as index:
+    with Index.open(str(folder)) as index:
         yield index

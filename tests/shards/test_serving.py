@@ -90,7 +90,7 @@ def test_a_shard_that_is_down_is_named_or_an_error_and_comes_back(serving, place
     from wordferry.shards.serving import RayBackend
     from wordferry.web.app import create_app
 
-    record = serving.index.common.manifest.shards[1]
+    record = serving.index.backend.common.manifest.shards[1]
     away = place / "away"
     os.rename(place / "shards" / record.name, away)
     os.kill(serving.process(1), signal.SIGKILL)
@@ -105,7 +105,7 @@ def test_a_shard_that_is_down_is_named_or_an_error_and_comes_back(serving, place
         with TestClient(create_app(serving.index), base_url="http://127.0.0.1") as client:
             answer = client.post("/api/search", json={"texts": ["bread"]}).json()
             assert answer["results"][0]["missing"] == [record.name]
-        strict = RayBackend(serving.index.common, serving._replicas, "error", 5)
+        strict = RayBackend(serving.index.backend.common, serving._replicas, "error", 5)
         with pytest.raises(StorageError, match=record.name):
             strict.every("facts")
     finally:

@@ -213,6 +213,8 @@ class Index:
         -------
         Hits, best first, or a list of them.
         """
+        if {"distance", "rerank"} & set(constants):
+            raise InputError("search finds by words. To compare texts by a distance, ask similar(text, distance=...).")
         settings = Settings().changed(**self.config.settings).changed(candidates=candidates, **constants)
         ask = Ask(check_k(k), compile_filter(filter), explain, progress=progress)
         queries, single = queries_of(query)
