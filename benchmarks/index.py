@@ -1,12 +1,14 @@
 """The index at 100,000 documents of about 50 words: time to create, open and search it, and its size.
 
     python benchmarks/index.py [--documents 100000] [--threads 2] [--data FOLDER]
+    python benchmarks/index.py --commands        only how long commands take from start to end
 
 Documents are windows of 50 tokens of real texts in which a tenth of the words is exchanged for others of the same
 collection, so that no two are equal. The texts are 20news and the Amazon reviews under ``--data`` (default:
 $WORDFERRY_DATA) where they are, else the sample of the package. Words have the default vectors. Times are wall times,
 of repeated actions the median; processor time of all threads is shown beside them, because it is what remains true on
-a machine that others use too.
+a machine that others use too. Commands work on an index of the package's sample; theirs is the least processor time of
+nine runs, with the byte code of all modules written before.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Any
 
 import harness
 import wordferry
-from harness import Results, Took, timed
+from harness import Results, Took, least, timed
 from wordferry.index import Index
 from wordferry.texts.tokenizers import default_tokenizer
 
@@ -79,8 +81,15 @@ def main() -> None:
     harness.data_option(parser)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--commands", action="store_true")
     arguments = parser.parse_args()
     os.environ["WORDFERRY_THREADS"] = str(arguments.threads)
+    if arguments.commands:
+        results = Results("commands", arguments)
+        with tempfile.TemporaryDirectory() as folder:
+            measure_commands(results, Path(folder) / "index")
+        results.finish()
+        return
     source, texts = real_texts(arguments.data)
     documents = varied(texts, arguments.documents)
     queries = varied(texts, QUERIES, seed=8)
@@ -144,6 +153,40 @@ def measure_opened(results: Results, index: Index, queries: list[str], threads: 
     often("add one and search", 5, lambda: (index.add([next(extra)]), index.similar(queries[2])))
     show(results, "compact", timed(index.compact))
     show(results, "verify", timed(index.verify))
+
+
+COMMANDS = {
+    "--version": "0.15",
+    "--help": "0.15",
+    "search --help": "0.15",
+    "search INDEX bread": "0.2",
+    "search INDEX bread --table": "0.2",
+    "similar INDEX bread": "0.2",
+    "index info INDEX": "0.2",
+    "index list INDEX -k 3": "0.2",
+    "distance bread butter": "",
+    "related show bread": "0.5",
+}
+"""Commands, and the processor time that each may take, in seconds."""
+
+
+def measure_commands(results: Results, place: Path) -> None:
+    """The processor time of commands, each a process of its own."""
+    with Index.create(place) as index:
+        index.add([str(record.text) for record in wordferry.sample().articles])
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+    def spent() -> float:
+        return sum(os.times()[2:4])
+
+    for words, wanted in {"": "", **COMMANDS}.items():
+        line = [sys.executable, "-m", "wordferry", *words.replace("INDEX", str(place)).split()]
+        if not words:  # what Python and NumPy take by themselves
+            line = [sys.executable, "-c", "import numpy"]
+        seconds = least(lambda line=line: subprocess.run(line, env=environment, capture_output=True), 9, spent)
+        name = f"wordferry {words}" if words else "python, with NumPy"
+        goal = f"   (wanted {wanted} s)" if wanted else ""
+        results.add(f"{name}: CPU s", seconds, f"{name:42s} {seconds:10.3f} s{goal}")
 
 
 def show(results: Results, what: str, took: Took, *, share: int = 1, wanted: str = "", unit: str = "s") -> None:

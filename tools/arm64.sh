@@ -29,7 +29,7 @@ cp "$folder"/_native*.so "$folder/package/wordferry/_native.so"
 # The pure Python packages of the tools that Debian's are too old for come from the environment of the tests.
 pure=$("$BIN/python" -c 'import pathlib, threadpoolctl; print(pathlib.Path(threadpoolctl.__file__).parent)')
 mkdir -p "$folder/pure"
-for name in threadpoolctl.py typer rich click markdown_it mdurl pygments shellingham annotated_doc pytest_timeout.py; do
+for name in threadpoolctl.py click rich markdown_it mdurl pygments pytest_timeout.py; do
   [ -e "$pure/$name" ] && cp -r "$pure/$name" "$folder/pure/" || true
 done
 PYTHONPATH="$folder/package:$folder/pure:$PWD" PYTHONHOME="$root/usr" QEMU_LD_PREFIX="$root" \

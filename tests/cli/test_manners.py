@@ -119,6 +119,33 @@ def test_interrupt_is_130(pets: str) -> None:
     assert error == "wordferry: stopped\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["index", "create", "{}/new", "-"], "wordferry: no step was done yet, so nothing is stored."),
+        (["index", "add", "{}/old", "-"], "documents are added all together or not at all."),
+    ],
+)
+def test_an_interrupt_says_what_stays(tmp_path: Path, command: list[str], said: str) -> None:
+    wordferry.Index.create(tmp_path / "old").close()
+    line = [*COMMAND, *(word.format(tmp_path) for word in command), "--format", "jsonl"]
+    process = subprocess.Popen(
+        line, env=os.environ | SOURCE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    for number in range(3000):  # more than a pipe holds: the last are written when the first have been read
+        process.stdin.write(json.dumps({"id": str(number), "text": "a cat sleeps " * 10}) + "\n")
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said in error
+    assert error.endswith("wordferry: stopped\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    with wordferry.Index.open(tmp_path / "old") as index:
+        assert len(index) == 0
+
+
 def test_a_reader_that_goes_away_is_no_error(pets: str) -> None:
     """``wordferry ... | head`` ends with 0 and says nothing."""
     script = f'"{sys.executable}" -m wordferry search {pets} - | head -n 1; echo "${{PIPESTATUS[0]}}"'

@@ -154,6 +154,7 @@ def test_the_command_line_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file.write_text("\n".join(lines), encoding="utf-8")
     done = run(app, ["index", "create", str(place), str(file), "--resume", "--json"])
     assert done.exit_code == 0, done.output
+    assert "80 documents are stored already; going on after them" in done.stderr
     assert json.loads(done.stdout)["added"] == len(DOCS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "news"]
     with Index.open(place) as index:

@@ -127,14 +127,14 @@ class Output:
         if not self.table:
             self.write([row])
             return
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
+        import shutil
+        import textwrap
 
-        table = Table.grid(padding=(0, 2, 0, 0))
+        first = max(map(len, row)) + 2
         for name, value in row.items():
-            table.add_row(Text(name, style="bold"), Text(_cell(value, 4), overflow="fold"))
-        Console().print(table)
+            room = max(20, shutil.get_terminal_size().columns - first)
+            lines = textwrap.wrap(_cell(value, 4), room, break_long_words=False, break_on_hyphens=False)
+            click.echo(f"{name:<{first}}{f'{chr(10)}{first * chr(32)}'.join(lines)}".rstrip())
 
 
 @contextmanager

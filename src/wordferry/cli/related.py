@@ -108,7 +108,8 @@ def show(
     if math.isnan(found.c_max):
         note(f"every pair of the {len(found)} words is related (r={found.r}): there is no c_max")
     else:
-        note(f"c_max {found.c_max:.4f}: the distance of every other word (r={found.r}, {found.record.method})")
+        how = f"r={found.r}, {found.record.method}: {found.record.reason}"
+        note(f"c_max {found.c_max:.4f}: the distance of every other word ({how})")
 
 
 @command(
