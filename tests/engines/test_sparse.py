@@ -110,7 +110,16 @@ def test_the_command_writes_all_three_files(tmp_path):
     with wordferry.Index.create(tmp_path / "few") as index:
         index.add(TEXTS[:10])
     (tmp_path / "queries.txt").write_text("a planet\nbread\n")
-    line = [sys.executable, "-m", "wordferry", "export", "sparse", str(tmp_path / "few"), "-o", str(tmp_path / "out")]
+    line = [
+        sys.executable,
+        "-m",
+        "wordferry",
+        "index",
+        "export-sparse",
+        str(tmp_path / "few"),
+        "-o",
+        str(tmp_path / "out"),
+    ]
     line += ["--format", "qdrant", "--queries", str(tmp_path / "queries.txt"), "--json"]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     facts = json.loads(done.stdout)

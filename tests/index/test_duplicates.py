@@ -149,7 +149,7 @@ def test_the_command_from_search_to_delete(index, tmp_path):
     assert "would be deleted" in run("--delete", review, "--dry-run").stdout
     assert run("--delete", review).returncode == 0
     assert run("--threshold", "0.5").stdout == ""
-    assert "either --threshold" in run().stderr
+    assert "e.g. --threshold 0.3" in run().stderr
     (tmp_path / "test.jsonl").write_text(json.dumps(DOCUMENTS[1] | {"id": "t"}) + "\n")
     leaked = run("--threshold", "0.1", "--against", str(tmp_path / "test.jsonl"))
     assert json.loads(leaked.stdout)["second"] == "t"

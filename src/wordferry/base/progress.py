@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any, Protocol, TextIO
 
 from wordferry.errors import InputError
@@ -88,11 +89,9 @@ class Bar:
 
     def __del__(self) -> None:
         """A job that was stopped leaves a line of its own to what is written next."""
-        if getattr(self, "_open", False) and isinstance(self._place, _Stream):
-            try:
+        with suppress(AttributeError, OSError, ValueError, ImportError):  # the stream has gone, or Python is ending
+            if isinstance(self._place, _Stream):
                 self.close()
-            except (OSError, ValueError, ImportError):  # the stream has gone, or Python is ending
-                return
 
     def text(self) -> str:
         """How far it is, in words."""

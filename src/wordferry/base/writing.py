@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from wordferry.base.runtime import optional_import
@@ -58,12 +57,12 @@ class RowWriter:
         self.count = 0
         self._kinds: dict[str, set[str]] = {}
         self._temporary = None if self.path is None else _beside(self.path)
-        self._out: IO[str] = sys.stdout if self._temporary is None else _opened(self._temporary)
+        self._out: IO[str] = sys.stdout
+        if self._temporary is not None:
+            self._out = self._temporary.open("w", encoding="utf-8", newline="", errors="surrogatepass")
         self._spool: IO[str] | None = None
         if self.format in ("csv", "parquet"):
-            self._spool = tempfile.TemporaryFile(  # noqa: SIM115
-                "w+", encoding="utf-8", errors="surrogatepass"
-            )
+            self._spool = tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass")  # noqa: SIM115
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write one row."""
@@ -106,9 +105,7 @@ class RowWriter:
     def __enter__(self) -> RowWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         try:
             if kind is None:
                 self.finish()
@@ -193,7 +190,3 @@ def _beside(path: Path) -> Path:
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.absolute().parent}.")
     return path.absolute().with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-
-
-def _opened(path: Path) -> IO[str]:
-    return path.open("w", encoding="utf-8", newline="", errors="surrogatepass")

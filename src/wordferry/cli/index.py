@@ -58,6 +58,10 @@ class _Source:
         if fields["encoding"] == "utf-8":
             del self.fields["encoding"]
 
+    def counted(self, added: int) -> dict[str, int]:
+        """How many documents were added, and how many were read and left out."""
+        return {"added": added} | ({"dropped": self.read - added} if self.read > added else {})
+
     def __iter__(self) -> Iterator[Record]:
         from wordferry.texts.documents import read_documents
 
@@ -106,18 +110,18 @@ def create(
     beside = index.absolute().with_name(f".{index.name}.new")  # so that it is there whole or not at all
     resume = resume and beside.exists()
     opened = Index.open(beside) if resume else Index.create(beside, overwrite=True, **_choices(choices))
-    facts: dict[str, int] = {}
-    with _kept_when_stopped(beside), opened:
-        if resume:
-            note(f"{len(opened)} documents are stored already; going on after them")
-        if documents is not None:
-            source = _Source(documents, fields)
-            with progress_bar("adding documents") as progress:
-                bars: dict[str, Any] = {"progress": progress, "graph_progress": progress}
-                added = opened.fill(source, resume=True, threads=threads, **bars)
-            facts = {"added": added} | ({"dropped": source.read - added} if source.read > added else {})
-    swap_in(beside, index)
-    _report(index, out, facts or {"added": 0})
+    facts = {"added": 0}
+    with _kept_when_stopped(beside):
+        with opened:
+            if resume:
+                note(f"{len(opened)} documents are stored already; going on after them")
+            if documents is not None:
+                source = _Source(documents, fields)
+                with progress_bar("adding documents") as progress:
+                    bars: dict[str, Any] = {"progress": progress, "graph_progress": progress}
+                    facts = source.counted(opened.fill(source, resume=True, threads=threads, **bars))
+        swap_in(beside, index)
+    _report(index, out, facts)
 
 
 @command(
@@ -145,7 +149,7 @@ def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], threa
         except KeyboardInterrupt:
             note(f"wordferry: nothing was added to {index}: documents are added all together or not at all.")
             raise
-    _report(index, out, {"added": added} | ({"dropped": source.read - added} if source.read > added else {}))
+    _report(index, out, source.counted(added))
 
 
 @command(
