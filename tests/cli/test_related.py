@@ -43,7 +43,7 @@ def test_build_info_show(vectors, tmp_path, capsys):
     shown = capsys.readouterr()
     rows = [json.loads(line) for line in shown.out.splitlines()]
     assert [(row["word"], row["distance"]) for row in rows] == [
-        (word, pytest.approx(distance, abs=1e-6)) for word, distance in related.neighbours("w0")
+        (word, pytest.approx(distance, abs=1e-6)) for word, distance in related.neighbors("w0")
     ]
     assert {row["word"] for row in rows[:2]} == {"w1", "w2"}
     assert sum(row["own"] for row in rows) == 4

@@ -260,8 +260,8 @@ def test_rows_for_checks_its_input():
 def test_neighbours_by_name():
     embeddings = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     related = RelatedWords.build(embeddings, r=1)
-    assert [word for word, _ in related.neighbours("b")] == ["a", "c"]
-    assert related.neighbours("a")[0][1] == pytest.approx(math.sqrt(0.4), abs=1e-6)
+    assert [word for word, _ in related.neighbors("b")] == ["a", "c"]
+    assert related.neighbors("a")[0][1] == pytest.approx(math.sqrt(0.4), abs=1e-6)
 
 
 def test_golden_graph(golden):

@@ -40,7 +40,7 @@ def results(tmp_path_factory):
         "neighbours": wordferry.top_k(texts[:2], texts, 3),
         "explanation": wordferry.explain("Obama speaks to the media", "The president greets the press"),
         "related words": related,
-        "related to a word": related.neighbours(related.vocabulary[5]),
+        "related to a word": related.neighbors(related.vocabulary[5]),
         "choice of r": RChoice(2, {1: 30.5, 2: 20.25, 4: 21.0}, 100),
         "agreement": agreement(texts[:3], texts[3:6], [1.0, 2.0, 3.0]),
         "triplets": triplets(texts, [(0, 1, 40)]),

@@ -70,7 +70,7 @@ def test_kinds_of_related_costs():
             if row.kind == "c_max":
                 assert row.distance == pytest.approx(RELATED.c_max)
             if row.kind == "related":
-                assert row.target in dict(RELATED.neighbours(row.source))
+                assert row.target in dict(RELATED.neighbors(row.source))
     assert kinds == {"same", "related", "c_max"}
 
 

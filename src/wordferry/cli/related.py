@@ -102,7 +102,7 @@ def show(
     own = {found.vocabulary[int(i)] for i in found.own[found.vocabulary.id(word)]}
     rows: list[dict[str, Any]] = [
         {"word": other, "distance": round(distance, 6), "own": other in own}
-        for other, distance in found.neighbours(word)
+        for other, distance in found.neighbors(word)
     ]
     out.write(_with_bars(rows, found.c_max) if out.table else rows)
     if math.isnan(found.c_max):

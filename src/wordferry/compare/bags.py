@@ -128,7 +128,7 @@ class Bags:
         return cls(masses, counts, rows, unknown=frame.unknown, columns=None if frame.base is None else frame.words)
 
     def among(self, documents: int) -> Bags:
-        """The same rows, being what was kept of so many documents."""
+        """These rows as what was kept of ``documents`` documents that were passed."""
         return replace(self, documents=documents)
 
     @property
@@ -297,7 +297,7 @@ class Bags:
 
     @cached_property
     def unit(self) -> Csr:
-        """The same rows scaled to Euclidean length 1."""
+        """Rows of masses scaled to Euclidean length 1."""
         bags = self.masses
         rows = np.repeat(np.arange(bags.shape[0]), np.diff(bags.indptr))
         values = bags.data.astype(np.float64)
@@ -312,11 +312,11 @@ class Bags:
 
     @cached_property
     def rising_unit_view(self) -> passes.View:
-        """The same with compact ids that rise in each document."""
+        """Rows of length 1 with word ids in ascending order in each document."""
         return self.unit_view if self.columns is None else passes.view(self._rising(self.unit))
 
     def _rising(self, bags: Csr) -> Csr:
-        """The same with compact ids that rise in each document."""
+        """Rows with word ids in ascending order in each document."""
         if self.columns is None:
             return bags
         order = np.lexsort((bags.indices, np.repeat(np.arange(len(self)), np.diff(bags.indptr))))

@@ -93,7 +93,7 @@ class Frame:
 
     @property
     def plain(self) -> Frame:
-        """The same words without their graph, for a distance of a blend that uses none."""
+        """A frame of these words without their graph, for a distance of a blend that uses none."""
         return self if self.graph is None else self._without_graph  # not cached: a frame must not keep itself
 
     @cached_property

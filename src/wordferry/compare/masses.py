@@ -18,11 +18,11 @@ _LARGEST_COUNT = 2**31
 _BLOCK = 1 << 20
 """Stored weights that are made into masses at a time, so that what is needed on the way stays small."""
 _FINEST = 2**24
-"""Multiples of one part in so many, up to 1, add up in float32 without rounding."""
+"""Multiples of 1 / 2**24, up to 1, add up in float32 without rounding."""
 
 
 def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
-    """The same documents over other word ids; words without one are left out."""
+    """Documents over other word ids: ``local`` of the old ones; words without one are left out."""
     ids = local[documents.indices]
     keep = ids >= 0
     counts = np.zeros(documents.shape[0] + 1, dtype=np.int64)
@@ -63,7 +63,7 @@ def places_of(words: Int64Array, size: int) -> Int32Array:
 
 
 def with_data(bag: Csr, data: Any) -> Csr:
-    """The same words with other values."""
+    """Rows of the words of ``bag`` with other values."""
     return Csr(bag.indptr, bag.indices, np.ascontiguousarray(data), bag.shape)
 
 

@@ -44,7 +44,7 @@ def interval_of(values: Any, *, seed: int = 0, draws: int = DRAWS) -> Interval:
 
 
 def interval_by(statistic: Any, size: int, *, seed: int = 0, draws: int = 500) -> Interval:
-    """The same for any statistic of items: ``statistic(rows)`` is given the numbers of the items drawn."""
+    """Bootstrap interval of any statistic of items: ``statistic(rows)`` is given the numbers of the items drawn."""
     if size < 1:
         raise InputError("An interval needs at least one value.")
     generator = np.random.default_rng(seed)

@@ -37,7 +37,7 @@ class WordMatrix(sp.csr_array):  # type: ignore[misc]  # SciPy has no types
         return found
 
     def encoded(self, vocabulary: Vocabulary, unknown: bow.Unknown) -> bow.Encoded:
-        """The same over the words that have vectors; what becomes of the others, ``unknown`` says."""
+        """Counts over the words that have vectors; what becomes of the others, ``unknown`` says."""
         bow.check_unknown(unknown)
         assert self.words is not None
         every = OpenVocabulary(vocabulary)

@@ -88,7 +88,7 @@ class Retrieval(Tabular):
         return [score.row() for score in self.scores]
 
     def to_columns(self) -> dict[str, Any]:
-        """The same as columns."""
+        """The rows as columns of a table."""
         return columns_of(self.rows())
 
     def __repr__(self) -> str:

@@ -189,7 +189,7 @@ class Engine:
         if graph is None:
             raise NotFound("The index is empty, so it has no related words.")
         found = word if word in self.embeddings else word.lower()
-        pairs = graph.neighbours(found) if found in graph.vocabulary else self._outside(found, graph)
+        pairs = graph.neighbors(found) if found in graph.vocabulary else self._outside(found, graph)
         neighbours = [{"word": other, "distance": distance} for other, distance in pairs]
         return {"word": found, "r": graph.r, "c_max": finite(graph.c_max), "neighbours": neighbours}
 

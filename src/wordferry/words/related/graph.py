@@ -96,7 +96,7 @@ class RelatedWords:
 
         >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
         >>> related = RelatedWords.build(emb, r=1)
-        >>> related.neighbours("a")[0][0], round(related.c_max, 4)
+        >>> related.neighbors("a")[0][0], round(related.c_max, 4)
         ('b', 1.1533)
         """
         embeddings = as_embeddings(embeddings)
@@ -185,7 +185,7 @@ class RelatedWords:
             self._edges = Csr(*native.union_graph(own, distances), (len(self), len(self)))
         return self._edges
 
-    def neighbours(self, word: str) -> RelatedTo:
+    def neighbors(self, word: str) -> RelatedTo:
         """All words related to a word, nearest first: its own r nearest and those that have it among theirs.
 
         A list of (word, distance), which a notebook shows as a table and ``.plot()`` draws.
@@ -197,7 +197,7 @@ class RelatedWords:
 
     def plot(self, word: str, ax: Any = None) -> Any:
         """The words related to a word as bars; see :meth:`RelatedTo.plot`."""
-        return self.neighbours(word).plot(ax)
+        return self.neighbors(word).plot(ax)
 
     def restrict(self, r: int) -> RelatedWords:
         """The graph of a smaller r, equal to building it again, without computing any distance."""

@@ -43,7 +43,7 @@ def related_of(
     takes) and keeps them under :func:`cache_folder`; a folder that cannot be written or is damaged costs time only.
 
     >>> from wordferry import default_embeddings
-    >>> [word for word, _ in related_of(default_embeddings()).neighbours("ferry")[:3]]
+    >>> [word for word, _ in related_of(default_embeddings()).neighbors("ferry")[:3]]
     ['ferries', 'boat', 'barge']
     """
     key = embeddings.fingerprint, checked_r(r)
