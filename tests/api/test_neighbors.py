@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wordferry
+from wordferry.compare.measure import Measure
 from wordferry.errors import EmptyDocumentError, InputError, MissingDependency
 from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.selection import choose_r, folds
@@ -93,7 +94,9 @@ def test_cross_validation_equals_training_on_the_other_folds():
     emb, X, y = small_world(50)
     related = RelatedWords.build(emb, 8)
     plan = Validation(k=5, values=(1, 2, 4, 8), folds=4, seed=3)
-    choice = cross_validate_r(wordferry.texts.bow.canonical_csr(X), y, related, embeddings=emb, validation=plan)
+    choice = cross_validate_r(
+        wordferry.texts.bow.canonical_csr(X), y, Measure("rel-rwmd", embeddings=emb, related=related), validation=plan
+    )
     fold = folds(y, 4, seed=3)
     for r in plan.values:
         predicted = np.empty_like(y)

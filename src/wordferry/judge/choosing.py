@@ -12,7 +12,6 @@ from wordferry.base.arrays import Int64Array
 from wordferry.base.charts import bars
 from wordferry.base.frames import Tabular
 from wordferry.base.runtime import Run, ShowProgress, no_progress, progress_for
-from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
@@ -20,8 +19,6 @@ from wordferry.errors import InputError
 from wordferry.judge.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
 from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
 from wordferry.texts.bow import Encoded
-from wordferry.words.embeddings import Embeddings
-from wordferry.words.related.graph import RelatedWords
 
 
 @dataclass(frozen=True)
@@ -63,33 +60,36 @@ class RChoice(Tabular):
 def cross_validate_r(
     X: Any,
     labels: Sequence[Any],
-    related: RelatedWords,
+    measure: Measure,
     *,
-    embeddings: Embeddings,
-    distance: str = "rel-rwmd",
-    overlap: str | None = None,
-    weights: Any = "counts",
     validation: Validation | None = None,
     threads: int | None = None,
     progress: ShowProgress = None,
 ) -> RChoice:
     """Choose r on the training documents X (Werner & Laber 2020, section 4.1).
 
+    All folds share distances: for each r a pair of documents is computed at most once.
+
     Parameters
     ----------
     X : training documents as CSR over the embeddings' words, or encoded texts; no row may be empty.
-    weights : what a word counts for; see :func:`wordferry.pairwise`.
     labels : their classes.
-    related : related words with the largest r to try or more; smaller ones are taken from it.
+    measure : how to compare, with related words of the largest r to try or more; smaller ones are taken from them.
     validation : folds, seed, the values of r to try and the rule's tolerance; the paper's when None.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
+    progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)``.
 
-    All folds share distances: for each r a pair of documents is computed at most once.
+    Returns
+    -------
+    RChoice
+        The chosen r, and the error of each that was tried.
     """
-    plan = validation or Validation()
-    if not find_distance(distance).needs_related:
-        raise InputError(f"{distance} uses no related words, so there is no r to choose.")
-    if max(plan.values) > related.r:
-        raise InputError(f"r up to {max(plan.values)} is to be tried, but the related words have r = {related.r}.")
+    plan, related = validation or Validation(), measure.related
+    if not measure.distance.needs_related:
+        raise InputError(f"{measure.distance.name} uses no related words, so there is no r to choose.")
+    if related is None or max(plan.values) > related.r:
+        there = "none are given" if related is None else f"the related words have r = {related.r}"
+        raise InputError(f"r up to {max(plan.values)} is to be tried, but {there}.")
     numbers, names = class_numbers(labels)
     fold = folds(numbers, plan.folds, seed=plan.seed, stratified=plan.stratified)
     order = np.argsort(fold, kind="stable")
@@ -98,8 +98,7 @@ def cross_validate_r(
     errors: dict[int, float] = {}
     for done, r in enumerate(sorted(plan.values)):
         smaller = related if r == related.r else related.restrict(r)
-        measure = Measure(distance, overlap, weights=weights, embeddings=embeddings, related=smaller)
-        problem = measure.problem(arranged, None, Run(threads))
+        problem = measure.changed(related=smaller).problem(arranged, None, Run(threads))
         nearest = fold_neighbours(_blocks(problem, order), fold, plan.k)
         neighbours = np.where(nearest.indices >= 0, numbers[nearest.indices], -1)
         errors[r] = error_rate(numbers, vote(neighbours, len(names), plan.k).winner)

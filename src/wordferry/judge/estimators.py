@@ -14,6 +14,7 @@ from wordferry.base.checks import real_number
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k, within
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r
@@ -347,14 +348,11 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
         largest = self.related or self._build_related(self._words(self._documents), max(plan.values))
         embeddings = self._vectors()
         assert embeddings is not None
+        weights = "counts" if self.weighting_ is None else self.weighting_
         choice = cross_validate_r(
             self._documents.take(filled) if self.reads_texts_ else self._documents[filled],
             self._classes[filled],  # type: ignore[arg-type]
-            largest,
-            embeddings=embeddings,
-            distance=self.distance,
-            overlap=self.overlap,
-            weights="counts" if self.weighting_ is None else self.weighting_,
+            Measure(self.distance, self.overlap, weights=weights, embeddings=embeddings, related=largest),
             validation=plan,
             threads=self.threads,
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.compare.distances import find_distance
+from wordferry.compare.measure import Measure
 from wordferry.compare.search import Searcher
 from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.selection import PAPER_R, choose_k, validation_mask
@@ -120,9 +121,7 @@ def _run_choice(cell: Cell, bench: Bench) -> dict[str, Any]:
         choice = cross_validate_r(
             bench.counts[train],
             bench.classes[train],  # type: ignore[arg-type]
-            largest,
-            embeddings=bench.embeddings,
-            distance=cell.distance,
+            Measure(cell.distance, embeddings=bench.embeddings, related=largest),
             validation=Validation(seed=SEED),
             threads=bench.threads,
         )
