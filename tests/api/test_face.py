@@ -190,3 +190,16 @@ def test_what_is_no_text_is_said_in_the_user_s_words(documents: Any, words: str)
 def test_an_array_of_texts_is_a_list_of_texts() -> None:
     texts = np.array([A, B], dtype=object)
     np.testing.assert_array_equal(wordferry.pairwise(texts), wordferry.pairwise([A, B]))
+
+
+def test_an_index_tells_parameters_apart(tmp_path: Any) -> None:
+    """A search by one parameter leaves nothing behind that answers a search by another."""
+    texts = [A, B, "The band gave a concert in Japan", "stocks fell sharply", "a cat sleeps on the sofa"]
+    index = wordferry.Index.create(tmp_path / "index", weights="counts")
+    index.add(texts)
+    for name in ("act(transfers=0)", "act", "act(transfers=0)"):
+        found = {hit.text: hit.distance for hit in index.similar(A, 5, distance=name)}
+        expected = wordferry.pairwise([A], texts, name)[0]
+        assert [found[text] for text in texts] == pytest.approx(expected.tolist(), abs=1e-5), name
+    made = wordferry.Index.create(tmp_path / "other", distance="act(transfers=0)")
+    assert "act(transfers=0)" in repr(made.stats())
