@@ -8,13 +8,16 @@ import math
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from importlib import resources
+from inspect import signature
 from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel, ValidationError
 
 from wordferry.maps.page import script, service_page, style
 from wordferry.web import models
@@ -47,13 +50,6 @@ def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"model": models.ErrorAnswer, "description": _MEANINGS[s]} for s in statuses}
 
 
-class _JsonRequest(Request):
-    """A request whose JSON is parsed strictly: valid UTF-8, bounded depth, no NaN, no half characters."""
-
-    async def json(self) -> Any:
-        return orjson.loads(await self.body())
-
-
 def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
     """Routes that take bodies of type application/json only (which also keeps other sites' forms out), and answer from
     the index that is there when theirs was replaced. Whoever comes to a writing one has shown the writer token first.
@@ -63,19 +59,39 @@ def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
 
+            if self.body_field is None:
+
+                async def answer(request: Request) -> Response:
+                    return await handler(request)
+            else:
+                (model,) = (parameter.annotation for parameter in signature(self.endpoint).parameters.values())
+
+                async def answer(request: Request) -> Response:
+                    response: Response = await self.endpoint(await _read(request, model))
+                    return response
+
             async def handle(request: Request) -> Response:
                 if writing:
                     check_writer(service.settings, request.scope)
-                kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-                if self.body_field is not None and kind != "application/json":
-                    raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
-                asked = _JsonRequest(request.scope, request.receive)  # keeps its body, should it be needed again
                 with writer_admitted() if writing else nullcontext():
-                    return await service.answered(lambda: handler(asked))
+                    return await service.answered(lambda: answer(request))
 
             return handle
 
     return Route
+
+
+async def _read(request: Request, model: type[BaseModel]) -> BaseModel:
+    """The body of a request, whose JSON is parsed strictly: valid UTF-8, bounded depth, no NaN, no half characters."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
+    try:
+        return model.model_validate(orjson.loads(await request.body()))
+    except orjson.JSONDecodeError:
+        raise RequestValidationError([{"type": "json_invalid", "loc": (), "msg": ""}]) from None
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_context=False, include_url=False)) from None
 
 
 def reading(service: Service) -> APIRouter:
