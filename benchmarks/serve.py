@@ -82,12 +82,13 @@ async def client(port: int, bodies: list[bytes], until: float, number: int, time
 def make_heavy(documents: int, number: int) -> bytes:
     """The body of a search that asks for nearly as much work as is allowed: wmd of long texts of different words."""
     import wordferry
+    from wordferry.web.engine import SearchQuery
     from wordferry.web.settings import Limits
-    from wordferry.web.work import Sizes, Wanted, of_search
+    from wordferry.web.work import Sizes, of_search
 
     limits = Limits()
     known = [word for word in wordferry.default_embeddings().vocabulary if word.isalpha() and 3 < len(word) < 8]
-    one = of_search("wmd", [Wanted(1000, 10)], Sizes(documents, 6_000), None).steps / 1000
+    one = of_search("wmd", [SearchQuery("", 10, words=1000)], Sizes(documents, 6_000), None).steps / 1000
     most = int(0.9 * limits.work / one)
     generator = random.Random(number)
     texts = []

@@ -30,10 +30,10 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.errors import Cancelled
 from wordferry.web import service
 from wordferry.web.batching import Batcher
-from wordferry.web.comparing import Comparing
-from wordferry.web.engine import Engine
+from wordferry.web.comparing import TextPairs
+from wordferry.web.engine import SearchQuery, ServedIndex
 from wordferry.web.settings import Limits
-from wordferry.web.work import Sizes, TooMuch, Wanted, Work, of_explanation, of_pair, of_search
+from wordferry.web.work import Sizes, TooMuch, WorkEstimate, of_explanation, of_pair, of_search
 from wordferry.web.workers import Workers
 from wordferry.words.related.whole import related_of
 
@@ -233,7 +233,7 @@ def test_explaining_ends_when_its_time_is_over(large_index: Path) -> None:
 def test_passages_split_each_sentence_once(large_index: Path) -> None:
     """A text of sentences without words: what is split is not longer than the text, however many there are."""
     with wordferry.Index.open(large_index) as index:
-        engine = Engine(index, Limits())
+        engine = ServedIndex(index, Limits())
         split, seen = index.tokenizer, [0]
 
         def counted(text: str) -> list[str]:
@@ -244,7 +244,7 @@ def test_passages_split_each_sentence_once(large_index: Path) -> None:
         text = "the. of! " * 5_000 + "A ferry carries sailors over the river. " * 50
         asked = {"a": {"text": "sailors on a river"}, "b": {"text": text}}
         request = SimpleNamespace(distance="wmd", passages=1, **{name: _Given(one) for name, one in asked.items()})
-        comparing = Comparing(engine)
+        comparing = TextPairs(engine)
         answer = comparing.explain(comparing.pair(request, {}), None)
         assert len(answer["passages"]) == 1
         assert seen[0] < 4 * len(text)
@@ -370,9 +370,11 @@ def test_the_attack_of_old_is_refused(large_index: Path) -> None:
     assert "different words x 4000 documents by wmd for 11 hits is about" in answer.json()["error"]
 
 
-def of_texts(distance: str | None, *words: int, sizes: Sizes = THOUSAND, k: int = 10, explain: bool = False) -> Work:
+def of_texts(
+    distance: str | None, *words: int, sizes: Sizes = THOUSAND, k: int = 10, explain: bool = False
+) -> WorkEstimate:
     """A search for texts of so many different words."""
-    return of_search(distance, [Wanted(count, k, explain) for count in words], sizes, None)
+    return of_search(distance, [SearchQuery("", k, explain=explain, words=count) for count in words], sizes, None)
 
 
 def test_estimates_grow_with_what_is_asked() -> None:
@@ -380,7 +382,9 @@ def test_estimates_grow_with_what_is_asked() -> None:
     assert of_texts("wmd", 10).steps > few.steps
     assert of_texts("rel-rwmd", 10, 10).steps == 2 * few.steps
     assert of_texts("rel-rwmd", 10, sizes=Sizes(2_000, 500)).steps > few.steps
-    assert of_search("rel-rwmd", [Wanted(10, 10)], THOUSAND, {"year": {"gt": 1, "lt": 2}}).steps > few.steps
+    assert (
+        of_search("rel-rwmd", [SearchQuery("", 10, words=10)], THOUSAND, {"year": {"gt": 1, "lt": 2}}).steps > few.steps
+    )
     assert of_texts("wmd", 10, sizes=Sizes(1_000, 900)).steps > of_texts("wmd", 10).steps
     assert of_texts(None, 10).steps < few.steps
     assert of_texts("rel-rwmd", 110, sizes=Sizes(1_000_000, 40_000)).light(Limits())
@@ -388,7 +392,7 @@ def test_estimates_grow_with_what_is_asked() -> None:
     assert of_texts(None, 10, k=1_000).steps > 10 * of_texts(None, 10).steps
     assert of_texts(None, 10, k=1_000, explain=True).steps > 2 * of_texts(None, 10, k=1_000).steps
     assert not of_texts(None, *[10] * 64, k=1_000).light(Limits())
-    with pytest.raises(TooMuch, match="for 1000 hits explained is about"):
+    with pytest.raises(TooMuch, match="for 1001 hits explained is about"):
         of_texts(None, *[10] * 64, k=1_000, explain=True).check(Limits())
     with pytest.raises(TooMuch, match=r"about 4\.5 times"):
         of_texts("wmd", 10_000, sizes=Sizes(10, 60_000)).check(Limits())

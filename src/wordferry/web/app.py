@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from wordferry import __version__
 from wordferry.errors import Cancelled, FormatError, LockedError, NotFound, ReplacedError, StorageError, WordferryError
 from wordferry.web import routes
-from wordferry.web.guard import Guard, Refused, access_log
-from wordferry.web.memory import Crowded, TooLarge
+from wordferry.web.guard import Guard, access_log
+from wordferry.web.memory import Refused
 from wordferry.web.service import Service
 from wordferry.web.settings import Settings
 from wordferry.web.workers import Overloaded
@@ -86,10 +86,6 @@ def _answer_errors(app: FastAPI) -> None:
             return failed(503, text, {"retry-after": "60"})
         if isinstance(error, NotFound):
             return failed(404, str(error))
-        if isinstance(error, TooLarge):
-            return failed(413, str(error))
-        if isinstance(error, Crowded):
-            return failed(503, str(error), {"retry-after": "2"})
         if isinstance(error, LockedError | StorageError):
             return failed(503, str(error), {"retry-after": "5"})
         return failed(422, str(error))

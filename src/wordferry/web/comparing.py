@@ -14,7 +14,7 @@ from wordferry.compare.distances import DISTANCES
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError
 from wordferry.texts.reasons import WORD, no_known_word, no_word
-from wordferry.web.engine import Engine, Text, finite, plain
+from wordferry.web.engine import ServedIndex, Text, finite, plain
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.words.related.graph import RelatedWords
 
@@ -38,7 +38,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ComparedPair:
     """Two texts or stored documents that are to be explained, and how."""
 
     a: Compared
@@ -54,10 +54,10 @@ class Pair:
         return self.a.id is None and self.b.id is None
 
 
-class Comparing:
+class TextPairs:
     """Compares texts as an index compares its documents."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: ServedIndex) -> None:
         self._engine = engine
 
     def names(self, wanted: Sequence[str] | None) -> list[str]:
@@ -85,7 +85,7 @@ class Comparing:
             values[name] = self._measure(name, related).pair(*words)
         return {"values": values}
 
-    def pair(self, request: Any, how: dict[str, str]) -> Pair:
+    def pair(self, request: Any, how: dict[str, str]) -> ComparedPair:
         """The two texts or stored documents of a request, with their words; NotFound where there is none."""
         own = request.distance or self._engine.name()
         given = {"a": request.a.model_dump(), "b": request.b.model_dump()}
@@ -94,7 +94,7 @@ class Comparing:
             raise InputError("weights: Two texts have no frequencies of words; weigh a text and a stored document.")
         every = alone or self._engine.keeps(how)
         a, b = (self._compared(name, one, every) for name, one in given.items())
-        return Pair(a, b, own if own in EXPLAINED else "rel-rwmd", how, request.passages)
+        return ComparedPair(a, b, own if own in EXPLAINED else "rel-rwmd", how, request.passages)
 
     def _compared(self, name: str, given: dict[str, str], every: bool) -> Compared:
         text: Text = given["text"] if "text" in given else self._engine.text(given["id"])
@@ -106,7 +106,7 @@ class Comparing:
             raise no_known_word(tokens, what)
         return Compared(given.get("id"), text, tokens)
 
-    def explain(self, pair: Pair, related: RelatedWords | None) -> dict[str, Any]:
+    def explain(self, pair: ComparedPair, related: RelatedWords | None) -> dict[str, Any]:
         """The flows between two texts or stored documents, or their passages.
 
         A stored document is explained as :meth:`Index.similar` compares it. Two texts alone are compared through
@@ -133,7 +133,7 @@ class Comparing:
         graph = related if DISTANCES[name].needs_related else None
         return Measure(name, self._engine.overlap(name), embeddings=self._engine.embeddings, related=graph)
 
-    def _best(self, pair: Pair, count: int) -> Compared:
+    def _best(self, pair: ComparedPair, count: int) -> Compared:
         """The passages of the second text whose words are nearest to those of the first, in the order of the text."""
         b = pair.b
         if not isinstance(b.text, str):

@@ -20,7 +20,7 @@ from wordferry.texts.records import words_of
 from wordferry.web.memory import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
-from wordferry.web.work import Sizes, Wanted, Work, most_words, of_search
+from wordferry.web.work import Sizes, WorkEstimate, of_search
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -33,7 +33,7 @@ _PAGE = 128
 
 
 @dataclass(frozen=True)
-class Query:
+class SearchQuery:
     """A text, and which of its hits are wanted."""
 
     text: Text
@@ -50,10 +50,11 @@ class Query:
         """How many hits show these, and whether there are more."""
         return self.offset + self.k + 1 + (self.without is not None)
 
-    def wanted(self) -> Wanted:
-        """What it asks for, as work is estimated: by its words, or by the most that a text of its length can have."""
-        most = most_words(self.text) if isinstance(self.text, str) else len(self.text)
-        return Wanted(most if self.words is None else self.words, self.needed, self.explain)
+    @property
+    def most_words(self) -> int:
+        """The different words it has, or the most that a text of its length can have: a letter and a blank each."""
+        most = len(self.text) // 2 + 1 if isinstance(self.text, str) else len(self.text)
+        return most if self.words is None else self.words
 
 
 class Lane(NamedTuple):
@@ -69,12 +70,12 @@ class Lane(NamedTuple):
         filter: dict[str, Any] | None = orjson.loads(self.filter) if self.filter else None
         return filter
 
-    def work(self, queries: Sequence[Query], sizes: Sizes) -> Work:
+    def work(self, queries: Sequence[SearchQuery], sizes: Sizes) -> WorkEstimate:
         """The most that queries can ask for."""
-        return of_search(dict(self.how).get("distance"), [one.wanted() for one in queries], sizes, self.conditions)
+        return of_search(dict(self.how).get("distance"), queries, sizes, self.conditions)
 
 
-class Engine:
+class ServedIndex:
     """An opened index behind the service."""
 
     def __init__(self, index: Any, limits: Limits) -> None:
@@ -82,9 +83,9 @@ class Engine:
         self._vectors: tuple[RelatedWords, Embeddings] | None = None
         """The vectors of the graph's words, kept for words outside it."""
 
-    def reopened(self) -> Engine:
+    def reopened(self) -> ServedIndex:
         """An engine over the index that lies at this one's place now."""
-        return Engine(type(self._index).open(self._index.path), self._limits)
+        return ServedIndex(type(self._index).open(self._index.path), self._limits)
 
     def close(self) -> None:
         """Close the index; one that was replaced has nothing more to store."""
@@ -126,7 +127,7 @@ class Engine:
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
-    def counted(self, queries: Sequence[Query]) -> list[int]:
+    def counted(self, queries: Sequence[SearchQuery]) -> list[int]:
         """How many different words each query has."""
         counts = []
         for query in queries:
@@ -134,7 +135,7 @@ class Engine:
             counts.append(len(set(self.tokens(query.text))))
         return counts
 
-    def search(self, lane: Lane, queries: Sequence[Query], threads: int | None = None) -> list[bytes | Exception]:
+    def search(self, lane: Lane, queries: Sequence[SearchQuery], threads: int | None = None) -> list[bytes | Exception]:
         """The results of queries of one lane as JSON, by one call; a text that has none gets its error."""
         texts = [query.text for query in queries]
         most = max(query.needed for query in queries)
@@ -149,7 +150,7 @@ class Engine:
             return [result for one in queries for result in self.search(lane, [one], threads)]
         return [self._result(query, hits, by_words=not lane.how) for query, hits in zip(queries, found, strict=True)]
 
-    def search_in_turn(self, lane: Lane, queries: Sequence[Query]) -> list[bytes | Exception]:
+    def search_in_turn(self, lane: Lane, queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
         results: list[bytes | Exception] = []
         size = 0
@@ -161,7 +162,7 @@ class Engine:
                 raise too_large(self._limits)
         return results
 
-    def _result(self, query: Query, found: Sequence[Any], *, by_words: bool) -> bytes | Exception:
+    def _result(self, query: SearchQuery, found: Sequence[Any], *, by_words: bool) -> bytes | Exception:
         """The hits that a query wants, of those found."""
         facts: dict[str, Any] = {}
         if by_words and not found and not self.tokens(query.text):

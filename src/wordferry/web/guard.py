@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from wordferry.web.memory import Crowded, Memory, Share, share_of_request
+from wordferry.web.memory import Memory, Refused, Share, share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
 
@@ -43,14 +43,6 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
-
-
-class Refused(Exception):
-    """A request that does not get in: status, text, and a header or two."""
-
-    def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(text)
-        self.status, self.text, self.headers = status, text, headers or {}
 
 
 class Gone(Exception):
@@ -100,8 +92,6 @@ class Guard:
                 await self._let_in(scope, receive, answer)
         except Refused as refusal:
             await answer.refuse(refusal)
-        except Crowded as problem:
-            await answer.refuse(Refused(503, str(problem), {"retry-after": "2"}))
         except TimeoutError:
             seconds = self._settings.limits.seconds
             text = f"The request took longer than the {seconds:g} s allowed. Ask for less, or again later."

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-from wordferry.errors import WordferryError
 from wordferry.web.settings import Limits
 
 _SMALL = 64 << 10
 """Bytes that a request may hold whatever the others do."""
 
 
-class TooLarge(WordferryError):
-    """An answer that would be larger than the service allows."""
+class Refused(Exception):
+    """A request that does not get in, or gets no answer: status, text, and a header or two."""
 
-
-class Crowded(WordferryError):
-    """The bodies and answers of other requests leave no room for this one's."""
+    def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.status, self.text, self.headers = status, text, headers or {}
 
 
 class Memory:
@@ -33,16 +32,16 @@ class Share:
         self._memory, self._size, self._taken, self._answer = memory, 0, 0, 0
 
     def hold(self, size: int) -> None:
-        """Hold some bytes more; Crowded where there is no room for them."""
+        """Hold some bytes more, if there is room for them."""
         self._size += size
         wanted = self._size if self._size > _SMALL else 0
         if self._memory.held + wanted - self._taken > self._memory.limits.held_bytes:
-            raise Crowded("Too many large requests are under way. Ask again in a moment.")
+            raise Refused(503, "Too many large requests are under way. Ask again in a moment.", {"retry-after": "2"})
         self._memory.held += wanted - self._taken
         self._taken = wanted
 
     def answer(self, part: bytes) -> bytes:
-        """Hold a part of the answer, and give it back; TooLarge where the whole is larger than allowed."""
+        """Hold a part of the answer, and give it back, if the whole is not larger than allowed."""
         self._answer += len(part)
         if self._answer > self._memory.limits.answer_bytes:
             raise too_large(self._memory.limits)
@@ -58,9 +57,9 @@ class Share:
 share_of_request: ContextVar[Share] = ContextVar("wordferry_share")
 
 
-def too_large(limits: Limits) -> TooLarge:
+def too_large(limits: Limits) -> Refused:
     """The error for an answer above the limit."""
-    return TooLarge(
-        f"The answer would have more than the {limits.answer_bytes} bytes that one may have. Ask for fewer hits, "
-        "documents or texts at a time; offset and after bring the next ones."
+    text = f"The answer would have more than the {limits.answer_bytes} bytes that one may have."
+    return Refused(
+        413, f"{text} Ask for fewer hits, documents or texts at a time; offset and after bring the next ones."
     )

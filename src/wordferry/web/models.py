@@ -49,7 +49,7 @@ class ScoreAnswer(BaseModel):
     missing: list[str] = Field(description="Words of the query that no document has.")
 
 
-class Hit(BaseModel):
+class HitAnswer(BaseModel):
     """One document found."""
 
     id: str
@@ -66,7 +66,7 @@ class Hit(BaseModel):
 class SearchResult(BaseModel):
     """The hits of one text, best or nearest first."""
 
-    hits: list[Hit]
+    hits: list[HitAnswer]
     more: bool = Field(description="Whether there are hits after these.")
     known_words: int | None = Field(default=None, description="Of a comparison: tokens that have a vector.")
     unknown_words: list[str] | None = Field(default=None, description="Some that have none, and were ignored.")
@@ -93,7 +93,7 @@ class DistanceAnswer(BaseModel):
     values: dict[str, float]
 
 
-class Segment(BaseModel):
+class SegmentAnswer(BaseModel):
     """A piece of a text; joined, the pieces are the text."""
 
     text: str
@@ -105,7 +105,7 @@ class Side(BaseModel):
     """One of the two texts: its pieces, and the mass of each word."""
 
     id: str | None
-    segments: list[Segment]
+    segments: list[SegmentAnswer]
     masses: dict[str, float]
 
 

@@ -17,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from wordferry.maps.page import script, service_page, style
 from wordferry.web import models
@@ -59,39 +59,38 @@ def _route(service: Service, *, writing: bool = False) -> type[APIRoute]:
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
 
-            if self.body_field is None:
-
-                async def answer(request: Request) -> Response:
-                    return await handler(request)
-            else:
-                (model,) = (parameter.annotation for parameter in signature(self.endpoint).parameters.values())
-
-                async def answer(request: Request) -> Response:
-                    response: Response = await self.endpoint(await _read(request, model))
-                    return response
+            if self.body_field is not None:
+                handler = _of_body(self.endpoint)
 
             async def handle(request: Request) -> Response:
                 if writing:
                     check_writer(service.settings, request.scope)
                 with writer_admitted() if writing else nullcontext():
-                    return await service.answered(lambda: answer(request))
+                    return await service.answered(lambda: handler(request))
 
             return handle
 
     return Route
 
 
-async def _read(request: Request, model: type[BaseModel]) -> BaseModel:
-    """The body of a request, whose JSON is parsed strictly: valid UTF-8, bounded depth, no NaN, no half characters."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
-    try:
-        return model.model_validate(orjson.loads(await request.body()))
-    except orjson.JSONDecodeError:
-        raise RequestValidationError([{"type": "json_invalid", "loc": (), "msg": ""}]) from None
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_context=False, include_url=False)) from None
+def _of_body(endpoint: Callable[[Any], Awaitable[Response]]) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """Answers by an endpoint that takes the model of a body, whose JSON is parsed strictly: valid UTF-8, bounded depth,
+    no NaN, no half characters."""
+    (model,) = (parameter.annotation for parameter in signature(endpoint).parameters.values())
+
+    async def handle(request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise HTTPException(415, f"The body must be of type application/json, got {kind or 'none'!r}.")
+        try:
+            asked = model.model_validate(orjson.loads(await request.body()))
+        except orjson.JSONDecodeError:
+            raise RequestValidationError([{"type": "json_invalid", "loc": (), "msg": ""}]) from None
+        except ValidationError as error:
+            raise RequestValidationError(error.errors(include_context=False, include_url=False)) from None
+        return await endpoint(asked)
+
+    return handle
 
 
 def reading(service: Service) -> APIRouter:

@@ -22,14 +22,14 @@ from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
 from wordferry.web.batching import Batcher
-from wordferry.web.comparing import Comparing
-from wordferry.web.engine import Engine, Lane, Query, dumped
+from wordferry.web.comparing import TextPairs
+from wordferry.web.engine import Lane, SearchQuery, ServedIndex, dumped
 from wordferry.web.guard import access_log
 from wordferry.web.mapping import Mapping
 from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
-from wordferry.web.work import Sizes, Work, of_explanation, of_pair
+from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair
 from wordferry.web.workers import Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
@@ -63,9 +63,9 @@ class Service:
     def __init__(self, index: Any, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.engine = Engine(index, settings.limits)
+        self.engine = ServedIndex(index, settings.limits)
         """What answers now; another one when the index was replaced."""
-        self._own: Engine | None = None
+        self._own: ServedIndex | None = None
         """The same, where its index was opened here."""
         limits = settings.limits
         self._searches = Workers("search", 2, limits.waiting)
@@ -111,7 +111,7 @@ class Service:
                     await self._reopen(engine, error)
         return await call()
 
-    async def _reopen(self, old: Engine, error: ReplacedError) -> None:
+    async def _reopen(self, old: ServedIndex, error: ReplacedError) -> None:
         """Put the index that lies at the same place now behind the service, or say why there is none."""
         async with self._opening:
             if self.engine is not old:
@@ -124,13 +124,11 @@ class Service:
             access_log.warning(json.dumps({"level": "warning", "message": f"{error} It was."}))
             await self._reads.run(old.close)
 
-    # -- light, heavy and writing calls -------------------------------------------------------------------------------
-
     async def read(self, call: Callable[..., Any], *arguments: Any) -> bytes:
         """The JSON of what a light reading call gives."""
         return share_of_request.get().answer(await self._reads.run(_json, call, *arguments))
 
-    async def _run(self, work: Work, call: Callable[..., Any], *arguments: Any) -> bytes:
+    async def _run(self, work: WorkEstimate, call: Callable[..., Any], *arguments: Any) -> bytes:
         """The JSON of what a reading call gives, by the threads for its kind of work."""
         threads = self._reads if work.light(self.settings.limits) else self._heavy
         return share_of_request.get().answer(await threads.run(_json, call, *arguments))
@@ -143,8 +141,6 @@ class Service:
         if not _admitted.get():
             raise RuntimeError("a route that writes must be on the writing router")
         return await asyncio.shield(asyncio.create_task(self._writer.run(_json, call, *arguments)))
-
-    # -- the map and the counts ---------------------------------------------------------------------------------------
 
     async def map_state(self) -> dict[str, Any]:
         """Whether a map of the collection is ready; asking for it has it drawn."""
@@ -176,8 +172,6 @@ class Service:
             self._fresh = asyncio.create_task(self._refresh())
         return Sizes(int(self._facts.get("documents") or 0), int(self._facts.get("words") or 0))
 
-    # -- finding ------------------------------------------------------------------------------------------------------
-
     async def search(self, request: Any) -> bytes:
         """Answer each text of a search: by its words, or by a distance where one is given."""
         how = _weighing(request)
@@ -185,7 +179,7 @@ class Service:
             how["distance"] = request.distance
         elif how:
             raise InputError(f"{max(how)}: Words are weighed where texts are compared; give a distance as well.")
-        queries = [Query(text, request.k, request.offset, explain=request.explain) for text in request.texts]
+        queries = [SearchQuery(text, request.k, request.offset, explain=request.explain) for text in request.texts]
         results = await self._find(queries, how, request.filter)
         return dumped({"distance": request.distance, "results": [orjson.Fragment(one) for one in results]})
 
@@ -194,16 +188,18 @@ class Service:
         like = request.like.model_dump()
         name = self.engine.name(request.distance)
         if "text" in like:
-            query = Query(like["text"], request.k, request.offset)
+            query = SearchQuery(like["text"], request.k, request.offset)
         else:
             text = await self._reads.run(self.engine.text, like["id"])
             if not text:
                 raise no_word(text, f"The document {like['id']!r}")
-            query = Query(text, request.k, request.offset, like["id"])
+            query = SearchQuery(text, request.k, request.offset, like["id"])
         (result,) = await self._find([query], {"distance": name} | _weighing(request), request.filter)
         return b'{"distance":' + dumped(name) + b"," + result[1:]
 
-    async def _find(self, queries: list[Query], how: dict[str, str], filter: dict[str, Any] | None) -> list[bytes]:
+    async def _find(
+        self, queries: list[SearchQuery], how: dict[str, str], filter: dict[str, Any] | None
+    ) -> list[bytes]:
         """The results of queries, joined with those of others where they are light."""
         engine, limits = self.engine, self.settings.limits
         lane = Lane(tuple(how.items()), dumped(filter) if filter else None)
@@ -224,22 +220,20 @@ class Service:
             raise lost[0]  # one bad text does not lose the results of the others
         return [result if isinstance(result, bytes) else _unanswered(result) for result in results]
 
-    async def _batched(self, key: tuple[Engine, Lane], query: Query) -> bytes | Exception:
+    async def _batched(self, key: tuple[ServedIndex, Lane], query: SearchQuery) -> bytes | Exception:
         """The result of one query, held from the moment in which it is there."""
         result = await self._batcher.submit(key, query)
         return share_of_request.get().answer(result) if isinstance(result, bytes) else result
 
-    def _joined(self, key: tuple[Engine, Lane], queries: Sequence[Query]) -> Sequence[bytes | Exception]:
+    def _joined(self, key: tuple[ServedIndex, Lane], queries: Sequence[SearchQuery]) -> Sequence[bytes | Exception]:
         """Answer queries that are joined because they ask the same index in the same way."""
         engine, lane = key
         self.metrics.batch(len(queries))
         return engine.search(lane, queries, max(1, thread_count() // self._searches.running))
 
-    # -- comparing ----------------------------------------------------------------------------------------------------
-
     async def distance(self, request: Any) -> bytes:
         """The distances of two texts."""
-        comparing = Comparing(self.engine)
+        comparing = TextPairs(self.engine)
         names = comparing.names(request.distances)
         a, b = words = await self._reads.run(comparing.texts, request.a, request.b)
         work = of_pair(names, len(set(a)), len(set(b))).check(self.settings.limits)
@@ -247,7 +241,7 @@ class Service:
 
     async def explain(self, request: Any) -> bytes:
         """The flows between two texts or stored documents."""
-        comparing = Comparing(self.engine)
+        comparing = TextPairs(self.engine)
         pair = await self._reads.run(comparing.pair, request, _weighing(request))
         a, b = pair.a.tokens, pair.b.tokens
         work = of_explanation(pair.distance, len(set(a)), len(set(b)), len(a) + len(b)).check(self.settings.limits)
@@ -277,7 +271,7 @@ def _json(call: Callable[..., Any], *arguments: Any) -> bytes:
     return dumped(call(*arguments))
 
 
-def _graph_of(engine: Engine) -> RelatedWords:
+def _graph_of(engine: ServedIndex) -> RelatedWords:
     return related_of(engine.embeddings, threads=max(1, usable_cores() - 1))
 
 

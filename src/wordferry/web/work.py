@@ -31,8 +31,6 @@ _PAIR_BYTES = 8
 _EXPLAINED_BYTES = 160
 _CONDITION = 20.0
 """Steps of one condition of a filter on one document."""
-_SHORT = 2
-"""Characters of the shortest word with the space after it."""
 
 
 class TooMuch(InputError):
@@ -46,22 +44,8 @@ class Sizes(NamedTuple):
     words: int
 
 
-class Wanted(NamedTuple):
-    """One text of a search: its different words, and how many hits are wanted, explained or not."""
-
-    words: int
-    hits: int
-    explain: bool = False
-
-    @property
-    def steps(self) -> float:
-        """The work of its hits."""
-        explained = _HIT_EXPLAINED + _HIT_WORD * self.words if self.explain else 0.0
-        return self.hits * (_HIT + explained)
-
-
 @dataclass(frozen=True)
-class Work:
+class WorkEstimate:
     """Steps to do, and bytes to hold while doing them."""
 
     steps: float
@@ -70,7 +54,7 @@ class Work:
     """The request in its own words, for the message."""
     fields: str = ""
 
-    def check(self, limits: Limits) -> Work:
+    def check(self, limits: Limits) -> WorkEstimate:
         """Itself, when the limits allow it."""
         times = max(self.steps / limits.work, self.bytes / limits.work_bytes)
         if times > 1:
@@ -86,38 +70,35 @@ class Work:
         return self.steps <= limits.light_work
 
 
-def of_search(distance: str | None, texts: Sequence[Wanted], sizes: Sizes, filter: Mapping[str, Any] | None) -> Work:
+def of_search(
+    distance: str | None, queries: Sequence[Any], sizes: Sizes, filter: Mapping[str, Any] | None
+) -> WorkEstimate:
     """A search; without a distance it is one by words, which reads the lists of those words only."""
     cost = _BY_WORDS if distance is None else DISTANCES[distance].effort
-    words = [text.words for text in texts]
-    longest = max(words, default=0)
+    words = [query.most_words for query in queries]
     steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * _conditions(filter))
-    steps += cost.word * sizes.words * sum(words) + sum(text.steps for text in texts)
-    many = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {longest} different words"
-    hits = max((text.hits for text in texts), default=0)
-    explained = " explained" if any(text.explain for text in texts) else ""
-    what = f"{many} x {sizes.documents} documents by {distance or 'words'} for {hits} hits{explained}"
-    return Work(steps, cost.word_bytes * sizes.words * longest, what, "texts, distance, k")
+    steps += cost.word * sizes.words * sum(words)
+    for query in queries:
+        steps += query.needed * (_HIT + query.explain * (_HIT_EXPLAINED + _HIT_WORD * query.most_words))
+    many = f"{len(words)} text{'s' if len(words) > 1 else ''} of up to {max(words)} different words"
+    hits = f"{max(query.needed for query in queries)} hits{' explained' if queries[0].explain else ''}"
+    what = f"{many} x {sizes.documents} documents by {distance or 'words'} for {hits}"
+    return WorkEstimate(steps, cost.word_bytes * sizes.words * max(words), what, "texts, distance, k")
 
 
-def of_pair(distances: Sequence[str], first: int, second: int) -> Work:
+def of_pair(distances: Sequence[str], first: int, second: int) -> WorkEstimate:
     """The distances of two texts of so many different words."""
     cells = first * second
     steps = cells * sum(DISTANCES[name].effort.pair for name in distances)
     what = f"{first} x {second} different words by {', '.join(distances)}"
-    return Work(steps, cells * _PAIR_BYTES, what, "a, b, distances")
+    return WorkEstimate(steps, cells * _PAIR_BYTES, what, "a, b, distances")
 
 
-def of_explanation(distance: str, first: int, second: int, shown: int) -> Work:
+def of_explanation(distance: str, first: int, second: int, shown: int) -> WorkEstimate:
     """The flows between two texts of so many different words, of which so many words are shown."""
     cells = first * second
     what = f"{first} x {second} different words explained by {distance}"
-    return Work(cells * _EXPLAINED + shown * _PIECE, cells * _EXPLAINED_BYTES, what, "a, b")
-
-
-def most_words(text: str) -> int:
-    """An upper bound on the words of a text, without looking at it."""
-    return len(text) // _SHORT + 1
+    return WorkEstimate(cells * _EXPLAINED + shown * _PIECE, cells * _EXPLAINED_BYTES, what, "a, b")
 
 
 def _conditions(filter: Mapping[str, Any] | None) -> int:
