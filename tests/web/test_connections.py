@@ -77,9 +77,15 @@ def _crowded(address: str, count: int, seconds: float) -> list[float]:
     return times
 
 
-def test_600_idle_connections(built_index: Path) -> None:
+@pytest.fixture(scope="module")
+def usual(built_index: Path) -> Iterator[str]:
+    """A service as it is by default."""
     with serving(built_index, "--quiet") as (address, _):
-        _crowded(address, 600, 5)
+        yield address
+
+
+def test_600_idle_connections(usual: str) -> None:
+    _crowded(usual, 600, 5)
 
 
 @pytest.mark.slow
@@ -95,11 +101,10 @@ def test_600_idle_connections_for_long(built_index: Path) -> None:
     assert p99 < 0.05
 
 
-def test_more_connections_than_allowed(built_index: Path) -> None:
+def test_more_connections_than_allowed(usual: str) -> None:
     """Thousands of connections: those that have been idle longest make room."""
-    with serving(built_index, "--quiet") as (address, _):
-        for _ in range(2):
-            _crowded(address, 1_000, 1)
+    for _ in range(2):
+        _crowded(usual, 1_000, 1)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,7 @@ def test_silent_connections_are_closed(quick_to_close: str, first: bytes) -> Non
 
 @pytest.fixture(scope="module")
 def quick_to_close(built_index: Path) -> Iterator[str]:
-    with serving(built_index, "--quiet", "--max-head-seconds", "0.5") as (address, _):
+    with serving(built_index, "--quiet", "--max-head-seconds", "0.5", "--max-seconds", "4") as (address, _):
         yield address
 
 
@@ -164,11 +169,11 @@ def test_a_body_that_is_too_large_gets_its_answer(quick_to_close: str) -> None:
             assert client.post("/api/search", json=QUERY).status_code == 200
 
 
-def test_body_that_does_not_come(built_index: Path) -> None:
+def test_body_that_does_not_come(quick_to_close: str) -> None:
     head = (
         b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
     )
-    with serving(built_index, "--quiet", "--max-seconds", "2") as (address, _), connected(address, 1, head) as (one,):
+    with connected(quick_to_close, 1, head) as (one,):
         one.settimeout(20)
         assert one.recv(4096).startswith((b"HTTP/1.1 408", b"HTTP/1.1 503"))
 
