@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import threading
 from importlib.util import find_spec
 
 import pytest
@@ -39,6 +43,31 @@ def test_errors_of_a_task_come_back_as_they_are(ray_engine, tmp_path):
     (tmp_path / "docs.jsonl").write_text('{"text": "a cat"}\n{"text": 5}\n')
     with pytest.raises(FormatError, match="row 2"):
         jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1, engine=ray_engine)
+
+
+@pytest.mark.parametrize("what", ["nobody", "silence", "another", "client"])
+def test_an_address_without_a_cluster_is_one_line(what):
+    """At once where nobody listens or something else answers; after a few seconds where nothing does."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        if what in ("nobody", "client"):
+            server.close()
+        if what == "another":
+            threading.Thread(target=lambda: server.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")).start()
+        line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", "docs.jsonl", "-o", "out", "--address"]
+        found = subprocess.run(
+            [*line, f"ray://{address}" if what == "client" else address], capture_output=True, text=True, timeout=60
+        )
+    assert found.returncode == 2
+    assert len(found.stderr.splitlines()) == 1
+    assert f"no Ray cluster at {'ray://' if what == 'client' else ''}{address}" in found.stderr
+
+
+def test_all_cores_of_a_cluster_work_by_default(ray_engine):
+    from wordferry.cli.cluster import Running
+
+    with Running(None, "local", None, None, False) as run:
+        assert run["engine"].workers == 2
 
 
 def test_a_cluster_that_is_started_here_listens_on_loopback_only(ray_engine):

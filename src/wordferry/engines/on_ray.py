@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,10 @@ from wordferry.errors import InputError, StorageError
 
 _RETRIES = 5
 """How often a task is given to another worker after its own has died."""
+_REACH_SECONDS = 4.0
+"""Seconds that a cluster's address may take to answer, for each of two steps."""
+_SETTINGS_FRAME = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""The first frame that either side of HTTP/2 sends: length 0, kind 4."""
 
 
 def prepare_environment() -> None:
@@ -94,9 +99,10 @@ class Ray:
 
     def _connect(self, address: str, workers: int | None) -> None:
         try:
+            _check_reachable(address)
             self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise InputError(f"There is no Ray cluster at {address}: {error}") from None
+        except (OSError, ValueError, RuntimeError) as error:
+            raise InputError(f"There is no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._started = True
 
@@ -146,6 +152,20 @@ class Ray:
         if self._started:
             self._ray.shutdown()
             self._started = False
+
+
+def _check_reachable(address: str) -> None:
+    """Raise OSError where nobody speaks HTTP/2, as Ray's servers do: Ray itself would try for more than a minute."""
+    known = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address
+    host, _, port = known.removeprefix("ray://").partition("/")[0].rpartition(":")
+    if not host or not port.isdigit():
+        return  # Ray finds it itself, or says at once what is wrong with it
+    with socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS) as connection:
+        if os.environ.get("RAY_USE_TLS") == "1":
+            return
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS_FRAME)
+        if connection.recv(9)[3:4] != _SETTINGS_FRAME[3:4]:
+            raise OSError("something else than Ray answers there.")
 
 
 _held: dict[str, Any] = {}
