@@ -121,14 +121,15 @@ def lines_of(
     for block in vectors:
         for row in range(block.shape[0]):
             span = slice(block.indptr[row], block.indptr[row + 1])
-            places, values = block.indices[span].tolist(), block.data[span].astype(float).tolist()
-            yield _line(kind, number, next(names), places, values, dimensions)
+            entries = list(zip(block.indices[span].tolist(), block.data[span].astype(float).tolist(), strict=True))
+            yield _line(kind, (number, next(names)), entries, dimensions)
             number += 1
 
 
-def _line(kind: str, number: int, id: str, places: list[int], values: list[float], dimensions: int) -> dict[str, Any]:
-    """One vector as an engine takes it."""
-    entries = list(zip(places, values, strict=True))
+def _line(kind: str, name: tuple[int, str], entries: list[tuple[int, float]], dimensions: int) -> dict[str, Any]:
+    """One vector, with its number and id, as an engine takes it."""
+    number, id = name
+    places, values = [place for place, _ in entries], [value for _, value in entries]
     match kind:
         case "qdrant":
             return {"id": number, "vector": {"words": {"indices": places, "values": values}}, "payload": {"id": id}}
