@@ -14,6 +14,7 @@ import wordferry
 from wordferry import Vocabulary, encode
 from wordferry.errors import InputError
 from wordferry.find.memory import WordSearch
+from wordferry.texts.irregular import singulars
 from wordferry.texts.tokenizers import WordTokenizer, as_tokenizer, default_tokenizer, make_tokenizer, stop_words
 
 PLAIN = WordTokenizer()
@@ -135,3 +136,35 @@ def test_stop_words_of_a_call() -> None:
     assert len(WordSearch(["who is the who"], stop=None).search("the")) == 1
     with pytest.raises(InputError, match="a function of your own"):
         encode(["the cat"], words, tokenizer=str.split, stop=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("C++ and C#, or F# on .NET!", ["c++", "and", "c#", "or", "f#", "on", ".net"]),
+        ("ASP.NET, c+ and a#b, x++y #tag", ["asp", "net", "c", "and", "a", "b", "x", "y", "tag"]),
+        ("an e-mail, E-mails' e-commerce-site e- -e", ["an", "email", "emails", "ecommerce", "site", "e", "e"]),
+        ("über C++ e-mail’s", ["über", "c++", "email"]),
+        ("the e-mail's", ["the", "email"]),
+    ],
+)
+def test_names_with_signs(text: str, words: list[str]) -> None:
+    assert PLAIN(text) == words
+    assert [span.word for span in PLAIN.spans(text)] == words
+    for span in PLAIN.spans(text):
+        assert text[span.start : span.end].lower().replace("-", "").startswith(span.word[:3])
+
+
+def test_an_index_of_many_splits_them_as_one_text_is_split(tmp_path: Any) -> None:
+    texts = ["C++ by e-mail", "C# by email", "music in C"] * 100
+    with wordferry.Index.create(tmp_path / "many") as index:
+        index.add(texts)
+        assert len(index.search("c++", k=300)) == 100
+        assert len(index.search("e-mail", k=300)) == len(index.search("email", k=300)) == 200
+
+
+def test_irregular_plurals_have_a_singular() -> None:
+    table = singulars("english")
+    assert len(table) > 35
+    assert not set(table) & set(table.values())
+    assert singulars("german") == {}

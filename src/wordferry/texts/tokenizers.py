@@ -24,19 +24,33 @@ _WITHOUT_LIST = ("th",)
 
 # Letters and digits, with inner apostrophes or hyphens ("don't", "well-known").
 _ASCII_WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
+_SPECIAL = re.compile(r"\+\+|#|\.net|\be-", re.IGNORECASE)
+"""What a text with a word that has signs in it has; such texts are rare."""
+_SIGNED = r"(?<![\w+#.])(?:[A-Za-z](?:\+\+|\#)(?![\w+#])|\.[Nn][Ee][Tt](?!\w))"
+"""C++, C#, F# and .NET, whose signs are a part of the name."""
 
 
 @cache
-def _unicode_word() -> re.Pattern[str]:
-    """The same for any script (a text without underscores): combining marks belong to the letter before them."""
-    marks = "".join(c for c in map(chr, range(0x300, 0x20000)) if unicodedata.category(c) in ("Mn", "Mc", "Me"))
-    return re.compile(rf"\w[\w{marks}]*(?:['\-]\w[\w{marks}]*)*")
+def _word(ascii: bool, signed: bool) -> re.Pattern[str]:
+    """A word of a text without underscores. Beyond ASCII combining marks belong to the letter before them."""
+    pattern = _ASCII_WORD.pattern
+    if not ascii:
+        marks = "".join(c for c in map(chr, range(0x300, 0x20000)) if unicodedata.category(c) in ("Mn", "Mc", "Me"))
+        pattern = rf"\w[\w{marks}]*(?:['\-]\w[\w{marks}]*)*"
+    return re.compile(f"{_SIGNED}|{pattern}" if signed else pattern)
 
 
-def _plain_words(text: str) -> list[str]:
-    return _ASCII_WORD.findall(text) if text.isascii() else _unicode_word().findall(fold(text))
+def _plain_word(text: str) -> re.Pattern[str]:
+    return _word(text.isascii(), _SPECIAL.search(text) is not None)
 
 
+def is_simple(text: str) -> bool:
+    """True for ASCII without names such as C++ and e-mail: the kernels split it as :class:`WordTokenizer` does."""
+    return text.isascii() and _SPECIAL.search(text) is None
+
+
+_PREFIXES = ("e-", "E-")
+"""Letters that are written with a hyphen or without: e-mail, email."""
 BOUNDARIES = ("plain", "unicode")
 _SELECTORS = re.compile("[\ufe0e\ufe0f]")  # whether an emoji is meant in colour: no difference of words
 
@@ -57,11 +71,11 @@ def stop_words(language: str = "english") -> frozenset[str]:
             found = frozenset(fold(word).lower() for word in module.get_stop_words(LANGUAGES[code]))
         except module.StopWordError:
             raise InputError(f"There is no stop-word list for {LANGUAGES[code]}. Pass your own words.") from None
-        return found.difference(*(line.split()[1:] for line in _data_lines("negations.txt") if line[:2] == code))
-    return frozenset(_data_lines("stop_words_english.txt"))
+        return found.difference(*(line.split()[1:] for line in data_lines("negations.txt") if line[:2] == code))
+    return frozenset(data_lines("stop_words_english.txt"))
 
 
-def _data_lines(name: str) -> list[str]:
+def data_lines(name: str) -> list[str]:
     """The lines of a file of the package, without comments."""
     text = resources.files("wordferry.data").joinpath(name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
@@ -84,8 +98,8 @@ class WordTokenizer:
     ['cat', 'pyjamas', '2', 'of', 'them']
 
     A possessive ``'s`` and other apostrophes are removed and hyphenated words are split unless ``keep_compounds`` is
-    set. Any script with spaces between words will do; for one without, pass a function of your own (text -> words)
-    wherever a ``tokenizer`` is asked for.
+    set; "e-mail" is "email". C++, C# and .NET keep their signs. Any script with spaces between words will do; for one
+    without, pass a function of your own (text -> words) wherever a ``tokenizer`` is asked for.
 
     ``boundaries="unicode"`` cuts as Unicode's default word boundaries do (UAX #29): "1,000.5" and "example.com" are
     words, each Han letter is one, and emoji are words too; see :mod:`wordferry.texts.boundaries`.
@@ -130,7 +144,7 @@ class WordTokenizer:
 
     def _matches(self, text: str) -> list[str]:
         if self.boundaries == "plain":
-            return _plain_words(text)
+            return _plain_word(text).findall(text if text.isascii() else fold(text))
         found = unicode_words(fold(text))
         return found if text.isascii() else [_SELECTORS.sub("", word) for word in found]
 
@@ -144,8 +158,7 @@ class WordTokenizer:
         """
         folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
         found = []
-        plain = _ASCII_WORD if text.isascii() else _unicode_word()
-        for match in (plain if self.boundaries == "plain" else word_pattern()).finditer(folded):
+        for match in (_plain_word(text) if self.boundaries == "plain" else word_pattern()).finditer(folded):
             for part, start, end in _parts(match[0], match.start(), self.keep_compounds, elided):
                 word = part if self.boundaries == "plain" else _SELECTORS.sub("", part)
                 if word and len(word) >= self.min_length and word not in self.stop:
@@ -185,6 +198,12 @@ def _parts(word: str, start: int, whole: bool, elided: frozenset[str] | None) ->
     if whole:
         yield word, start, start + len(word)
         return
+    if word[:2] in _PREFIXES and len(word) > 2:  # e-mail is email
+        size = len(word.split("-", 2)[1]) + 2
+        yield word[0] + word[2:size].removesuffix("'s").replace("'", ""), start, start + size
+        word, start = word[size + 1 :], start + size + 1
+        if not word:
+            return
     for part in word.split("-"):
         bare = part.removesuffix("'s").removesuffix("'S")
         at, kept = start, bare
@@ -196,6 +215,8 @@ def _parts(word: str, start: int, whole: bool, elided: frozenset[str] | None) ->
 
 
 def _split_compound(word: str, elided: frozenset[str] | None = None) -> list[str]:
+    if word[:2] in _PREFIXES and len(word) > 2:
+        word = word[0] + word[2:]
     parts = word.split("-") if "-" in word else [word]
     if "'" not in word:
         return parts

@@ -13,7 +13,7 @@ from wordferry.base.arrays import Counts, Int32Array, Int64Array
 from wordferry.index.storage.terms import TermDictionary
 from wordferry.kernels.native_texts import WordCounter
 from wordferry.texts.records import KeptText, words_of
-from wordferry.texts.tokenizers import Tokenizer, WordTokenizer
+from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, is_simple
 
 MANY = 256
 """From so many documents on it pays to copy the words into a table of the kernels."""
@@ -79,7 +79,7 @@ class Counting:
         """A text that the kernel can split, or tokens."""
         if not isinstance(document, str):
             return document
-        if self._splits and document.isascii() and not isinstance(document, KeptText):
+        if self._splits and is_simple(document) and not isinstance(document, KeptText):
             return document
         return words_of(document, self._tokenizer)
 
