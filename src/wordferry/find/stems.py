@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.errors import InputError
+from wordferry.texts.irregular import singulars
 
 UInt64Array = npt.NDArray[np.uint64]
 Stemmer = Callable[[Sequence[str]], list[str]]
@@ -27,7 +28,7 @@ def languages() -> tuple[str, ...]:
 
 
 def stemmer(language: str) -> Stemmer:
-    """Words to stems. The compiled stemmer (PyStemmer) is taken where it is installed; both give the same stems."""
+    """Words to stems, irregular plurals to those of their singular. The compiled stemmer (PyStemmer) is taken where it is installed; both give the same stems."""
     if language not in languages():
         raise InputError(
             f"language must be one of {', '.join(map(repr, languages()))}; got {language!r}. "
@@ -41,7 +42,8 @@ def stemmer(language: str) -> Stemmer:
     if hasattr(made, "maxCacheSize"):  # the compiled one: looking a word up in its cache takes longer than stemming it
         made.maxCacheSize = 0
     stems: Stemmer = made.stemWords
-    return stems
+    irregular = singulars(language)
+    return (lambda words: stems([irregular.get(word, word) for word in words])) if irregular else stems
 
 
 @cache
@@ -53,7 +55,8 @@ def edition(language: str) -> str:
 
     compiled = not type(snowballstemmer.stemmer(language)).__module__.startswith("snowballstemmer")
     version = _compiled_version() if compiled else _version_of(Path(snowballstemmer.__file__).parent)
-    return f"{language}, Snowball {'.'.join(version.split('.')[:2])}"
+    irregular = ", irregular plurals 1" if singulars(language) else ""
+    return f"{language}, Snowball {'.'.join(version.split('.')[:2])}{irregular}"
 
 
 def _compiled_version() -> str:

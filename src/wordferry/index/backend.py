@@ -65,7 +65,8 @@ class Backend(Protocol):
 
 def open_backend(path: str | os.PathLike[str], embeddings: Any = None) -> Backend:
     """What answers for a folder: the folder itself, or its shards where it is one of shards."""
-    if "://" in str(path) or (Path(path) / "shards.json").is_file():
+    folder = Path(path)
+    if "://" in str(path) or (folder / "shards.json").is_file() or (folder / "shards").is_dir():
         from wordferry.shards.sharded import open_shards
 
         return open_shards(str(path))
