@@ -28,7 +28,10 @@ def languages() -> tuple[str, ...]:
 
 
 def stemmer(language: str) -> Stemmer:
-    """Words to stems, irregular plurals to those of their singular. The compiled stemmer (PyStemmer) is taken where it is installed; both give the same stems."""
+    """Words to stems, irregular plurals to those of their singular.
+
+    The compiled stemmer (PyStemmer) is taken where it is installed; both give the same stems.
+    """
     if language not in languages():
         raise InputError(
             f"language must be one of {', '.join(map(repr, languages()))}; got {language!r}. "

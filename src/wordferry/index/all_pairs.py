@@ -28,7 +28,6 @@ from wordferry.index.search import memory, similar
 from wordferry.index.search.requests import Request
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import words_of_row
-from wordferry.index.storage.documents import read_documents
 from wordferry.index.write.entries import Entry
 from wordferry.texts.bow import looked_up
 from wordferry.texts.records import words_of
@@ -159,7 +158,7 @@ def duplicates(
         blocks = list(close_pairs(searcher, threshold, threads=threads, progress=progress))
         i, j, near = (np.concatenate([[], *(block[column] for block in blocks)]) for column in range(3))
         i, j = live[i.astype(np.int64)], live[j.astype(np.int64)]
-        found = read_documents(connection, snapshot, np.unique(np.concatenate([i, j])), index.path)
+        found = snapshot.read(connection, np.unique(np.concatenate([i, j])), index.path)
     texts = {one.id: written(one.text) for one in found.values()}
     words = {one.id: one.text for one in found.values()}
     order = {found[row].id: row for row in sorted(found)}
@@ -194,7 +193,7 @@ def leakage(
             searcher = memory.whole(view, measure.distance, measure.overlap)
             theirs = [view.words(connection, looked_up(some, index.embeddings.vocabulary)) for some in tokens]
             found = [(int(live[i]), j, d) for i, j, d in _pairs_between(view, searcher, theirs, threshold, how)]
-        own = read_documents(connection, snapshot, np.unique([i for i, _, _ in found]).astype(np.int64), index.path)
+        own = snapshot.read(connection, np.unique([i for i, _, _ in found]).astype(np.int64), index.path)
     texts = {one.id: written(one.text) for one in own.values()}
     words = {one.id: words_of(one.text, index.tokenizer) for one in own.values()}
     pairs = []

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from wordferry.maps.atlas import Map
 
 
+_KEPT_MEASURES = 64
+
+
 class Index:
     """A collection of documents on disk, opened with :meth:`create` or :meth:`open`.
 
@@ -62,6 +65,16 @@ class Index:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         """What answers: a folder of this machine, or shards, wherever they are."""
+        self.path: Path = backend.path
+        self.config: Config = backend.config
+        """What was chosen when the index was made."""
+        self.embeddings: Embeddings = backend.embeddings
+        self.tokenizer: Tokenizer = backend.tokenizer
+        """What splits documents and queries."""
+        self.identity: str = backend.identity
+        """A name that no other index has."""
+        self._settings = Settings().changed(**self.config.settings)
+        self._measures: dict[tuple[str | None, ...], Measure] = {}
 
     @classmethod
     def create(
@@ -129,31 +142,6 @@ class Index:
     # -- what it is -------------------------------------------------------------------------------------------------
 
     @property
-    def path(self) -> Path:
-        """The folder."""
-        return self.backend.path
-
-    @property
-    def config(self) -> Config:
-        """What was chosen when the index was made."""
-        return self.backend.config
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """The word vectors."""
-        return self.backend.embeddings
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What splits documents and queries."""
-        return self.backend.tokenizer
-
-    @property
-    def identity(self) -> str:
-        """A name that no other index has."""
-        return self.backend.identity
-
-    @property
     def generation(self) -> int:
         """The number of the present state: it grows with every change."""
         return self.backend.generation
@@ -215,8 +203,11 @@ class Index:
         """
         if {"distance", "rerank"} & set(constants):
             raise InputError("search finds by words. To compare texts by a distance, ask similar(text, distance=...).")
-        settings = Settings().changed(**self.config.settings).changed(candidates=candidates, **constants)
-        ask = Ask(check_k(k), compile_filter(filter), explain, progress=progress)
+        settings = self._settings
+        if candidates is not None or constants:
+            settings = settings.changed(candidates=candidates, **constants)
+        condition = None if filter is None else compile_filter(filter)
+        ask = Ask(k if type(k) is int and k > 0 else check_k(k), condition, explain, progress=progress)
         queries, single = queries_of(query)
         tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
         found = self.backend.search(tokens, ask, settings)
@@ -278,15 +269,20 @@ class Index:
 
     def measure(self, distance: str | None = None, weights: str | None = None, unknown: str | None = None) -> Measure:
         """How this index compares, with what a call says in the place of its own choice."""
-        record = find_distance(distance or self.config.distance)
-        overlap = self.config.overlap if self.config.overlap in record.overlaps else None
-        return Measure(
-            record,
-            overlap,
-            weights=check_scheme(weights or self.config.weights),
-            unknown=unknown or self.config.unknown,  # type: ignore[arg-type]  # which Measure checks
-            embeddings=self.embeddings,
-        )
+        key = (distance, weights, unknown)
+        found = self._measures.get(key)
+        if found is None:
+            record = find_distance(distance or self.config.distance)
+            found = Measure(
+                record,
+                self.config.overlap if self.config.overlap in record.overlaps else None,
+                weights=check_scheme(weights or self.config.weights),
+                unknown=unknown or self.config.unknown,  # type: ignore[arg-type]  # which Measure checks
+                embeddings=self.embeddings,
+            )
+            if len(self._measures) < _KEPT_MEASURES:
+                self._measures[key] = found
+        return found
 
     def explain(
         self,

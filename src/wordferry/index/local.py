@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -30,9 +31,8 @@ from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.views import View, Views
 from wordferry.index.search.weights import QueryWords, words_of_row
-from wordferry.index.search.words import WordSearcher, all_rows
+from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, set_meta
-from wordferry.index.storage.documents import as_document, read_document, read_documents, read_ids
 from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
@@ -41,7 +41,7 @@ from wordferry.index.storage.segments import MissingFolder, remove_orphans, with
 from wordferry.index.storage.snapshot import Snapshot, Snapshots
 from wordferry.index.storage.stats import Stats, collect
 from wordferry.index.storage.terms import spellings
-from wordferry.index.storage.texts import all_documents
+from wordferry.index.storage.texts import all_documents, as_document, read_document, read_ids
 from wordferry.index.storage.verify import Checker, Verification
 from wordferry.index.write.writer import Writer
 from wordferry.texts.bow import LookedUp, looked_up
@@ -49,6 +49,7 @@ from wordferry.words.related.graph import RelatedWords
 
 _ATTEMPTS = 8
 _BLOCK = 1000
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 _MANY_WORDS = 32
 """New words that are worth comparing with all others at once where documents are searched as well as added: the next
 search would wait for that. Fewer are left to it."""
@@ -63,6 +64,7 @@ class LocalIndex:
         self.path = Path(path)
         refuse_network(self.path)
         self._catalogue = Catalogue(self.path)
+        self._file = self._catalogue.file
         try:
             with self._catalogue.reading() as connection:
                 self.config = read_config(connection, self._catalogue.file)
@@ -152,7 +154,8 @@ class LocalIndex:
         """The hits of every query by words, given as tokens."""
         with self.state() as (connection, snapshot):
             rankings, counts = self.words.rank(connection, snapshot, asked, ask, settings)
-            documents = read_documents(connection, snapshot, all_rows(one.rows for one in rankings), self._file)
+            rows = np.unique(np.concatenate([_NO_ROWS, *(one.rows for one in rankings)]))
+            documents = snapshot.read(connection, rows, self._file)
         found = []
         for ranking, tokens in zip(rankings, asked, strict=True):
             hits = []
@@ -174,7 +177,7 @@ class LocalIndex:
                 return [Hits(**options) for _ in asked]
             view = self.view(snapshot, measure)
             near, queries = similar.similar(view, connection, asked, measure, ask)
-            documents = read_documents(connection, snapshot, all_rows([near.indices[near.indices >= 0]]), self._file)
+            documents = snapshot.read(connection, np.unique(near.indices[near.indices >= 0]), self._file)
         second, found = ask.rerank or measure, []
         for number, tokens in enumerate(asked):
             hits = []
@@ -198,7 +201,8 @@ class LocalIndex:
         part = next(part for part in view.snapshot.parts if row < part.span.stop)
         other = words_of_row(part.bags.rows, row - part.start, view.snapshot.terms.row_of)
         counted = view.weights.per_word[other.numbers] > 0
-        other = QueryWords(other.numbers[counted], other.vectors[counted], other.counts[counted])
+        known = int(np.count_nonzero(other.vectors[counted] >= 0))
+        other = QueryWords(other.numbers[counted], other.vectors[counted], other.counts[counted], known)
         return self._explained(view, measure, words, other)
 
     def _explained(self, view: View, measure: Measure, one: QueryWords, other: QueryWords) -> Any:
@@ -222,10 +226,6 @@ class LocalIndex:
         return best_passages((self.tokenizer, self.embeddings, self.related), tokens, text, count, distance)
 
     # -- documents --------------------------------------------------------------------------------------------------
-
-    @property
-    def _file(self) -> Path:
-        return self._catalogue.file
 
     def __len__(self) -> int:
         with self._catalogue.reading() as connection:
@@ -273,25 +273,25 @@ class LocalIndex:
                 listed = [row[0] for row in connection.execute(query, (first, limit, offset))]
                 if listed != snapshot.numbers.of(places.tolist()):
                     raise damaged(self._file, "the list of documents")
-            return list(read_documents(connection, snapshot, places, self._file).values())
+            return list(snapshot.read(connection, places, self._file).values())
 
     def documents(self, condition: Condition | None) -> Iterator[Document]:
         """All documents of one state that pass a filter, in the order in which they were added."""
         with self.state() as (connection, snapshot):
             places = snapshot.places_after(-1, snapshot.allowed(condition))
             for start in range(0, len(places), _BLOCK):
-                yield from read_documents(connection, snapshot, places[start : start + _BLOCK], self._file).values()
+                yield from snapshot.read(connection, places[start : start + _BLOCK], self._file).values()
 
     def documents_at(self, rows: Int64Array) -> list[Document]:
         """Documents by their rows."""
         with self.state() as (connection, snapshot):
-            found = read_documents(connection, snapshot, rows, self._file)
+            found = snapshot.read(connection, rows, self._file)
         return [found[row] for row in rows.tolist()]
 
     def ids_at(self, rows: Int64Array) -> list[str]:
         """The ids of documents by their rows."""
         with self.state() as (connection, snapshot):
-            return read_ids(connection, snapshot, rows, self._file)
+            return read_ids(connection, snapshot.numbers.of(rows.tolist()), self._file)
 
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
@@ -420,4 +420,4 @@ def _apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:
             if number < 0:
                 number, following = following, following + 1
         numbers.append(number)
-    return QueryWords(np.array(numbers, dtype=np.int64), second.vectors, second.counts, second.names)
+    return replace(second, numbers=np.array(numbers, dtype=np.int64))

@@ -293,7 +293,8 @@ def nearest(
     distances = np.full((len(queries), k), np.inf, dtype=np.float32)
     parts, weights = documents
     asked, own = [query.native for query in queries], [part.native for part in parts]
-    counts = _native.nearest_by_lists(asked, own, weights, as_mask(allowed), slack, threads, rows, distances)
+    mask = None if allowed is None else as_mask(allowed)
+    counts = _native.nearest_by_lists(asked, own, weights, mask, slack, threads, rows, distances)
     return Found(rows, distances, *counts)
 
 

@@ -52,6 +52,11 @@ class Vocabulary(Sequence[str]):
         return self
 
     @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words, in the order of their ids."""
+        return self._words
+
+    @cached_property
     def _ids(self) -> dict[str, int]:
         return dict(zip(self._words, range(len(self._words)), strict=True))
 
@@ -94,7 +99,7 @@ class Vocabulary(Sequence[str]):
         """The id of a word, or ``default``."""
         return self.spellings.get(word, default)
 
-    @property
+    @cached_property
     def finder(self) -> Callable[[str, int], int]:
         """``get`` without the cost of a call in Python, for loops over many words.
 

@@ -45,7 +45,7 @@ class Ask:
         cls, k: int, filter: Mapping[str, Any] | None, rerank: Measure | None, candidates: int | None, **rest: Any
     ) -> Ask:
         """What a caller passes, or a message for what makes no sense."""
-        k = check_k(k)
+        k = k if type(k) is int and k > 0 else check_k(k)
         if candidates is not None:
             if rerank is None:
                 raise InputError("candidates= is the size of the first stage of a search with rerank=; pass both.")
@@ -56,7 +56,8 @@ class Ask:
                 f"rerank={rerank.distance.name!r} has no meaning: its weights belong to a whole collection."
             )
         first = candidates or max(10 * k, _LEAST_CANDIDATES)
-        return cls(k, compile_filter(filter), rerank=rerank, candidates=first, **rest)
+        condition = None if filter is None else compile_filter(filter)
+        return cls(k, condition, rerank=rerank, candidates=first, **rest)
 
 
 @dataclass(frozen=True)

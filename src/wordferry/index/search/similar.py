@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,8 +50,11 @@ STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), 
 def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
     """The k nearest rows to each query, by the first strategy that applies."""
     distance, overlap = request.distance, request.overlap
-    strategy = next(one for one in STRATEGIES if one.applies(view, distance, overlap))
-    return strategy.nearest(view, queries, request)
+    chosen: Strategy | None = view.strategies.get((distance, overlap))
+    if chosen is None:
+        chosen = next(one for one in STRATEGIES if one.applies(view, distance, overlap))
+        view.strategies[distance, overlap] = chosen
+    return chosen.nearest(view, queries, request)
 
 
 def similar(
@@ -58,7 +62,9 @@ def similar(
 ) -> tuple[Neighbors, Sequence[QueryWords]]:
     """The nearest rows to each query, and the queries by the numbers of their words."""
     queries = [view.words(connection, tokens) for tokens in asked]
-    mask = without(connection, view.snapshot, view.snapshot.allowed(ask.condition), ask.without)
+    mask = view.snapshot.allowed(ask.condition)
+    if ask.without is not None:
+        mask = without(connection, view.snapshot, mask, ask.without)
     first = ask.k if ask.rerank is None else ask.candidates
     request = Request(
         measure.distance,
@@ -66,7 +72,7 @@ def similar(
         min(first, view.snapshot.documents),
         mask,
         thread_count(ask.threads),
-        progress_for(ask.progress, "searching"),
+        None if ask.progress is None else progress_for(ask.progress, "searching"),
     )
     near = nearest(view, queries, request)
     return (near if ask.rerank is None else _reranked(view, queries, near, ask, request)), queries
@@ -94,12 +100,8 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
     return Neighbors(rows, distances, counts=near.counts)
 
 
-def without(
-    connection: sqlite3.Connection, snapshot: Snapshot, mask: BoolArray | None, identifier: str | None
-) -> BoolArray | None:
+def without(connection: sqlite3.Connection, snapshot: Snapshot, mask: BoolArray | None, identifier: str) -> BoolArray:
     """The mask, less the row of a document."""
-    if identifier is None:
-        return mask
     found = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
     mask = np.ones(len(snapshot.numbers), dtype=bool) if mask is None else mask.copy()
     row = None if found is None else snapshot.numbers.row(found[0])
@@ -108,10 +110,15 @@ def without(
     return mask
 
 
+@cache
+def described(distance: Distance, weights: str, unknown: str) -> str:
+    """How documents were compared, in words."""
+    return f"{distance.name}, weights {weights}{'' if unknown == 'drop' else ', words without vectors kept'}"
+
+
 def method_of(measure: Measure, ask: Ask) -> str:
     """What was done, in words."""
-    words = "" if measure.unknown == "drop" else ", words without vectors kept"
-    method = f"{measure.distance.name}, weights {measure.weights}{words}"
+    method = described(measure.distance, measure.weights, measure.unknown)
     if ask.rerank is None:
         return method
     return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.name}: not exact"
@@ -135,6 +142,8 @@ def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
 
 def query_tokens(query: Any, number: int, tokenizer: Tokenizer) -> list[str]:
     """The words of one of several queries, or an error that names it."""
+    if type(query) is str:
+        return tokenizer(query)
     if isinstance(query, str):
         return words_of(query, tokenizer)
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):

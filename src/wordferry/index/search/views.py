@@ -52,6 +52,8 @@ class View:
         self.snapshot, self.weights = snapshot, weights
         self.embeddings = source.embeddings
         self._source = source
+        self.strategies: dict[Any, Any] = {}
+        """Which strategy answers, by distance and overlap."""
         self._kept: dict[Any, Any] = {}
         self._making: dict[Any, Lock] = {}
 
@@ -88,7 +90,7 @@ class View:
         """Whether the weights are those of a larger collection."""
         return self._source.together is not None
 
-    @property
+    @cached_property
     def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
         """All documents and the weights of words, as the kernels take them."""
         return [self.documents(part).native for part in self.snapshot.parts], self.weights.native
@@ -108,7 +110,7 @@ class View:
         stored = self.snapshot.graph is not None and self.snapshot.graph["epoch"] == self.snapshot.epoch
         return self.graph if distance.needs_related or stored else None
 
-    @property
+    @cached_property
     def costs(self) -> WordCosts:
         """What words cost that move; for a state in which some word has a vector."""
         assert self.graph is not None
@@ -125,7 +127,7 @@ class View:
 
     def words(self, connection: sqlite3.Connection, tokens: LookedUp) -> QueryWords:
         """The words of a text that count, by their numbers."""
-        spelled, size = tokens.vocabulary, self.snapshot.terms.size
+        spelled, size = tokens.vocabulary.words, self.snapshot.terms.size
         rows = sorted(tokens.bag)
         others = list(tokens.others) if self.weights.keeps else []
         names = [*(spelled[row] for row in rows), *others]
@@ -140,6 +142,7 @@ class View:
             np.array([*numbers, *(n for n, _ in inside), *range(size, behind)], dtype=np.int64),
             np.array([*rows, *(-1 for _ in names)], dtype=np.int64),
             np.array([*(tokens.bag[row] for row in rows), *(tokens.others[word] for word in names)], dtype=np.float64),
+            len(rows),
             tuple(names),
         )
 

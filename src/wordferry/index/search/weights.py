@@ -39,16 +39,13 @@ class QueryWords:
     vectors: Int64Array
     """Rows of the embeddings, ascending; -1 for words without a vector."""
     counts: Float64Array
+    with_vectors: int
+    """How many of the words have a vector."""
     names: tuple[str, ...] = ()
     """The words that have no vector."""
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-    @property
-    def with_vectors(self) -> int:
-        """How many of the words have a vector."""
-        return len(self.numbers) - int(np.count_nonzero(self.vectors < 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +60,12 @@ class WordWeights:
     """The weight of words that no document has, by their vectors; empty where all such words weigh the same."""
     _repeats: dict[Any, Repeats] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def per_word(self) -> Float64Array:
         """The weight of each word by its number."""
         return self.weighting.per_word
 
-    @property
+    @cached_property
     def growth(self) -> str:
         """How what a repeated word counts grows with its count."""
         return _GROWTH.get(self.weighting.scheme, "counts")
@@ -121,9 +118,10 @@ class WordWeights:
         return counts * weights
 
     def masses(self, words: QueryWords) -> Float32Array:
-        """The masses of the words of a query, summed up as in a row of a matrix."""
+        """The masses of the words of a query, which has some, summed up as in a row of a matrix."""
         weights = self.of_query(words)
-        return (weights / weights.cumsum()[-1]).astype(np.float32) if len(weights) else weights.astype(np.float32)
+        masses: Float32Array = (weights / weights.cumsum()[-1]).astype(np.float32)
+        return masses
 
 
 def _sums(part: Part, weights: Float64Array, repeats: Repeats, *, squared: bool = False) -> Float64Array:
@@ -193,4 +191,5 @@ def words_of_row(bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWord
     """A stored document as a query; ``vectors`` are those of all words."""
     span = slice(int(bags.indptr[row]), int(bags.indptr[row + 1]))
     numbers = bags.words[span].astype(np.int64)
-    return QueryWords(numbers, vectors[numbers].astype(np.int64), bags.counts[span].astype(np.float64))
+    own = vectors[numbers].astype(np.int64)
+    return QueryWords(numbers, own, bags.counts[span].astype(np.float64), int(np.count_nonzero(own >= 0)))

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Int32Array, Int64Array, distinct
+from wordferry.base.arrays import Int32Array, distinct
 from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import no_progress, progress_for
+from wordferry.base.runtime import progress_for
 from wordferry.errors import FormatError
 from wordferry.find.documents import DocumentsPart, WordCollection
 from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
@@ -162,11 +162,12 @@ class WordSearcher:
         allowed = snapshot.allowed(ask.condition)
         ranker, _ = self.ranker(connection, snapshot, asked)
         rankings = []
-        tell = progress_for(ask.progress, "searching") or no_progress
+        tell = None if ask.progress is None else progress_for(ask.progress, "searching")
         for number, tokens in enumerate(asked, start=1):
             check_cancelled()
             rankings.append(ranker.search(tokens, ask.k, settings, allowed=allowed))
-            tell(number, len(asked))
+            if tell is not None:
+                tell(number, len(asked))
         counts = {
             "pairs": len(rankings) * snapshot.count(allowed),
             "postings": sum(one.visited for one in rankings),
@@ -200,8 +201,3 @@ def own_id(snapshot: Snapshot, row: int) -> str:
     """The id of a row, from its segment."""
     part = next(part for part in snapshot.parts if row < part.span.stop)
     return part.rows.columns.own_id(row - part.start)
-
-
-def all_rows(arrays: Iterable[Int64Array]) -> Int64Array:
-    """The rows of several arrays, each once, ascending."""
-    return distinct(np.concatenate([np.zeros(0, np.int64), *arrays]))

@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.errors import FormatError, ReplacedError, WordferryError
+from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
 from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
 from wordferry.index.storage.terms import TermVectors, read_vectors
-from wordferry.index.storage.texts import Unpacker
+from wordferry.index.storage.texts import Unpacker, read_documents
 
 _KEPT_MASKS = 16
 _KEPT_SNAPSHOTS = 2
@@ -231,10 +232,10 @@ class Snapshot:
             parts.append(part.bags.select(rows[inside] - part.start))
         return join(parts)
 
-    def live_bags(self) -> Bags:
-        """The bags of the documents that are not deleted."""
-        everything = join([part.bags for part in self.parts])
-        return everything if self.alive is None else everything.select(self.live_rows())
+    def read(self, connection: sqlite3.Connection, rows: Int64Array, file: Path) -> dict[int, Document]:
+        """The documents of some rows, by row."""
+        places = rows.tolist()
+        return dict(zip(places, read_documents(connection, self.numbers.of(places), file), strict=True))
 
 
 class Snapshots:

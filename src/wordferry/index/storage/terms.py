@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
-from wordferry.index.storage.catalogue import checksum, damaged
+from wordferry.index.storage.catalogue import damaged
 from wordferry.words.vocabulary import Vocabulary
 
 EMPTY: dict[str, int] = {"words": 0, "vectors": 0, "vectors_checksum": 0}
@@ -30,7 +30,12 @@ TermRow = tuple[int, str, int | None, int]
 
 def term_row(number: int, word: str, vector: int | None) -> TermRow:
     """A word as the table holds it."""
-    return number, word, vector, checksum(number, word, vector)
+    return number, word, vector, term_checksum(number, word, vector)
+
+
+def term_checksum(number: int, word: str, vector: int | None) -> int:
+    """CRC-32 of a row of the table."""
+    return zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +87,25 @@ def read_vectors(
 
 def find_numbers(connection: sqlite3.Connection, words: Sequence[str], file: Path) -> dict[str, int]:
     """The numbers of those of some words that the dictionary has."""
-    return {row[1]: row[0] for row in _selected(connection, "word", words, file)}
+    found: dict[str, int] = {}
+    for start in range(0, len(words), _VARIABLES):
+        some = words[start : start + _VARIABLES]
+        query = f"SELECT number, word, vector, checksum FROM words WHERE word IN ({','.join('?' * len(some))})"
+        for number, word, vector, stored in connection.execute(query, some):
+            if term_checksum(number, word, vector) != stored:
+                raise damaged(file, f"the word {word!r}")
+            found[word] = number
+    return found
 
 
 def spellings(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> dict[int, str]:
     """The words with these numbers, of those that the dictionary still has."""
-    return {row[0]: row[1] for row in _selected(connection, "number", numbers, file)}
+    found: dict[int, str] = {}
+    for start in range(0, len(numbers), _VARIABLES):
+        some = numbers[start : start + _VARIABLES]
+        query = f"SELECT number, word, vector, checksum FROM words WHERE number IN ({','.join('?' * len(some))})"
+        found |= {row[0]: row[1] for row in checked_rows(connection.execute(query, some), file)}
+    return found
 
 
 def find_words(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
@@ -98,20 +116,10 @@ def find_words(connection: sqlite3.Connection, numbers: Sequence[int], file: Pat
     return [found[number] for number in numbers]
 
 
-def _selected(connection: sqlite3.Connection, column: str, values: Sequence[Any], file: Path) -> Iterator[TermRow]:
-    for start in range(0, len(values), _VARIABLES):
-        some = values[start : start + _VARIABLES]
-        marks = ",".join("?" * len(some))
-        yield from checked_rows(
-            connection.execute(f"SELECT number, word, vector, checksum FROM words WHERE {column} IN ({marks})", some),
-            file,
-        )
-
-
 def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
     """Rows of the table, each held to its checksum."""
     for row in rows:
-        if checksum(*row[:3]) != row[3]:
+        if term_checksum(*row[:3]) != row[3]:
             raise damaged(file, f"the word {row[1]!r}")
         yield row
 

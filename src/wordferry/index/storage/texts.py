@@ -11,12 +11,13 @@ pack names the one it was made with.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 import zlib
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import (
     DOCUMENT_COLUMNS,
     ReadConnection,
@@ -32,6 +34,7 @@ from wordferry.index.storage.catalogue import (
     damaged,
     get_meta,
 )
+from wordferry.texts.records import KeptText
 
 FEWEST = 64
 """Fewer documents than this keep their texts in their own rows."""
@@ -47,6 +50,9 @@ _RUN = 1 << 10
 """Documents that are packed at once when an index is compacted."""
 _END, _NO_LABEL = b"\xff", b"\xfe"
 _FIELDS = 3
+_VARIABLES = 500
+_metadata = json.JSONDecoder().raw_decode
+"""What was written as JSON, and compared with its checksum, without looking for blanks around it."""
 Text = tuple[int, str, str | None, str]
 """The number of a document, its text, label and metadata."""
 
@@ -145,11 +151,6 @@ def compressor(dictionary: bytes) -> Compressor:
     return zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS, zdict=dictionary)
 
 
-def decompressor(dictionary: bytes) -> Any:
-    """What unpacks a piece. Pieces are bare: the checksum of a document covers what is in them."""
-    return zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary)
-
-
 def packed(texts: list[Text], base: Compressor) -> bytes:
     """The data of a pack: how many pieces it has, the first number and the end of each, and the pieces."""
     pieces: list[list[bytes]] = []
@@ -184,7 +185,8 @@ class _Piece:
 
     def __init__(self, first: int, data: bytes, dictionary: bytes) -> None:
         self._first = first
-        self._stream = decompressor(dictionary)
+        # Pieces are bare: the checksum of a document covers what is in them.
+        self._stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary)
         self._rest = data
         self._fields = [b""]
 
@@ -195,20 +197,17 @@ class _Piece:
         gaps = self._until(1, likely)[0]
         if gaps:
             place = gaps.split(b" ").index(b"%d" % place)
-        return self._document(place)
+        end = 1 + _FIELDS * (place + 1)
+        text, label, metadata = self._until(end)[end - _FIELDS : end]
+        return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
 
     def texts(self) -> Iterator[Text]:
         """All documents."""
         fields = self._until(None)
         count = len(fields) // _FIELDS
         gaps = map(int, fields[0].split(b" ")) if fields[0] else range(count)
-        for place, gap in zip(range(count), gaps, strict=True):
-            yield (self._first + gap, *self._document(place))
-
-    def _document(self, place: int) -> tuple[str, str | None, str]:
-        end = 1 + _FIELDS * (place + 1)
-        text, label, metadata = self._until(end)[end - _FIELDS : end]
-        return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
+        for gap in gaps:
+            yield (self._first + gap, *self.find(self._first + gap, count))
 
     def _until(self, count: int | None, likely: int = 0) -> list[bytes]:
         """At least so many whole fields, or all of them; ``likely`` are the bytes that will be needed."""
@@ -393,3 +392,50 @@ def all_documents(connection: sqlite3.Connection, file: Path) -> Iterator[tuple[
         yield whole.checked(row)
     if count != state["documents"] or numbers != state["number_sum"]:
         raise damaged(file, "the list of documents")
+
+
+def stored_text(text: str, tokenized: int) -> str | tuple[str, ...]:
+    """A text as it was given, of what is stored of it."""
+    if not tokenized:
+        return text
+    first, *rest = json.loads(text) or ("",)
+    return KeptText(first, rest) if tokenized == 2 else (first, *rest) if text != "[]" else ()
+
+
+def as_document(row: tuple[Any, ...]) -> Document:
+    """A row of the catalogue as a document."""
+    return Document(row[1], stored_text(row[2], row[3]), _metadata(row[5])[0], row[4])
+
+
+def read_document(connection: sqlite3.Connection, id: str, file: Path) -> Document | None:
+    """The document with an id, or None."""
+    row = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (id,)).fetchone()
+    return None if row is None else as_document(Unpacker(connection, file).checked(row))
+
+
+def read_documents(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[Document]:
+    """The documents with some numbers, in the order given."""
+    found = _selected(connection, numbers, DOCUMENT_COLUMNS, file)
+    whole = Unpacker(connection, file)
+    return [as_document(whole.checked(row)) for row in found]
+
+
+def read_ids(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
+    """The ids of the documents with some numbers."""
+    return [row[1] for row in _selected(connection, numbers, "number, id", file)]
+
+
+def _selected(
+    connection: sqlite3.Connection, numbers: Sequence[int], columns: str, file: Path
+) -> Iterator[tuple[Any, ...]]:
+    """Columns of the documents with these numbers, in their order; the first column is the number."""
+    found: dict[int, tuple[Any, ...]] = {}
+    for start in range(0, len(numbers), _VARIABLES):
+        some = numbers[start : start + _VARIABLES]
+        marks = ",".join("?" * len(some))
+        rows = connection.execute(f"SELECT {columns} FROM documents WHERE number IN ({marks})", some)
+        found |= {row[0]: row for row in rows}
+    for number in numbers:
+        if number not in found:
+            raise damaged(file, f"the document with number {number} (it is missing)")
+        yield found[number]

@@ -163,14 +163,6 @@ def _checked_text(words: Any, where: str) -> tuple[str, int]:
     raise InputError(f"{where} must be a text, a list of tokens, a record or a mapping; got {type(words).__name__}.")
 
 
-def stored_text(text: str, tokenized: int) -> str | tuple[str, ...]:
-    """A text as it was given, of what is stored of it."""
-    if not tokenized:
-        return text
-    first, *rest = json.loads(text) or ("",)
-    return KeptText(first, rest) if tokenized == 2 else (first, *rest) if text != "[]" else ()
-
-
 def check_encodable(text: str, where: str) -> None:
     """Refuse a text that cannot be stored as UTF-8."""
     if text.isascii():

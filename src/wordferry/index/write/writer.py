@@ -24,14 +24,13 @@ from wordferry.index.storage.catalogue import (
     set_meta,
 )
 from wordferry.index.storage.columns import document_fields
-from wordferry.index.storage.documents import read_document
 from wordferry.index.storage.segments import Bags, Segment
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import TermDictionary
-from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, repack
+from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
 from wordferry.index.write.counting import CountedDocuments, Counting
-from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice, stored_text
+from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
 from wordferry.index.write.resumable import META, Filled, skip, stored_before, unfinished
 from wordferry.index.write.segment_writer import SegmentWriter, live_rows
 from wordferry.texts.records import words_of
