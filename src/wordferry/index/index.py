@@ -500,6 +500,19 @@ class Index:
         """
         self.backend.compact(rebuild=rebuild)
 
+    def revector(self, embeddings: Any = None, *, keep: Keep | None = None) -> None:
+        """Compare by other word vectors from now on; the texts are not split again.
+
+        The related words are found anew. Who has the index open elsewhere must open it again.
+
+        Parameters
+        ----------
+        embeddings : word vectors, their path, or None for the default ones.
+        keep : as in :meth:`create`.
+        """
+        self.backend.revector(embeddings, keep)
+        Index.__init__(self, self.backend)
+
     # -- all documents together -------------------------------------------------------------------------------------
 
     def duplicates(

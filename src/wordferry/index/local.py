@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.compare.distances import find_distance
@@ -21,7 +23,15 @@ from wordferry.compare.measure import Measure
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError
 from wordferry.find.ranking import Ranking
 from wordferry.find.settings import Settings
-from wordferry.index.config import check_fingerprint, open_embeddings, read_config, read_embeddings
+from wordferry.index.config import (
+    COPY,
+    check_fingerprint,
+    check_keep,
+    open_embeddings,
+    read_config,
+    read_embeddings,
+    vector_facts,
+)
 from wordferry.index.results import Document, Hit, Hits
 from wordferry.index.search import memory, similar
 from wordferry.index.search.fields import Field, fields_of
@@ -345,8 +355,26 @@ class LocalIndex:
             self.keep_graph()
             self.clean()
 
+    def revector(self, embeddings: Any, keep: str | None) -> None:
+        """Give the words of the index other vectors, and open it again with them."""
+        kept, place = check_keep(keep, embeddings)
+        vectors = read_embeddings(embeddings)
+        facts: dict[str, Any] = {**vector_facts(vectors, kept, place), "base": None, "copied": COPY, "manifest": None}
+        with self.writing() as writer:
+            if kept == "copy":
+                facts["copied"] = f"{COPY}-{secrets.token_hex(4)}"
+                vectors.save(self.path / facts["copied"])
+                facts["manifest"] = storage.file_digest(self.path / facts["copied"] / storage.MANIFEST)
+            writer.revector(vectors, replace(self.config, **facts))
+            self._lock.release()
+            self._catalogue.close()
+            self.__init__(self.path, embeddings if kept == "path" else None)  # type: ignore[misc]  # as if opened now
+            self.clean()
+            self.keep_graph()
+
     def clean(self) -> None:
         """Remove files that the catalogue does not list: left by a killed writer, or replaced."""
+        remove_orphans(self.path, {self.config.copied}, COPY)
         with self._catalogue.reading() as connection:
             names = {row[0] for row in connection.execute("SELECT name FROM segments")}
             graphs = [self.config.base, get_meta(connection, "graph", self._file)]

@@ -235,7 +235,7 @@ class ShardBackend:
     def _refuse(self, *arguments: Any, **options: Any) -> NoReturn:
         raise Unsupported(f"{self.path} is an index in shards, which can be searched and not changed. Build it again.")
 
-    writing = store = compact = _refuse
+    writing = store = compact = revector = _refuse
 
     def close(self) -> None:
         """Close all shards."""

@@ -62,6 +62,12 @@ class Bags:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def ordered(self, order: npt.NDArray[Any]) -> Bags:
+        """The bags with the words of each document in ascending ``order``, which has a number for each word."""
+        row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        places = np.lexsort((order[self.words], row))
+        return replace(self, words=self.words[places], counts=self.counts[places])
+
     def select(self, rows: Int64Array) -> Bags:
         """Some rows, in the order given."""
         return Bags(*self.rows.select(rows), self.numbers[rows])
@@ -302,9 +308,12 @@ def is_full(error: OSError, place: Path) -> bool:
     return error.errno is None and free < 1 << 20
 
 
-def remove_orphans(folder: Path, kept: set[str]) -> None:
-    """Remove what a killed writer left: folders that the catalogue does not list. Only for the holder of the lock."""
+def remove_orphans(folder: Path, kept: set[str], prefix: str = "") -> None:
+    """Remove what a killed writer left: folders that the catalogue does not list, whose names begin with ``prefix``.
+
+    Only for the holder of the lock.
+    """
     if folder.is_dir():
         for entry in folder.iterdir():
-            if entry.is_dir() and entry.name not in kept:
+            if entry.is_dir() and entry.name not in kept and entry.name.startswith(prefix):
                 shutil.rmtree(entry, ignore_errors=True)

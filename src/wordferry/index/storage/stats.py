@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wordferry.base.frames import Facts
 from wordferry.index.config import Config
 from wordferry.index.storage.catalogue import FILE, FORMAT
@@ -52,7 +54,7 @@ class Stats(Facts):
 
 def collect(folder: Path, config: Config, connection: sqlite3.Connection, snapshot: Snapshot) -> Stats:
     """Count one state of an index."""
-    tokens, known = connection.execute("SELECT total(tokens), total(known) FROM documents").fetchone()
+    tokens, known = token_counts(snapshot)
     pairs = snapshot.pairs
     total = folder_bytes(folder)
     graph = snapshot.graph
@@ -78,3 +80,13 @@ def collect(folder: Path, config: Config, connection: sqlite3.Connection, snapsh
         bytes_embeddings=folder_bytes(folder / config.copied),
         bytes_per_pair=total / pairs if pairs else 0.0,
     )
+
+
+def token_counts(snapshot: Snapshot) -> tuple[float, float]:
+    """The tokens of the living documents, and how many of them have a vector."""
+    counted, tokens, known = (snapshot.terms.row_of >= 0).astype(np.float64), 0.0, 0.0
+    for part in snapshot.parts:
+        alive = slice(None) if snapshot.alive is None else snapshot.alive[part.span]
+        tokens += float(part.rows.lengths[alive].sum(dtype=np.float64))
+        known += float(part.rows.stored.sums(counted)[alive].sum())
+    return tokens, known

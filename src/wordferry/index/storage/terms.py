@@ -64,6 +64,19 @@ class TermVectors:
         some = used[self.numbers]
         return TermVectors(self.size, self.numbers[some], self.rows[some])
 
+    @classmethod
+    def assign(cls, connection: sqlite3.Connection, size: int, vocabulary: Vocabulary, file: Path) -> TermVectors:
+        """Give every word of the dictionary the vector that a vocabulary has for it, and write that down."""
+        rows = checked_rows(connection.execute("SELECT number, word, vector, checksum FROM words").fetchall(), file)
+        find, found = vocabulary.finder, []
+        for number, word, _, _ in rows:
+            vector = find(word, -1)
+            found.append((number, vector if vector >= 0 else None, word))
+        change = "UPDATE words SET vector = ?, checksum = ? WHERE number = ?"
+        connection.executemany(change, ((v, term_checksum(n, word, v), n) for n, v, word in found))
+        known = np.array(sorted((n, v) for n, v, _ in found if v is not None), dtype=np.int64).reshape(-1, 2)
+        return cls(size, known[:, 0], known[:, 1])
+
     def checksum(self, before: int = 0) -> int:
         """CRC-32 of numbers and vectors; of these behind others, when the CRC of the others is given."""
         return zlib.crc32(np.stack([self.numbers, self.rows], axis=1).astype("<i8").tobytes(), before)

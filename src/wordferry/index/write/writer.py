@@ -27,7 +27,7 @@ from wordferry.index.storage.columns import document_fields
 from wordferry.index.storage.segments import Bags, Segment
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
-from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.storage.terms import TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
 from wordferry.index.write.counting import CountedDocuments, Counting
 from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
@@ -184,6 +184,22 @@ class Writer:
         self._transact(action)
         self._counting = None
         self._catalogue.vacuum()
+
+    def revector(self, embeddings: Embeddings, config: Config) -> None:
+        """Give the words of the index other vectors; the documents are not split again."""
+
+        def action(change: Transaction) -> None:
+            connection, state = change.connection, change.state
+            terms = TermVectors.assign(connection, state["words"], embeddings.vocabulary, self._catalogue.file)
+            order = np.where(terms.row_of < 0, len(embeddings) + np.arange(terms.size), terms.row_of)
+            change.segments.replace_all(connection, (some.ordered(order) for some in self._live(connection)))
+            state |= {"vectors": len(terms), "vectors_checksum": terms.checksum(), "epoch": state["epoch"] + 1}
+            state["fingerprint"] = config.fingerprint
+            connection.execute("DELETE FROM meta WHERE key = 'graph'")
+            set_meta(connection, "config", config.to_json())
+
+        self._transact(action)
+        self._counting = None
 
     def _forget_words(self, change: Transaction, used: Int64Array, *, new_graph: bool) -> None:
         """Forget words that no document has; the words of a graph given at creation stay."""
