@@ -11,6 +11,8 @@
 #   make bench-report  the history of those results, as a page of the documentation
 #   make docs       the documentation, into docs/_build/html
 #   make sanitize   kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make tsan       two threads with every class of the kernels, under ThreadSanitizer
+#   make unity      all kernels as one source: no name stands for two things
 #   make plain      kernel tests on a build in standard C++ alone
 #   make clang      kernel tests on a build by Clang with libc++
 #   make arm64      kernel tests on a build for ARM64, under QEMU
@@ -43,7 +45,7 @@ CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: help demo quick test check browser test-slow test-spark lint types bench bench-report docs sanitize plain clang arm64 stub clean
+.PHONY: help demo quick test check browser test-slow test-spark lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
 
 help:
 	@sed -n '/^# make demo/,/^PYTHON/ s/^# \{0,1\}//p' Makefile
@@ -57,7 +59,7 @@ quick: lint types
 test: lint types browser
 	$(PYTEST) $(PYTEST_OPTIONS)
 
-check: test test-slow sanitize plain clang arm64
+check: test test-slow sanitize tsan unity plain clang arm64
 
 # In one process: many of these say how long something may take.
 test-slow: $(CHECKS) browser
@@ -136,6 +138,21 @@ sanitize: $(TOOLS)
 	@$(STAGE)
 	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
+
+# As above; Python itself is not instrumented, but its locks are seen.
+TSAN_SECONDS ?= 60
+tsan: $(TOOLS)
+	$(CONFIGURE) -DWORDFERRY_SANITIZE=thread >/dev/null
+	$(BUILD)
+	@$(STAGE)
+	PYTHONPATH=build/$@/package LD_PRELOAD="$(shell $(CXX) -print-file-name=libtsan.so)" \
+	  TSAN_OPTIONS="halt_on_error=1 suppressions=tests/kernels/tsan.txt" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python -m tests.kernels.pairs build/$@/last $(TSAN_SECONDS)
+
+# Not run, only compiled.
+unity: $(TOOLS)
+	$(CONFIGURE) -DWORDFERRY_UNITY=ON >/dev/null
+	$(BUILD)
 
 # Standard C++ alone, as a compiler without the extensions of GCC gets it.
 plain: $(TOOLS)

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "support/cpu.hpp"
+#include "support/pool.hpp"
 
 namespace wordferry {
 void bind_cancel(nanobind::module_&);
@@ -22,6 +23,7 @@ void bind_views(nanobind::module_&);
 
 NB_MODULE(_native, m) {
   nanobind::set_leak_warnings(false);  // what is still in use when the interpreter ends is no fault of the user's
+  wordferry::prepare_for_forks();
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
   wordferry::bind_cancel(m);

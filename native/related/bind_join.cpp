@@ -96,7 +96,7 @@ class Joining {
   }
 
  private:
-  StoredLists lists() const {
+  OwnLists lists() const {
     return {own_.data(), distances_.data(), own_.length(), later_own_.data(), later_distances_.data(), places_.data(),
             places_.length(), own_.length(1)};
   }

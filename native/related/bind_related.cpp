@@ -25,7 +25,7 @@ void require_finite(const float* values, std::int64_t count, const char* message
 class PointsView {
  public:
   PointsView(Vectors vectors, In<float> norms) : vectors_(std::move(vectors)), norms_(std::move(norms)) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     require(norms_.length() == vectors_.length(), "one norm for each vector");
     require_finite(vectors_.data(), vectors_.length() * vectors_.length(1), "vectors must be finite");
     require_finite(norms_.data(), norms_.length(), "norms must be finite");
@@ -56,22 +56,18 @@ void seed(Candidates& self, const In<std::int32_t, 2>& own, const In<double, 2>&
 }
 
 // Which of the first lists still hold what they were seeded with.
-nb::ndarray<nb::numpy, bool, nb::ndim<1>> unchanged(const Candidates& self, const In<std::int32_t, 2>& own) {
+void unchanged(Candidates& self, const In<std::int32_t, 2>& own, const Out<bool>& same) {
   const std::int64_t rows = own.length(), width = own.length(1);
   require(rows <= self.n && width <= self.r, "more lists, or longer ones, than there is room for");
-  auto same = std::make_unique<bool[]>(static_cast<std::size_t>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int32_t* mine = self.ids.data() + i * self.capacity;
-    same[static_cast<std::size_t>(i)] = self.counts[static_cast<std::size_t>(i)] == width &&
-                                        std::equal(mine, mine + width, own.data() + i * width);
-  }
-  bool* data = same.release();
-  nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<bool*>(memory); });
-  return {data, {static_cast<std::size_t>(rows)}, owner};
+  require(same.length() == rows, "a place for each list");
+  for (std::int64_t i = 0; i < rows; ++i) same.data()[i] = self.are(i, own.data() + i * width, width);
 }
 
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T> values) {
+using NumPyArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+NumPyArray<T> as_array(std::vector<T> values) {
   auto* held = new std::vector<T>(std::move(values));
   nb::capsule owner(held, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
   return {held->data(), {held->size()}, owner};
@@ -135,11 +131,7 @@ void centroids(const In<float, 2>& products, const In<float>& half_norms, const 
   });
 }
 
-using Longs = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
-using Words = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
-using Floats = nb::ndarray<nb::numpy, float, nb::ndim<1>>;
-
-std::tuple<Longs, Words, Floats> union_graph(const In<std::int32_t, 2>& own, const In<float, 2>& distances) {
+std::tuple<NumPyArray<std::int64_t>, NumPyArray<std::int32_t>, NumPyArray<float>> union_graph(const In<std::int32_t, 2>& own, const In<float, 2>& distances) {
   const std::int64_t n = own.length(), r = own.length(1);
   require(distances.length() == n && distances.length(1) == r, "own and distances must have one shape");
   std::vector<std::int64_t> indptr;
@@ -164,11 +156,12 @@ void bind_related(nb::module_& m) {
   nb::class_<Candidates>(m, "Candidates", "For each word, what can still be among its r nearest.")
       .def("__init__", &make_candidates, nb::arg("words"), nb::arg("r"))
       .def_ro("r", &Candidates::r)
-      .def_prop_ro("counts", [](const Candidates& self) { return as_array(self.counts); },
+      .def_prop_ro("counts", [](Candidates& self) { return as_array(self.sizes()); },
                    nb::rv_policy::automatic)
       .def("seed", &seed, nb::arg("own").noconvert(), nb::arg("squares").noconvert(),
            "Known lists, nearest first, as the candidates of the first words.")
-      .def("unchanged", &unchanged, nb::arg("own").noconvert(), "Which of these lists are as they were seeded.");
+      .def("unchanged", &unchanged, nb::arg("own").noconvert(), nb::arg("same").noconvert(),
+           "Which of these lists are as they were seeded.");
   m.def("select_tile", &select_tile, nb::arg("products").noconvert(), nb::arg("row_ids").noconvert(),
         nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("points"),
         nb::arg("candidates"), "Select from a tile of inner products; the sum of its distances.");

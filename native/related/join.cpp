@@ -8,32 +8,21 @@
 
 #include "related/scan.hpp"
 #include "support/at.hpp"
-#include "support/lanes.hpp"
-#include "support/products.hpp"
+#include "support/word_distances.hpp"
 
 namespace wordferry {
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr std::int64_t lanes = lane_count;
 constexpr std::int64_t block_rows = 16 * product_rows;  // what a thread takes at once; sums are of such blocks
-constexpr double above = 1 + 1e-6;                      // a limit is a little above the distance, for the rounding
-
-struct Ranked {
-  double square;
-  std::int32_t id;
-  bool operator<(const Ranked& other) const {
-    return square < other.square || (square == other.square && id < other.id);
-  }
-};
+constexpr double slightly_above = 1 + 1e-6;                      // a limit is a little above the distance, for the rounding
 
 // For each new word, what can still be among its r nearest of the words that one thread has seen.
-class Nearest {
+class NewCandidates {
  public:
-  Nearest(const WordVectors& vectors, std::int64_t first, std::int64_t count, std::int64_t r)
+  NewCandidates(const WordVectors& vectors, std::int64_t first, std::int64_t count, std::int64_t r)
       : vectors_(vectors), first_(first), r_(r), capacity_(r + std::max<std::int64_t>(r, 32)),
-        found_(at(count * capacity_)), counts_(at(count), 0), limits_(at(count), infinity) {}
+        found_(at(count * capacity_)), counts_(at(count), 0), limits_(at(count), unlimited) {}
 
   // No pair further than this, but for the rounding, is of use to the column.
   const float* limits() const { return limits_.data(); }
@@ -48,7 +37,7 @@ class Nearest {
   }
 
   // Adds what is left with its true squared distance.
-  void rank(std::int64_t column, std::vector<Ranked>& ranked) const {
+  void rank(std::int64_t column, std::vector<RankedWord>& ranked) const {
     for (std::int64_t k = 0; k < counts_[at(column)]; ++k) {
       ranked.push_back(exactly(column, found_[at(column * capacity_ + k)].word));
     }
@@ -60,7 +49,7 @@ class Nearest {
     float square, slack;
   };
 
-  Ranked exactly(std::int64_t column, std::int32_t word) const {
+  RankedWord exactly(std::int64_t column, std::int32_t word) const {
     return {exact_square(vectors_.of(first_ + column), vectors_.of(word), vectors_.dimensions), word};
   }
 
@@ -75,14 +64,14 @@ class Nearest {
       return one.square > limits_[at(column)] + one.slack;
     });
     if (end - found > (r_ + capacity_) / 2) {
-      std::vector<std::pair<Ranked, Found>> ranked;
+      std::vector<std::pair<RankedWord, Found>> ranked;
       for (const Found* one = found; one != end; ++one) ranked.emplace_back(exactly(column, one->word), *one);
       std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
       end = found;
       for (std::int64_t k = 0; k < r_; ++k) *end++ = ranked[at(k)].second;
       const double last = ranked[at(r_ - 1)].first.square;
       const auto rounded = static_cast<float>(last);
-      lower_limit(column, static_cast<double>(rounded) < last ? std::nextafter(rounded, infinity) : rounded);
+      lower_limit(column, static_cast<double>(rounded) < last ? std::nextafter(rounded, unlimited) : rounded);
     }
     counts_[at(column)] = end - found;
   }
@@ -99,45 +88,48 @@ class Nearest {
 };
 
 // Pairs of an old word and a new one that may enter the old word's list.
-struct Entry {
+struct OldWordEntry {
   std::int32_t word, column;
 };
 
-struct Block {
+struct ComparedBlock {
   double total = 0;
   double largest = 0;
-  std::vector<Entry> entries;
+  std::vector<OldWordEntry> entries;
 };
 
 // Compares all words with the new ones.
 class Comparison {
  public:
-  Comparison(const WordVectors& vectors, const StoredLists& lists)
+  Comparison(const WordVectors& vectors, const OwnLists& lists)
       : vectors_(vectors), lists_(lists), old_(lists.words), count_(vectors.words - lists.words),
-        error_(product_error(vectors.dimensions)), columns_(sixteens(count_, vectors.dimensions, [&](std::int64_t j) { return vectors.of(old_ + j); })), norms_(at(count_)) {
+        error_(product_error(vectors.dimensions)), norms_(at(count_)) {
+    std::vector<const float*> columns(at(count_));
     for (std::int64_t j = 0; j < count_; ++j) {
-      norms_[at(j)] = static_cast<float>(squared_length(vectors.of(old_ + j), vectors.dimensions));
+      columns[at(j)] = vectors.of(old_ + j);
+      norms_[at(j)] = static_cast<float>(squared_length(columns[at(j)], vectors.dimensions));
     }
+    columns_ = sixteens(columns.data(), count_, vectors.dimensions);
   }
 
-  Nearest nearest() const { return {vectors_, old_, count_, lists_.r}; }
+  NewCandidates nearest() const { return {vectors_, old_, count_, lists_.r}; }
 
-  void block(std::int64_t number, Nearest& nearest, Block& out, Pace& pace) {
+  void block(std::int64_t number, NewCandidates& nearest, ComparedBlock& out, Pace& pace) {
     const std::int64_t first = number * block_rows, stop = std::min(vectors_.words, first + block_rows);
-    const std::int64_t sixteen = (count_ + lanes - 1) / lanes;
+    const std::int64_t sixteen = (count_ + lane_width - 1) / lane_width;
     const float* rows[block_rows + rows_ahead];
     for (std::int64_t i = 0; i < block_rows + rows_ahead; ++i) {
       rows[i] = vectors_.of(std::min(first + i, vectors_.words - 1));
     }
-    std::vector<float> products(at(product_rows * sixteen * lanes));
+    std::vector<float> products(at(product_rows * sixteen * lane_width));
     double halves = 0;  // old words are seen from one end only
     for (std::int64_t low = first; low < stop; low += product_rows) {
       const std::int64_t here = std::min(product_rows, stop - low);
       pace.spend(here * sixteen * vectors_.dimensions);
       products_of_rows(rows + (low - first), here, vectors_.dimensions, columns_.data(), sixteen, products.data(),
-                       sixteen * lanes);
+                       sixteen * lane_width);
       for (std::int64_t i = 0; i < here; ++i) {
-        const double sum = row(low + i, rows[low - first + i], products.data() + i * sixteen * lanes, nearest, out);
+        const double sum = row(low + i, rows[low - first + i], products.data() + i * sixteen * lane_width, nearest, out);
         (low + i < old_ ? halves : out.total) += sum;
       }
     }
@@ -145,14 +137,14 @@ class Comparison {
   }
 
  private:
-  double row(std::int64_t word, const float* vector, const float* products, Nearest& nearest, Block& out) {
+  double row(std::int64_t word, const float* vector, const float* products, NewCandidates& nearest, ComparedBlock& out) {
     const double length = squared_length(vector, vectors_.dimensions);
     out.largest = std::max(out.largest, length);
     const auto norm = static_cast<float>(length);
-    float limit = -infinity;
+    float limit = -unlimited;
     if (word < old_) {
       const auto last = static_cast<double>(lists_.distances_of(word)[lists_.r - 1]);
-      limit = static_cast<float>(last * last * above);
+      limit = static_cast<float>(last * last * slightly_above);
     }
     float squares[scan_width];
     alignas(8) std::uint8_t flags[scan_width] = {};
@@ -175,8 +167,8 @@ class Comparison {
   }
 
   // A pair that was flagged: its exact share of the sum, and a place among the candidates of either word.
-  double closer(std::int64_t word, std::int64_t column, float square, float norm, float limit, Nearest& nearest,
-                Block& out) {
+  double closer(std::int64_t word, std::int64_t column, float square, float norm, float limit, NewCandidates& nearest,
+                ComparedBlock& out) {
     const float both = norm + norms_[at(column)], slack = error_ * both;
     const bool same = word == old_ + column;
     double correction = 0;
@@ -193,7 +185,7 @@ class Comparison {
   }
 
   const WordVectors& vectors_;
-  const StoredLists& lists_;
+  const OwnLists& lists_;
   std::int64_t old_, count_;
   float error_;
   LaneArray columns_;
@@ -204,9 +196,9 @@ class Comparison {
 // Equal distances are told apart by their squares, which are computed again where that matters.
 class Insertion {
  public:
-  Insertion(const WordVectors& vectors, const StoredLists& lists) : vectors_(vectors), lists_(lists) {}
+  Insertion(const WordVectors& vectors, const OwnLists& lists) : vectors_(vectors), lists_(lists) {}
 
-  bool into(std::int32_t word, const std::vector<Ranked>& found, ChangedLists& out) {
+  bool into(std::int32_t word, const std::vector<RankedWord>& found, ChangedLists& out) {
     const std::int32_t* own = lists_.list(word);
     const float* distances = lists_.distances_of(word);
     const std::int64_t r = lists_.r;
@@ -231,22 +223,22 @@ class Insertion {
 
  private:
   // The ids of new words are the larger ones, so they come behind those that are as far.
-  bool comes_before(const Ranked& found, std::int32_t word, std::int32_t other, float distance) const {
+  bool comes_before(const RankedWord& found, std::int32_t word, std::int32_t other, float distance) const {
     const auto rounded = static_cast<float>(std::sqrt(found.square));
     if (rounded != distance) return rounded < distance;
     return found.square < exact_square(vectors_.of(word), vectors_.of(other), vectors_.dimensions);
   }
 
   const WordVectors& vectors_;
-  const StoredLists& lists_;
+  const OwnLists& lists_;
 };
 
-void change_old_lists(const WordVectors& vectors, const StoredLists& lists, const std::vector<Block>& blocks,
+void change_old_lists(const WordVectors& vectors, const OwnLists& lists, const std::vector<ComparedBlock>& blocks,
                       ChangedLists& out, Watch& watch) {
   Insertion insertion(vectors, lists);
   Pace pace(watch);
-  std::vector<Ranked> found;
-  for (const Block& block : blocks) {
+  std::vector<RankedWord> found;
+  for (const ComparedBlock& block : blocks) {
     for (std::size_t k = 0; k < block.entries.size();) {
       const std::int32_t word = block.entries[k].word;
       found.clear();
@@ -262,13 +254,13 @@ void change_old_lists(const WordVectors& vectors, const StoredLists& lists, cons
   }
 }
 
-void add_new_lists(const WordVectors& vectors, const StoredLists& lists, const std::vector<Nearest>& nearest,
+void add_new_lists(const WordVectors& vectors, const OwnLists& lists, const std::vector<NewCandidates>& nearest,
                    ChangedLists& out, Watch& watch) {
   Pace pace(watch);
-  std::vector<Ranked> found;
+  std::vector<RankedWord> found;
   for (std::int64_t word = lists.words; word < vectors.words; ++word) {
     found.clear();
-    for (const Nearest& some : nearest) some.rank(word - lists.words, found);
+    for (const NewCandidates& some : nearest) some.rank(word - lists.words, found);
     pace.spend(static_cast<std::int64_t>(found.size()) * vectors.dimensions);
     if (std::ssize(found) < lists.r) {  // a vector that is no vector
       out.largest = std::numeric_limits<double>::infinity();
@@ -287,11 +279,11 @@ void add_new_lists(const WordVectors& vectors, const StoredLists& lists, const s
 
 }  // namespace
 
-ChangedLists join_lists(const WordVectors& vectors, const StoredLists& lists, int threads, Watch& watch) {
+ChangedLists join_lists(const WordVectors& vectors, const OwnLists& lists, int threads, Watch& watch) {
   const std::int64_t count = (vectors.words + block_rows - 1) / block_rows;
   Comparison comparison(vectors, lists);
-  std::vector<Nearest> nearest(at(worker_count(count, threads)), comparison.nearest());
-  std::vector<Block> blocks(at(count));
+  std::vector<NewCandidates> nearest(at(worker_count(count, threads)), comparison.nearest());
+  std::vector<ComparedBlock> blocks(at(count));
   for_blocks(
       count, threads,
       [&](std::int64_t number, int worker) {
@@ -301,7 +293,7 @@ ChangedLists join_lists(const WordVectors& vectors, const StoredLists& lists, in
       watch);
   ChangedLists out;
   out.rank_sums.assign(at(lists.r), 0.0);
-  for (const Block& block : blocks) {
+  for (const ComparedBlock& block : blocks) {
     out.total += block.total;
     out.largest = std::max(out.largest, block.largest);
   }

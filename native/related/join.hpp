@@ -19,7 +19,7 @@ struct WordVectors {
 };
 
 // The own lists of words, r nearest first. Those of words whose lists changed later stand in a second place.
-struct StoredLists {
+struct OwnLists {
   const std::int32_t* own;
   const float* distances;
   std::int64_t rows;
@@ -49,7 +49,7 @@ struct ChangedLists {
 };
 
 // The lists after the words from lists.words on have come. Their distances are true ones, ties go to the smaller id.
-ChangedLists join_lists(const WordVectors& vectors, const StoredLists& lists, int threads, Watch& watch);
+ChangedLists join_lists(const WordVectors& vectors, const OwnLists& lists, int threads, Watch& watch);
 
 // The graph: the edges of word i are from starts[i] to ends[i], which may lie in a second place as well.
 struct StoredLinks {
@@ -78,7 +78,7 @@ struct LinkChange {
 };
 
 // The edges that come and go with the lists, by (word, other), each once.
-std::vector<LinkChange> changed_links(const ChangedLists& changed, const StoredLists& lists);
+std::vector<LinkChange> changed_links(const ChangedLists& changed, const OwnLists& lists);
 
 // How many edges the rows of the words in `changes` have at most in the end.
 std::int64_t changed_entries(const std::vector<LinkChange>& changes, const StoredLinks& links, std::int64_t old);

@@ -11,7 +11,7 @@ namespace {
 // The lists as they are after the change.
 class Present {
  public:
-  Present(const ChangedLists& changed, const StoredLists& lists) : changed_(changed), lists_(lists) {
+  Present(const ChangedLists& changed, const OwnLists& lists) : changed_(changed), lists_(lists) {
     rows_.reserve(changed.words.size());
     for (std::size_t row = 0; row < changed.words.size(); ++row) rows_[changed.words[row]] = row;
   }
@@ -24,7 +24,7 @@ class Present {
 
  private:
   const ChangedLists& changed_;
-  const StoredLists& lists_;
+  const OwnLists& lists_;
   std::unordered_map<std::int32_t, std::size_t> rows_;
 };
 
@@ -40,7 +40,7 @@ void each_word(const std::vector<LinkChange>& changes, Call&& call) {
 
 }  // namespace
 
-std::vector<LinkChange> changed_links(const ChangedLists& changed, const StoredLists& lists) {
+std::vector<LinkChange> changed_links(const ChangedLists& changed, const OwnLists& lists) {
   const Present present(changed, lists);
   const auto old = static_cast<std::int32_t>(lists.words);
   std::vector<LinkChange> changes;

@@ -27,6 +27,12 @@ struct Candidates {
   // they are whole: a little above, for the rounding.
   void seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width);
 
+  // How many there are for each word.
+  std::vector<std::int32_t> sizes();
+
+  // Whether a word has these candidates in this order, and no others.
+  bool are(std::int64_t word, const std::int32_t* own, std::int64_t width);
+
   std::int64_t n, r, capacity;
   Buffer<std::int32_t> ids;  // n x capacity
   Buffer<float> squares;     // n x capacity, squared distances as the tile gave them
@@ -47,9 +53,6 @@ struct Tile {
 // |x|^2 + |y|^2 - 2xy of a tile is off by at most this times |x|^2 + |y|^2: the bound of a float inner product of d terms
 // in any order, of the rounded norms, and of putting them together.
 float product_error(std::int64_t dimensions);
-
-// The squared distance ||a - b||^2 from differences, accumulated in double: symmetric, 0 exactly for equal vectors.
-double exact_square(const float* a, const float* b, std::int64_t dimensions);
 
 // Selects from a tile and returns the sum of its distances (a word paired with itself left out).
 double select_from_tile(const Tile& tile, const Points& points, Candidates& candidates);

@@ -2,14 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace wordferry {
 
-constexpr std::int64_t scan_width = 128;  // pairs that are looked at together
+constexpr float unlimited = std::numeric_limits<float>::infinity();
 
-// Pairs closer than this, relative to their norms, lose digits in |x|^2 + |y|^2 - 2xy: their distance in the sum is
-// computed from differences instead.
-constexpr float cancellation = 1.0F / 64;
+// A word by its squared distance from another one; ties go to the smaller id.
+struct RankedWord {
+  double square;
+  std::int32_t id;
+  bool operator<(const RankedWord& other) const {
+    return square < other.square || (square == other.square && id < other.id);
+  }
+};
+
+constexpr std::int64_t scan_width = 128;  // pairs that are looked at together
 
 // Squared distances of up to scan_width pairs of one row, which of them deserve a closer look, and the sum of the
 // distances. Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum += sqrt(max(squares[k], 0)); flagged are

@@ -11,20 +11,19 @@
 #include "support/at.hpp"
 #include "support/compiler.hpp"
 #include "support/cpu.hpp"
+#include "support/word_distances.hpp"
 
 namespace wordferry {
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t segment = scan_width;  // columns looked at before the row's limit is read again
-constexpr std::int64_t lanes = 16;
 constexpr std::int64_t word_block = 256;
 static_assert(std::endian::native == std::endian::little, "flags are read eight at a time, lowest byte first");
 
 float round_up(double value) {
   const auto rounded = static_cast<float>(value);
-  return static_cast<double>(rounded) < value ? std::nextafter(rounded, infinity) : rounded;
+  return static_cast<double>(rounded) < value ? std::nextafter(rounded, unlimited) : rounded;
 }
 
 // As scan_segment, without the sum and without regard to close pairs.
@@ -45,7 +44,7 @@ WF_CLONES void flag_segment(const float* WF_RESTRICT products, std::int64_t coun
 WF_CLONES void group_minima(const float* WF_RESTRICT products, std::int64_t count, float norm,
                             const float* WF_RESTRICT norms, float error, std::int64_t groups,
                             float* WF_RESTRICT minima) {
-  for (std::int64_t g = 0; g < groups; ++g) minima[g] = infinity;
+  for (std::int64_t g = 0; g < groups; ++g) minima[g] = unlimited;
   for (std::int64_t start = 0; start < count; start += groups) {
     const std::int64_t here = std::min(groups, count - start);
     for (std::int64_t g = 0; g < here; ++g) {
@@ -56,23 +55,18 @@ WF_CLONES void group_minima(const float* WF_RESTRICT products, std::int64_t coun
   }
 }
 
-struct Ranked {
-  double square;
-  std::int32_t id;
+struct RankedCandidate : RankedWord {
   float tile_square;
-  bool operator<(const Ranked& other) const {
-    return square < other.square || (square == other.square && id < other.id);
-  }
 };
 
-class Lock {
+class SpinLock {
  public:
-  explicit Lock(std::atomic<bool>& flag) : flag_(flag) {
+  explicit SpinLock(std::atomic<bool>& flag) : flag_(flag) {
     while (flag_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   }
-  ~Lock() { flag_.store(false, std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+  ~SpinLock() { flag_.store(false, std::memory_order_release); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
 
  private:
   std::atomic<bool>& flag_;
@@ -99,7 +93,7 @@ class Selector {
 
   // Enters `other` among the candidates of `word`; with `once`, not a second time.
   void push(std::int32_t word, std::int32_t other, float square, bool once) {
-    const Lock lock(candidates_.locks[at(word)]);
+    const SpinLock lock(candidates_.locks[at(word)]);
     if (once && holds(word, other)) return;
     if (counts_[word] == candidates_.capacity) {
       compact(word);
@@ -140,19 +134,19 @@ class Selector {
       if (k + ahead < end) prefetch(ids_[k + ahead]);
       const std::int32_t id = ids_[k];
       const double square = exact_square(vector, points_.vectors + id * points_.dimensions, points_.dimensions);
-      ranked_.push_back({square, id, squares_[k]});
+      ranked_.push_back({{square, id}, squares_[k]});
     }
     std::sort(ranked_.begin(), ranked_.end());
   }
 
   // The same, without those that are certainly too far, while nobody else enters any.
   void rank_alone(std::int32_t word) {
-    const Lock lock(candidates_.locks[at(word)]);
+    const SpinLock lock(candidates_.locks[at(word)]);
     cull(word);
     rank(word);
   }
 
-  const std::vector<Ranked>& ranked() const { return ranked_; }
+  const std::vector<RankedCandidate>& ranked() const { return ranked_; }
 
   void cull(std::int32_t word) {
     const std::int64_t base = word * candidates_.capacity;
@@ -182,7 +176,7 @@ class Selector {
     uppers_.resize(static_cast<std::size_t>(groups));
     group_minima(products, count, points_.norms[word], norms, error_, groups, uppers_.data());
     std::nth_element(uppers_.begin(), uppers_.begin() + (needed - 1), uppers_.end());
-    const Lock lock(candidates_.locks[at(word)]);
+    const SpinLock lock(candidates_.locks[at(word)]);
     lower_limit(word, uppers_[static_cast<std::size_t>(needed - 1)]);
   }
 
@@ -211,7 +205,7 @@ class Selector {
   std::int32_t* counts_;
   float error_;
   std::vector<float> uppers_;
-  std::vector<Ranked> ranked_;
+  std::vector<RankedCandidate> ranked_;
 };
 
 // What a flagged pair is for: its exact share of the sum, and a place among the candidates of either word.
@@ -240,7 +234,7 @@ template <bool Sum>
 double scan_tile(const Tile& tile, const Points& points, Candidates& candidates) {
   Selector selector(points, candidates);
   const auto columns = static_cast<std::size_t>(tile.columns);
-  std::vector<float> norms(columns), limits(columns, -infinity);
+  std::vector<float> norms(columns), limits(columns, -unlimited);
   for (std::size_t k = 0; k < columns; ++k) {
     norms[k] = points.norms[tile.column_ids[k]];
     if (tile.mirror) limits[k] = selector.limit(tile.column_ids[k]);
@@ -250,7 +244,7 @@ double scan_tile(const Tile& tile, const Points& points, Candidates& candidates)
   double total = 0;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const std::int32_t row = tile.row_ids[i];
-    if (selector.limit(row) == infinity) {
+    if (selector.limit(row) == unlimited) {
       selector.first_limit(row, tile.products + i * tile.columns, tile.columns, norms.data());
     }
     double row_sum = 0;
@@ -288,12 +282,13 @@ Candidates::Candidates(std::int64_t words, std::int64_t nearest)
       limits(at(words)), locks(at(words)) {
   ids.reserve(at(n * capacity));
   squares.reserve(at(n * capacity));
-  for (auto& limit : limits) limit.store(infinity, std::memory_order_relaxed);
+  for (auto& limit : limits) limit.store(unlimited, std::memory_order_relaxed);
 }
 
 void Candidates::seed(const std::int32_t* own, const double* own_squares, std::int64_t rows, std::int64_t width) {
   constexpr double above = 1 + 1e-6;
   for (std::int64_t i = 0; i < rows; ++i) {
+    const SpinLock lock(locks[at(i)]);
     for (std::int64_t k = 0; k < width; ++k) {
       ids.data()[i * capacity + k] = own[i * width + k];
       squares.data()[i * capacity + k] = static_cast<float>(own_squares[i * width + k]);
@@ -301,6 +296,21 @@ void Candidates::seed(const std::int32_t* own, const double* own_squares, std::i
     counts[at(i)] = static_cast<std::int32_t>(width);
     if (width == r && r > 0) limits[at(i)].store(static_cast<float>(own_squares[i * width + width - 1] * above));
   }
+}
+
+std::vector<std::int32_t> Candidates::sizes() {
+  std::vector<std::int32_t> found;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const SpinLock lock(locks[at(i)]);
+    found.push_back(counts[at(i)]);
+  }
+  return found;
+}
+
+bool Candidates::are(std::int64_t word, const std::int32_t* own, std::int64_t width) {
+  const SpinLock lock(locks[at(word)]);
+  const std::int32_t* mine = ids.data() + word * capacity;
+  return counts[at(word)] == width && std::equal(mine, mine + width, own);
 }
 
 WF_CLONES double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
@@ -317,32 +327,15 @@ WF_CLONES double scan_segment(const float* WF_RESTRICT products, std::int64_t co
     flags[k] = square <= (reach > close ? reach : close);
   }
   for (std::int64_t k = count; k < segment; ++k) roots[k] = 0;
-  for (std::int64_t half = segment / 2; half >= lanes; half /= 2) {
+  for (std::int64_t half = segment / 2; half >= lane_width; half /= 2) {
     for (std::int64_t k = 0; k < half; ++k) roots[k] += roots[k + half];
   }
   double sum = 0;
-  for (std::int64_t k = 0; k < lanes; ++k) sum += static_cast<double>(roots[k]);
+  for (std::int64_t k = 0; k < lane_width; ++k) sum += static_cast<double>(roots[k]);
   return sum;
 }
 
 float product_error(std::int64_t dimensions) { return static_cast<float>(dimensions + 16) * 5.9604645e-8F * 1.02F; }
-
-// Not compiled in variants: the order of additions, and so the last bit that decides ties, is the same on every CPU.
-WF_NOINLINE double exact_square(const float* a, const float* b, std::int64_t dimensions) {
-  double sums[4] = {};
-  std::int64_t start = 0;
-  for (; start + 4 <= dimensions; start += 4) {
-    for (std::int64_t lane = 0; lane < 4; ++lane) {
-      const double difference = static_cast<double>(a[start + lane]) - static_cast<double>(b[start + lane]);
-      sums[lane] += difference * difference;
-    }
-  }
-  for (std::int64_t k = start; k < dimensions; ++k) {
-    const double difference = static_cast<double>(a[k]) - static_cast<double>(b[k]);
-    sums[k - start] += difference * difference;
-  }
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
 
 double select_from_tile(const Tile& tile, const Points& points, Candidates& candidates) {
   return scan_tile<true>(tile, points, candidates);

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::int64_t units_an_entry = 32;
 
-struct Entry {
+struct GraphEntry {
   std::int32_t id;
   float distance;
-  bool operator<(const Entry& other) const { return id < other.id; }
+  bool operator<(const GraphEntry& other) const { return id < other.id; }
 };
 
 bool lists(const std::int32_t* own, std::int64_t r, std::int64_t word, std::int32_t other) {
@@ -54,7 +54,7 @@ void union_rows(const std::int32_t* own, const float* distances, std::int64_t n,
       data[next[static_cast<std::size_t>(j)]++] = distances[i * r + k];
     }
   }
-  std::vector<Entry> row;
+  std::vector<GraphEntry> row;
   for (std::int64_t i = 0; i < n; ++i) {
     row.clear();
     pace.spend(units_an_entry * (indptr[i + 1] - indptr[i]));

@@ -1,5 +1,4 @@
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +11,8 @@
 #include "support/report.hpp"
 #include "relaxed/scan.hpp"
 #include "relaxed/topk.hpp"
-#include "relaxed/word_distances.hpp"
 #include "support/view.hpp"
+#include "support/word_distances.hpp"
 
 namespace wordferry {
 
@@ -65,7 +64,6 @@ void distances(const In<float, 2>& a, const In<float>& a_squares, const In<float
                const Matrix& out, int threads) {
   require(a.length(1) == b.length(1), "vectors must have the same dimensions");
   require(a.length() == a_squares.length() && b.length() == b_squares.length(), "one square for each vector");
-  require(b.length() % 16 == 0, "b must have vectors in sixteens");
   require(out.length() == a.length() && out.length(1) == b.length(), "out has another shape than the vectors");
   const std::int64_t stride = row_stride(out);
   run_native([&](Watch& watch) {
@@ -148,30 +146,22 @@ void refined(const FloatView& x, const FloatView& y, float limit, const Matrix& 
   run_native([&](Watch& watch) { refine_cosine(job, limit, thread_limit(threads), watch); });
 }
 
-void offered(Nearest& nearest, std::int64_t first_row, const Matrix& values, std::int64_t first,
+void offered(NearestRows& nearest, std::int64_t first_row, const Matrix& values, std::int64_t first,
              const std::optional<In<std::uint8_t>>& allowed, int threads) {
-  const std::int64_t stride = row_stride(values), columns = values.length(1);
-  require(first_row >= 0 && first_row <= nearest.rows() - values.length(), "values has rows that are not there");
-  require(first >= 0 && first <= no_index - 1 - columns, "first must not be negative");
+  const std::int64_t rows = values.length(), columns = values.length(1);
+  require(first_row >= 0 && first_row <= nearest.rows() - rows, "values has rows that are not there");
+  require(first >= 0 && first <= std::numeric_limits<std::int64_t>::max() - columns, "first must not be negative");
   require(!allowed || allowed->length() == columns, "allowed needs a value for each column");
-  run_native([&](Watch& watch) {
-    offer(nearest.heaps(first_row, values.length()), values.data(), stride, columns, first,
-          allowed ? allowed->data() : nullptr, thread_limit(threads), watch);
-  });
+  const OfferedBlock block{values.data(), row_stride(values), rows,  columns,
+                           first_row,     first,              allowed ? allowed->data() : nullptr};
+  run_native([&](Watch& watch) { nearest.offer(block, thread_limit(threads), watch); });
 }
 
-using Distances = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
-using Indices = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
-
-// The arrays of the heaps, sorted, which from now on belong to the caller.
-std::pair<Distances, Indices> finished(Nearest& nearest, int threads) {
-  run_native([&](Watch& watch) { finish(nearest.heaps(0, nearest.rows()), thread_limit(threads), watch); });
-  const std::size_t shape[2] = {static_cast<std::size_t>(nearest.rows()), static_cast<std::size_t>(nearest.k())};
-  auto [distances_, indices] = nearest.release();
-  nb::capsule distances_owner(distances_.get(), [](void* data) noexcept { delete[] static_cast<float*>(data); });
-  nb::capsule indices_owner(indices.get(), [](void* data) noexcept { delete[] static_cast<std::int64_t*>(data); });
-  return {Distances(distances_.release(), 2, shape, distances_owner),
-          Indices(indices.release(), 2, shape, indices_owner)};
+void finished(NearestRows& nearest, const Out<float, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
+  require(distances.length() == nearest.rows() && distances.length(1) == nearest.k() &&
+              indices.length() == nearest.rows() && indices.length(1) == nearest.k(),
+          "distances and indices need k places for each row");
+  run_native([&](Watch& watch) { nearest.finish(distances.data(), indices.data(), thread_limit(threads), watch); });
 }
 
 }  // namespace
@@ -206,12 +196,12 @@ void bind_relaxed(nb::module_& m) {
         nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("refine_cosine", &refined, nb::arg("x"), nb::arg("y"), nb::arg("limit"), nb::arg("out").noconvert(),
         nb::arg("threads"));
-  nb::class_<Nearest>(m, "Nearest", "The k nearest of each row while blocks of values come in.")
+  nb::class_<NearestRows>(m, "Nearest", "The k nearest of each row while blocks of values come in.")
       .def(nb::init<std::int64_t, std::int64_t>(), nb::arg("rows"), nb::arg("k"))
       .def("offer", &offered, nb::arg("first_row"), nb::arg("values").noconvert(), nb::arg("first"),
            nb::arg("allowed").noconvert().none(), nb::arg("threads"),
            "Values of some rows, as candidates from number `first` on, where they are allowed.")
-      .def("finish", &finished, nb::arg("threads"),
+      .def("finish", &finished, nb::arg("distances").noconvert(), nb::arg("indices").noconvert(), nb::arg("threads"),
            "Distances and indices, sorted; places without a candidate are (inf, -1). Nothing can be offered then.");
 }
 

@@ -13,7 +13,8 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t lanes = lane_count;
+
+constexpr std::int64_t rows_expected = 4;  // of costs, asked for before they are needed
 
 // Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
 template <int Wide>
@@ -23,8 +24,10 @@ WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, c
   for (int v = 0; v < Wide; ++v) fill_lanes(best[v], far_away);
   for (std::int64_t k = 0; k < count; ++k) {
     const float* from = costs + words[k] * width + column;
+    const float* next = costs + words[std::min(k + rows_expected, count - 1)] * width + column;
     for (int v = 0; v < Wide; ++v) {
-      load_aligned(row, from + v * lanes);
+      prefetch_line(next + v * lane_width);
+      load_aligned(row, from + v * lane_width);
       keep_lower(best[v], row);
     }
   }
@@ -35,10 +38,10 @@ WF_CLONES
 void minima_row(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
                 Lanes* result) {
   std::int64_t column = 0;
-  for (; column + 8 * lanes <= width; column += 8 * lanes) {
-    minima_of<8>(words, count, costs, width, column, result + column / lanes);
+  for (; column + 8 * lane_width <= width; column += 8 * lane_width) {
+    minima_of<8>(words, count, costs, width, column, result + column / lane_width);
   }
-  for (; column < width; column += lanes) minima_of<1>(words, count, costs, width, column, result + column / lanes);
+  for (; column < width; column += lane_width) minima_of<1>(words, count, costs, width, column, result + column / lane_width);
 }
 
 // For each document, where its entries in the block of words begin and end.
@@ -58,13 +61,41 @@ struct Spans {
   }
 };
 
+// The masses of the words of sixteen documents: own[column] is a place in `mass`, the first of which is empty.
+struct OwnMasses {
+  std::vector<std::uint32_t> own;
+  LaneArray mass;
+
+  OwnMasses(const AccumulateJob& job, const Spans& spans, std::int64_t first, std::int64_t count)
+      : own(at(job.columns), 0), mass(1) {
+    std::uint32_t used = 1;
+    for (std::int64_t place = 0; place < count; ++place) {
+      const std::int64_t from = spans.from[at(first + place)], to = spans.to[at(first + place)];
+      mass.grow(at(used + to - from));
+      for (std::int64_t k = from; k < to; ++k) {
+        std::uint32_t& slot = own[at(job.panel.indices[k] - job.first_word)];
+        if (slot == 0) slot = used++;
+        lane(mass.data()[slot], static_cast<int>(place)) = job.panel.data[k];
+      }
+    }
+  }
+};
+
 // Two documents at a time, so that neither sum waits for the other. Each is summed up word by word, and goes on from
 // where it stands: the value is the same however the words are cut into blocks.
-WF_CLONES
-void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin, std::int64_t end,
-                Lanes* sums) {
-  const auto add = [&](Lanes& sum, std::int64_t k) {
-    add_excess(sum, job.pass.data[k], table[job.pass.indices[k] - job.first_word]);
+template <bool WithMass>
+WF_ALWAYS_INLINE void pass_pairs(const AccumulateJob& job, const Spans& spans, const float* nearest,
+                                 const std::uint32_t* own, const Lanes* mass, std::int64_t begin, std::int64_t end,
+                                 Lanes* sums) {
+  const auto add = [&](Lanes& sum, std::int64_t k) WF_INLINE_LAMBDA {
+    const std::int64_t column = job.pass.indices[k] - job.first_word;
+    Lanes near;
+    load_aligned(near, nearest + column * lane_width);
+    if constexpr (WithMass) {
+      add_excess(sum, job.pass.data[k], near, mass[own[column]]);
+    } else {
+      add_whole(sum, job.pass.data[k], near);
+    }
   };
   for (std::int64_t row = begin; row < end; row += 2) {
     const std::int64_t other = std::min(row + 1, end - 1);
@@ -82,20 +113,12 @@ void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table,
   }
 }
 
-void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t panel, std::int64_t count, std::vector<Slot>& table) {
-  const float* nearest = job.nearest + panel * job.columns * lanes;
-  for (std::int64_t c = 0; c < job.columns; ++c) {
-    Slot& slot = table[static_cast<std::size_t>(c)];
-    load_aligned(slot.near, nearest + c * lanes);
-    slot.mass = Lanes{};
-  }
-  if (!job.omr) return;
-  for (std::int64_t place = 0; place < count; ++place) {
-    const auto document = static_cast<std::size_t>(panel * lanes + place);
-    for (std::int64_t k = spans.from[document]; k < spans.to[document]; ++k) {
-      Slot& slot = table[static_cast<std::size_t>(job.panel.indices[k] - job.first_word)];
-      lane(slot.mass, static_cast<int>(place)) = job.panel.data[k];
-    }
+WF_CLONES void pass_block(const AccumulateJob& job, const Spans& spans, const float* nearest, const std::uint32_t* own,
+                          const Lanes* mass, std::int64_t begin, std::int64_t end, Lanes* sums) {
+  if (job.omr) {
+    pass_pairs<true>(job, spans, nearest, own, mass, begin, end, sums);
+  } else {
+    pass_pairs<false>(job, spans, nearest, own, mass, begin, end, sums);
   }
 }
 
@@ -103,21 +126,21 @@ void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t pane
 
 void document_minima(const CsrF& documents, const float* costs, std::int64_t width, float* nearest,
                      std::int64_t columns, std::int64_t column0, int threads, Watch& watch) {
-  const std::int64_t panels = (documents.rows + lanes - 1) / lanes;
+  const std::int64_t panels = (documents.rows + lane_width - 1) / lane_width;
   const auto body = [&](std::int64_t panel, int) {
     LaneArray minima(static_cast<std::size_t>(width));  // 16 documents x width
-    for (std::int64_t place = 0; place < lanes; ++place) {
+    for (std::int64_t place = 0; place < lane_width; ++place) {
       watch.check();
-      const std::int64_t document = std::min(panel * lanes + place, documents.rows - 1);
+      const std::int64_t document = std::min(panel * lane_width + place, documents.rows - 1);
       const std::int64_t first = documents.indptr[document];
-      const std::int64_t count = panel * lanes + place < documents.rows ? documents.indptr[document + 1] - first : 0;
-      minima_row(documents.indices + first, count, costs, width, minima.data() + place * width / lanes);
+      const std::int64_t count = panel * lane_width + place < documents.rows ? documents.indptr[document + 1] - first : 0;
+      minima_row(documents.indices + first, count, costs, width, minima.data() + place * width / lane_width);
     }
-    float* target = nearest + (panel * columns + column0) * lanes;
+    float* target = nearest + (panel * columns + column0) * lane_width;
     for (std::int64_t c = 0; c < width; ++c) {
-      const Lanes* column = minima.data() + c / lanes;
-      for (std::int64_t place = 0; place < lanes; ++place) {
-        target[c * lanes + place] = lane(column[place * width / lanes], static_cast<int>(c % lanes));
+      const Lanes* column = minima.data() + c / lane_width;
+      for (std::int64_t place = 0; place < lane_width; ++place) {
+        target[c * lane_width + place] = lane(column[place * width / lane_width], static_cast<int>(c % lane_width));
       }
     }
   };
@@ -126,15 +149,15 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
 
 void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
   constexpr std::int64_t chunk = 256;
-  const std::int64_t panels = (job.panel.rows + lanes - 1) / lanes;
+  const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
   const auto body = [&](std::int64_t panel, int) {
-    const std::int64_t first = panel * lanes, count = std::min(lanes, job.panel.rows - first);
-    std::vector<Slot> table(static_cast<std::size_t>(job.columns));
+    const std::int64_t first = panel * lane_width, count = std::min(lane_width, job.panel.rows - first);
+    const float* const nearest = job.nearest + panel * job.columns * lane_width;
+    OwnMasses masses(job, targets, first, job.omr ? count : 0);
     LaneArray sums(static_cast<std::size_t>(chunk));
     const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
     const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
-    build_table(job, targets, panel, count, table);
     for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
       watch.check();
       const std::int64_t end = std::min(begin + chunk, job.pass.rows);
@@ -143,7 +166,7 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
         fill_lanes(some[row - begin], 0.0f);
         if (job.add) std::memcpy(some + (row - begin), out_at(row), bytes);
       }
-      pass_block(job, moving, table.data(), begin, end, some);
+      pass_block(job, moving, nearest, masses.own.data(), masses.mass.data(), begin, end, some);
       for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
     }
     done += count * job.pass.rows;

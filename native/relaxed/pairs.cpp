@@ -13,7 +13,6 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t lanes = lane_count;
 constexpr std::int64_t block_documents = 16;
 constexpr std::int64_t units_a_word = 32;  // of work, for a word and the words related to it
 
@@ -22,21 +21,12 @@ struct Word {
   float best;    // the cost of the nearest word it may move to
 };
 
-// The sum of what words cost, by the very step of `accumulate`, so that both algorithms of RWMD come to the same bits.
-WF_CLONES
+// The sum of what words cost, word by word as `accumulate` does, so that both algorithms of RWMD come to the same bits.
 float moved_one_by_one(const Word* words, std::size_t count) {
-  Lanes sum{}, ones;
-  fill_with_ones(ones);
-  for (std::size_t i = 0; i < count; ++i) {
-    Lanes cost{};
-    add_scaled(cost, words[i].best, ones);
-    add_scaled(sum, words[i].excess, cost);
-  }
-  return lane(sum, 0);
+  float sum = 0.0f;
+  for (std::size_t i = 0; i < count; ++i) sum += words[i].excess * words[i].best;
+  return sum;
 }
-
-// Not inlined, so that no compiler makes one step of a product and the sum that it goes into.
-WF_NOINLINE float product(float a, float b) { return a * b; }
 
 float chosen(Side side, float left, float right) {
   return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
@@ -88,14 +78,8 @@ class RelatedWalk {
     return chosen(job_.side, moved(x_), moved(y_));
   }
 
-  float moved(const std::vector<Word>& words) {
-    masses_.clear();
-    costs_.clear();
-    for (const Word& word : words) {
-      masses_.push_back(word.excess);
-      costs_.push_back(word.best);
-    }
-    return moved_two_by_two(masses_.data(), costs_.data(), static_cast<std::int64_t>(words.size()));
+  static float moved(const std::vector<Word>& words) {
+    return moved_two_by_two(std::ssize(words), [&](std::int64_t k) { return words[at(k)].excess * words[at(k)].best; });
   }
 
   // Lets a word of y and the words of x related to it know of each other.
@@ -117,7 +101,6 @@ class RelatedWalk {
   Pace pace_;
   std::vector<std::int32_t> place_;  // the position of a word in x's document, or -1
   std::vector<Word> x_, y_;
-  std::vector<float> masses_, costs_;
 };
 
 // best[v] = min over the rows of costs, and the minimum of one row plus its penalty.
@@ -127,12 +110,12 @@ float fold_row(const float* costs, const Lanes* penalty, Lanes* best, std::int64
   fill_lanes(least, far_away);
   if (serves) {
     for (std::int64_t v = 0; v < vectors; ++v) {
-      load_aligned(row, costs + v * lanes);
+      load_aligned(row, costs + v * lane_width);
       keep_lower(best[v], row);
     }
   }
   for (std::int64_t v = 0; v < vectors; ++v) {
-    load_aligned(row, costs + v * lanes);
+    load_aligned(row, costs + v * lane_width);
     keep_lower(least, row + penalty[v]);
   }
   float values[lane_count];
@@ -143,7 +126,7 @@ float fold_row(const float* costs, const Lanes* penalty, Lanes* best, std::int64
   return values[0];
 }
 
-// The float at a place of an array of lanes.
+// The float at a place of an array of lane_width.
 float& lane_at(LaneArray& array, std::size_t i) {
   return lane(array.data()[i / lane_count], static_cast<int>(i % lane_count));
 }
@@ -151,7 +134,7 @@ float& lane_at(LaneArray& array, std::size_t i) {
 class DenseRow {
  public:
   DenseRow(const PairsJob& job, const DenseRows& costs, const std::int32_t* place, Watch& watch)
-      : job_(job), pace_(watch), costs_(costs), vectors_(costs.width / lanes), place_(place),
+      : job_(job), pace_(watch), costs_(costs), vectors_(costs.width / lane_width), place_(place),
         best_(static_cast<std::size_t>(vectors_)), penalty_(static_cast<std::size_t>(vectors_)) {}
 
   float value(std::int64_t j) {
@@ -181,7 +164,7 @@ class DenseRow {
       }
       ++y_known;
       pace_.spend(vectors_);
-      const float* row = costs_.costs + word * vectors_ * lanes;
+      const float* row = costs_.costs + word * vectors_ * lane_width;
       b.best = std::min(to_x, fold_row(row, penalty_.data(), best_.data(), vectors_, serves));
     }
     for (std::size_t i = 0; i < known; ++i) x_[i].best = std::min(to_y, lane_at(best_, i));
@@ -193,7 +176,7 @@ class DenseRow {
   float moving(const std::vector<Word>& words, std::size_t known) const {
     float rest = 0.0f;
     for (std::size_t i = known; i < words.size(); ++i) rest += words[i].best > 0.0f ? words[i].excess : 0.0f;
-    return moved_one_by_one(words.data(), known) + product(rest, costs_.far);
+    return moved_one_by_one(words.data(), known) + rest * costs_.far;
   }
 
   // `far` where some word without a vector can be moved to, else far_away.
@@ -233,24 +216,6 @@ double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std
 }
 
 }  // namespace
-
-WF_CLONES
-float moved_two_by_two(const float* masses, const float* costs, std::int64_t count) {
-  Lanes sums[2] = {}, ones;
-  fill_with_ones(ones);
-  const auto add = [&](Lanes& sum, std::int64_t k) {
-    Lanes cost{};
-    add_scaled(cost, costs[k], ones);
-    add_scaled(sum, masses[k], cost);
-  };
-  std::int64_t k = 0;
-  for (; k + 1 < count; k += 2) {
-    add(sums[0], k);
-    add(sums[1], k + 1);
-  }
-  if (k < count) add(sums[0], k);
-  return lane(sums[0] + sums[1], 0);
-}
 
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                    Watch& watch) {

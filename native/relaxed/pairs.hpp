@@ -26,8 +26,18 @@ struct PairsJob {
 void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
                    Watch& watch);
 
-// The sum of masses[k] * costs[k] by the very steps of `panel_sums`, so that all ways of Rel-RWMD come to the same bits.
-float moved_two_by_two(const float* masses, const float* costs, std::int64_t count);
+// The sum of cost(0), cost(1), ... in the order of `panel_sums`, so that all ways of Rel-RWMD come to the same bits.
+template <class Cost>
+float moved_two_by_two(std::int64_t count, Cost&& cost) {
+  float even = 0.0f, odd = 0.0f;
+  std::int64_t k = 0;
+  for (; k + 1 < count; k += 2) {
+    even += cost(k);
+    odd += cost(k + 1);
+  }
+  if (k < count) even += cost(k);
+  return even + odd;
+}
 
 // Costs of one document x to all words of y: costs[w][i] of word w (y's numbering) and the i-th word of x, rows padded
 // with far_away to `width`, a multiple of 16. A word's cost to itself must be far_away, or 0 for `keep`.

@@ -13,7 +13,6 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t lanes = lane_count;
 constexpr std::int64_t chunk_rows = 256;     // documents passed over before their sums are stored
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
@@ -71,13 +70,64 @@ struct WordRanks {
   }
 };
 
+// What sixteen documents know of the words in their slots. Slots from `owned` on have no mass, and `mass` may be null
+// where it is not asked for.
+struct PassTable {
+  const Lanes* near;
+  const Lanes* mass;
+  std::uint32_t owned;
+};
+
+template <bool WithMass, class SlotNumber>
+WF_ALWAYS_INLINE void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots,
+                                const PassTable& table, Lanes* sums) {
+  const auto add = [&](Lanes& sum, std::int64_t k) WF_INLINE_LAMBDA {
+    const std::uint32_t slot = slots[pass.indices[k]];
+    if constexpr (WithMass) {
+      add_excess(sum, pass.data[k], table.near[slot], table.mass[slot < table.owned ? slot : table.owned]);
+    } else {
+      add_whole(sum, pass.data[k], table.near[slot]);
+    }
+  };
+  for (std::int64_t row = begin; row < end; ++row) {
+    Lanes even{}, odd{};
+    std::int64_t k = pass.indptr[row];
+    const std::int64_t stop = pass.indptr[row + 1];
+    for (; k + 1 < stop; k += 2) {
+      add(even, k);
+      add(odd, k + 1);
+    }
+    if (k < stop) add(even, k);
+    sums[row - begin] = even + odd;
+  }
+}
+
+template <class SlotNumber>
+WF_ALWAYS_INLINE void pass_any(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots,
+                               const PassTable& table, Lanes* sums) {
+  if (table.mass != nullptr) {
+    pass_rows<true>(pass, begin, end, slots, table, sums);
+  } else {
+    pass_rows<false>(pass, begin, end, slots, table, sums);
+  }
+}
+
+WF_CLONES void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint16_t* slots,
+                         const PassTable& table, Lanes* sums) {
+  pass_any(pass, begin, end, slots, table, sums);
+}
+WF_CLONES void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint32_t* slots,
+                         const PassTable& table, Lanes* sums) {
+  pass_any(pass, begin, end, slots, table, sums);
+}
+
 // Slots for the ranks that a panel touches; all others share slot 0. When few words are passed over, each has its
-// slot for good. Otherwise slots are given out anew for each panel, so that the table stays in the cache.
+// slot for good. Otherwise slots are given out anew for each panel, so that the table stays in the cache: the words of
+// its documents first, because only these have masses.
 class PanelTable {
  public:
   PanelTable(const PanelJob& job, const WordRanks& ranks)
-      : job_(job), ranks_(ranks), fixed_(ranks.count <= few_words),
-        slots_(static_cast<std::size_t>(ranks.count) + 1, 1) {
+      : job_(job), ranks_(ranks), fixed_(ranks.count <= few_words), slots_(at(ranks.count) + 1, own_word) {
     give_slots();
   }
 
@@ -86,58 +136,73 @@ class PanelTable {
       mark(first, count);
       give_slots();
     }
-    if (table_.size() < used_) table_.resize(used_);
-    Slot empty{};
-    fill_lanes(empty.near, job_.rest);
-    std::fill_n(table_.begin(), used_, empty);
+    near_.grow(used_);
+    for (std::uint32_t slot = 0; slot < used_; ++slot) fill_lanes(near_.data()[slot], job_.rest);
+    if (job_.kind == PanelKind::omr) {
+      mass_.grow(std::size_t{owned_} + 1);
+      for (std::uint32_t slot = 0; slot <= owned_; ++slot) fill_lanes(mass_.data()[slot], 0.0f);
+    }
     for (std::int64_t lane = 0; lane < count; ++lane) {
       const std::int64_t document = first + lane;
       for (std::int64_t k = job_.panel.indptr[document]; k < job_.panel.indptr[document + 1]; ++k) {
         add_word(job_.panel.indices[k], job_.panel.data[k], static_cast<int>(lane));
       }
     }
-    table_[0] = empty;  // words that are not passed over left their mark here
+    fill_lanes(near_.data()[0], job_.rest);  // words that are not passed over left their mark here
+    if (job_.kind == PanelKind::omr) fill_lanes(mass_.data()[0], 0.0f);
   }
 
-  const std::uint32_t* slots() const { return slots_.data(); }
-  const Slot* table() const { return table_.data(); }
+  // sums[r][lane] = sum over the words of document r, two at a time so that neither sum waits for the other.
+  void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, Lanes* sums) {
+    const PassTable table{near_.data(), job_.kind == PanelKind::omr ? mass_.data() : nullptr, owned_};
+    if (used_ <= narrow_slots) {
+      wordferry::pass_over(pass, begin, end, narrow_.data(), table, sums);
+    } else {
+      wordferry::pass_over(pass, begin, end, slots_.data(), table, sums);
+    }
+  }
 
  private:
   static constexpr std::int32_t few_words = 4096;
+  static constexpr std::uint32_t narrow_slots = 1 << 16;
+  static constexpr std::uint32_t related_word = 1, own_word = 2;  // marks
 
   void mark(std::int64_t first, std::int64_t count) {
     std::fill(slots_.begin(), slots_.end(), 0);
     for (std::int64_t k = job_.panel.indptr[first]; k < job_.panel.indptr[first + count]; ++k) {
       const auto word = static_cast<std::size_t>(job_.panel.indices[k]);
-      slots_[static_cast<std::size_t>(ranks_.rank[word])] = 1;
-      const auto end = static_cast<std::size_t>(ranks_.indptr[word + 1]);
-      for (auto l = static_cast<std::size_t>(ranks_.indptr[word]); l < end; ++l) {
-        slots_[static_cast<std::size_t>(ranks_.related[l])] = 1;
+      slots_[at(ranks_.rank[word])] = own_word;
+      for (auto l = at(ranks_.indptr[word]); l < at(ranks_.indptr[word + 1]); ++l) {
+        slots_[at(ranks_.related[l])] |= related_word;
       }
     }
   }
 
-  // From marks to slots 1, 2, ... in order of rank; the place of words without a rank gets slot 0.
+  // From marks to slots 1, 2, ... in order of rank, own words first; the place of words without a rank gets slot 0.
   void give_slots() {
-    used_ = 1;
     slots_.back() = 0;
-    for (std::uint32_t& slot : slots_) {
-      const std::uint32_t marked = slot;
-      slot = marked * used_;
-      used_ += marked;
+    owned_ = 1;
+    for (const std::uint32_t mark : slots_) owned_ += mark / own_word;
+    std::uint32_t next = 1;
+    used_ = owned_;
+    for (std::uint32_t& slot : slots_) {  // without a jump that depends on the mark
+      const std::uint32_t own = slot / own_word, related = slot % own_word & ~own;
+      slot = own * next + related * used_;
+      next += own;
+      used_ += related;
     }
+    if (used_ <= narrow_slots) narrow_.assign(slots_.begin(), slots_.end());
   }
 
   void add_word(std::int32_t word, float mass, int document) {
-    const std::size_t own = slots_[static_cast<std::size_t>(ranks_.rank[static_cast<std::size_t>(word)])];
+    const std::size_t own = slots_[at(ranks_.rank[at(word)])];
     if (job_.kind == PanelKind::omr) {
-      lane(table_[own].mass, document) = mass;
+      lane(mass_.data()[own], document) = mass;
     } else {
-      lane(table_[own].near, document) = job_.kind == PanelKind::product ? mass : 0.0f;
+      lane(near_.data()[own], document) = job_.kind == PanelKind::product ? mass : 0.0f;
     }
-    const auto end = static_cast<std::size_t>(ranks_.indptr[static_cast<std::size_t>(word) + 1]);
-    for (auto l = static_cast<std::size_t>(ranks_.indptr[static_cast<std::size_t>(word)]); l < end; ++l) {
-      float& near = lane(table_[slots_[static_cast<std::size_t>(ranks_.related[l])]].near, document);
+    for (auto l = at(ranks_.indptr[at(word)]); l < at(ranks_.indptr[at(word) + 1]); ++l) {
+      float& near = lane(near_.data()[slots_[at(ranks_.related[l])]], document);
       const float before = near, cost = ranks_.costs[l];
       near = cost < before ? cost : before;
     }
@@ -146,36 +211,19 @@ class PanelTable {
   const PanelJob& job_;
   const WordRanks& ranks_;
   bool fixed_;
-  std::uint32_t used_ = 1;            // slots in use, the shared one included
-  std::vector<std::uint32_t> slots_;  // of each rank
-  std::vector<Slot> table_;
+  std::uint32_t owned_ = 1, used_ = 1;  // slots from which on there is no mass, and none is in use
+  std::vector<std::uint32_t> slots_;    // of each rank
+  std::vector<std::uint16_t> narrow_;   // the same, where they fit
+  LaneArray near_, mass_;
 };
 
-// sums[r][lane] = sum over the words w of document r of max(mass - table[w].mass, 0) * table[w].near, two words at
-// a time so that neither sum waits for the other.
-WF_CLONES
-void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint32_t* slots, const Slot* table,
-               Lanes* sums) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    Lanes even{}, odd{};
-    std::int64_t k = pass.indptr[row];
-    const std::int64_t stop = pass.indptr[row + 1];
-    for (; k + 1 < stop; k += 2) {
-      add_excess(even, pass.data[k], table[slots[pass.indices[k]]]);
-      add_excess(odd, pass.data[k + 1], table[slots[pass.indices[k + 1]]]);
-    }
-    if (k < stop) add_excess(even, pass.data[k], table[slots[pass.indices[k]]]);
-    sums[row - begin] = even + odd;
-  }
-}
-
-// Asks for the lines that `store` will write, so that they arrive while the sums are being made.
+// Asks for the lines that `store_sums` will write, so that they arrive while the sums are being made.
 void expect_store(const PanelJob& job, std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
   const std::int64_t rows = job.transposed ? count : end - begin;
   const std::int64_t columns = job.transposed ? end - begin : count;
   const float* out = job.out + (job.transposed ? first * job.stride + begin : begin * job.stride + first);
   for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; j += lanes) prefetch_for_writing(out + i * job.stride + j);
+    for (std::int64_t j = 0; j < columns; j += lane_width) prefetch_for_writing(out + i * job.stride + j);
     prefetch_for_writing(out + i * job.stride + columns - 1);
   }
 }
@@ -187,11 +235,11 @@ inline void put(float* target, float value) {
 
 // Stores the sums of some rows, as columns `first` .. `first + count` or, transposed, as rows of these numbers.
 template <bool combine>
-void store(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int64_t end, std::int64_t first,
+void store_sums(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int64_t end, std::int64_t first,
            std::int64_t count) {
-  float values[lanes][lanes];
-  for (std::int64_t low = begin; low < end; low += lanes) {
-    const std::int64_t rows = std::min(lanes, end - low);
+  float values[lane_width][lane_width];
+  for (std::int64_t low = begin; low < end; low += lane_width) {
+    const std::int64_t rows = std::min(lane_width, end - low);
     std::memcpy(values, sums + (low - begin), static_cast<std::size_t>(rows) * sizeof(Lanes));
     if (job.transposed) {
       for (std::int64_t i = 0; i < count; ++i) {
@@ -210,7 +258,7 @@ void store(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int6
 }  // namespace
 
 void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
-  const std::int64_t panels = (job.panel.rows + lanes - 1) / lanes;
+  const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   if (panels == 0 || job.pass.rows == 0) return;
   // With few panels, the pass is cut into pieces so that every thread has work; a panel is then built once a piece.
   const std::int64_t most = std::max<std::int64_t>(1, 4 * threads / panels);
@@ -221,8 +269,8 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
   std::vector<PanelTable> tables(at(worker_count(panels * pieces, threads)), PanelTable(job, ranks));
   const auto body = [&](std::int64_t block, int worker) {
     PanelTable& table = tables[static_cast<std::size_t>(worker)];
-    const std::int64_t first = block / pieces * lanes;
-    const std::int64_t count = std::min(lanes, job.panel.rows - first);
+    const std::int64_t first = block / pieces * lane_width;
+    const std::int64_t count = std::min(lane_width, job.panel.rows - first);
     const std::int64_t start = block % pieces * piece;
     const std::int64_t high = std::min(start + piece, job.pass.rows);
     const std::int64_t low = job.lower ? std::max(start, first) : start;
@@ -233,8 +281,8 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
       watch.check();
       const std::int64_t end = std::min(begin + chunk_rows, high);
       expect_store(job, begin, end, first, count);
-      pass_over(pass, begin, end, table.slots(), table.table(), sums.data());
-      (job.combine ? store<true> : store<false>)(job, sums.data(), begin, end, first, count);
+      table.pass_over(pass, begin, end, sums.data());
+      (job.combine ? store_sums<true> : store_sums<false>)(job, sums.data(), begin, end, first, count);
     }
     done += count * (high - start);
   };

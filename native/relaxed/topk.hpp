@@ -2,46 +2,39 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
+#include <mutex>
+#include <vector>
 
+#include "support/best.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
 
-// One heap for each row, the worst on top: `rows` rows of k (distance, index). An empty place is (inf, no_index).
-struct Heaps {
-  float* distances;
-  std::int64_t* indices;
-  std::int64_t rows;
-  std::int64_t k;
+// Values of some rows, as candidates from number `first` on, where `allowed` (null: everywhere) is not 0.
+struct OfferedBlock {
+  const float* values;
+  std::int64_t stride, rows, columns, first_row, first;
+  const std::uint8_t* allowed;
 };
 
-constexpr std::int64_t no_index = INT64_MAX;
-
-// The memory of heaps, empty at first.
-class Nearest {
+// Callers on several threads take turns.
+class NearestRows {
  public:
-  Nearest(std::int64_t rows, std::int64_t k);
+  NearestRows(std::int64_t rows, std::int64_t k);
   std::int64_t rows() const { return rows_; }
   std::int64_t k() const { return k_; }
-  // Those of some rows; throws once the memory was released.
-  Heaps heaps(std::int64_t first, std::int64_t count);
-  std::pair<std::unique_ptr<float[]>, std::unique_ptr<std::int64_t[]>> release() {
-    return {std::move(distances_), std::move(indices_)};
-  }
+
+  void offer(const OfferedBlock& block, int threads, Watch& watch);
+
+  // Fills rows x k, each row sorted by (distance, index), empty places with (inf, -1). The candidates are used up.
+  void finish(float* distances, std::int64_t* indices, int threads, Watch& watch);
 
  private:
+  void require_open() const;
+
   std::int64_t rows_, k_;
-  std::unique_ptr<float[]> distances_;
-  std::unique_ptr<std::int64_t[]> indices_;
+  std::mutex mutex_;
+  std::vector<BestK<float>> heaps_;  // none once finished
 };
-
-// Offers values[row][c] as the candidate `first + c`, where `allowed` (null: everywhere) is not 0.
-void offer(const Heaps& heaps, const float* values, std::int64_t stride, std::int64_t columns, std::int64_t first,
-           const std::uint8_t* allowed, int threads, Watch& watch);
-
-// Sorts each heap by (distance, index); empty places become (inf, -1) at the end.
-void finish(const Heaps& heaps, int threads, Watch& watch);
 
 }  // namespace wordferry

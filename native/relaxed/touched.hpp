@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "relaxed/pairs.hpp"
+#include "support/at.hpp"
 
 namespace wordferry {
 
@@ -101,9 +102,11 @@ class TouchedQuery {
       }
       if (word.own >= 0) own_word(static_cast<std::size_t>(word.own), mass);
     }
-    const auto size = static_cast<std::int64_t>(excess_.size());
-    const float left = side == Side::right ? 0.0f : moved_two_by_two(excess_.data(), best_.data(), size);
-    const float right = side == Side::left ? 0.0f : moved_two_by_two(moving_.data(), near_.data(), count);
+    const auto moved = [](std::int64_t size, const std::vector<float>& masses, const std::vector<float>& costs) {
+      return moved_two_by_two(size, [&](std::int64_t k) { return masses[at(k)] * costs[at(k)]; });
+    };
+    const float left = side == Side::right ? 0.0f : moved(std::ssize(excess_), excess_, best_);
+    const float right = side == Side::left ? 0.0f : moved(count, moving_, near_);
     return side == Side::left ? left : side == Side::right ? right : std::max(left, right);
   }
 

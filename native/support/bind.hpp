@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "support/arrays.hpp"
+#include "support/gil.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
@@ -23,7 +24,7 @@ void set_cancelled_error();
 
 // True when a signal handler raised (Ctrl-C); the Python error is then set. Call without the GIL.
 inline bool python_poll() {
-  const nb::gil_scoped_acquire gil;
+  const HeldGil gil;
   return PyErr_CheckSignals() != 0;
 }
 
@@ -33,7 +34,7 @@ void run_native(Work&& work, const Poll& poll = python_poll) {
   const nb::object held = current_token();  // stays alive as long as the watch looks at it
   const Token* token = held.is_none() ? nullptr : &nb::cast<const Token&>(held);
   try {
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     Watch watch(poll, token == nullptr ? nullptr : &token->set);
     watch.check();
     work(watch);

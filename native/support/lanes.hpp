@@ -6,6 +6,7 @@
 // is chosen.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,6 +25,7 @@ namespace wordferry {
 
 constexpr int lane_count = 16;
 constexpr int double_lane_count = lane_count / 2;
+constexpr std::int64_t lane_width = lane_count;  // for numbers of 64 bits
 
 // Rows of floats are padded to a multiple of lane_count.
 constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_count; }
@@ -52,9 +54,6 @@ WF_ALWAYS_INLINE void keep_positive(Lanes& a) {
 
 // a = min(a, b), lane by lane.
 WF_ALWAYS_INLINE void keep_lower(Lanes& a, const Lanes& b) { a = b < a ? b : a; }
-
-// sum += factor * row.
-WF_ALWAYS_INLINE void add_scaled(Lanes& sum, float factor, const Lanes& row) { sum += factor * row; }
 
 // All lanes the same.
 WF_ALWAYS_INLINE void fill_lanes(Lanes& a, float value) { a = Lanes{} + value; }
@@ -134,6 +133,11 @@ inline Lanes operator*(const Lanes& a, const Lanes& b) {
   for (int i = 0; i < lane_count; ++i) c.value[i] = a.value[i] * b.value[i];
   return c;
 }
+inline Lanes operator*(float a, const Lanes& b) {
+  Lanes c;
+  for (int i = 0; i < lane_count; ++i) c.value[i] = a * b.value[i];
+  return c;
+}
 inline void operator+=(Lanes& a, const Lanes& b) { a = a + b; }
 
 inline void load(Lanes& block, const std::int8_t* from) {
@@ -147,27 +151,40 @@ inline void keep_positive(Lanes& a) {
 inline void keep_lower(Lanes& a, const Lanes& b) {
   for (int i = 0; i < lane_count; ++i) a.value[i] = b.value[i] < a.value[i] ? b.value[i] : a.value[i];
 }
-inline void add_scaled(Lanes& sum, float factor, const Lanes& row) {
-  for (int i = 0; i < lane_count; ++i) sum.value[i] += factor * row.value[i];
-}
 inline void fill_lanes(Lanes& a, float value) {
   for (int i = 0; i < lane_count; ++i) a.value[i] = value;
 }
 
 #endif
 
-// Ones of which no compiler knows that they are all the same: what is multiplied by them stays a vector, and is rounded
-// as other vectors are. Of single numbers, compilers decide case by case whether a product is rounded before it is added.
-WF_ALWAYS_INLINE void fill_with_ones(Lanes& a) {
-  const volatile float one = 1.0f;
-  fill_lanes(a, one);
-  lane(a, lane_count - 1) = one;  // read again, so that it may be another number
+// Sixteen sums of products, each step of which is rounded once. In halves, because that is how GCC makes good code of it
+// for registers of 256 bits and of 512.
+struct FusedSums {
+#if defined(WF_VECTORS)
+  HalfLanes half[2];
+#else
+  float half[2][double_lane_count];
+#endif
+};
+
+// sum += factor * row, by fused multiply-adds. CPUs without that instruction get the same result from a function of the
+// C library, which takes many times as long.
+WF_ALWAYS_INLINE void fused(FusedSums& sum, float factor, const float* row) {
+  for (int h = 0; h < 2; ++h) {
+    float part[double_lane_count];
+    std::memcpy(part, &sum.half[h], sizeof part);
+    for (int i = 0; i < double_lane_count; ++i) part[i] = std::fma(factor, row[h * double_lane_count + i], part[i]);
+    std::memcpy(&sum.half[h], part, sizeof part);
+  }
 }
 
 // A number of Lanes in memory.
 class LaneArray {
  public:
-  explicit LaneArray(std::size_t size) : items_(size) {}
+  explicit LaneArray(std::size_t size = 0) : items_(size) {}
+  void grow(std::size_t size) {
+    if (items_.size() < size) items_.resize(size);
+  }
 #if defined(WF_VECTORS)
   Lanes* data() { return reinterpret_cast<Lanes*>(items_.data()); }
 

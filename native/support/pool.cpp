@@ -87,14 +87,31 @@ class Job {
   bool closed_ = false;
 };
 
+// Signals are for Python's threads: a thread that is started within this scope gets none, but for those that its own
+// faults send to it.
+struct BlockedSignals {
+#if defined(WF_HAS_FORK)
+  sigset_t before;
+  BlockedSignals() {
+    sigset_t others;
+    sigfillset(&others);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) sigdelset(&others, own);
+    pthread_sigmask(SIG_BLOCK, &others, &before);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+#else
+  BlockedSignals() {}
+#endif
+};
+
 // Threads that wait for jobs, as many as were ever asked for at once. They live as long as the process.
 class Pool {
  public:
   // Asks for `count` helpers of a job. Where the system gives no more threads, fewer come: the caller works too.
   void ask(const std::shared_ptr<Job>& job, int count) {
     const std::lock_guard lock(mutex_);
-    for (int k = 0; k < count; ++k) tickets_.push_back({job, k + 1});
     wanted_ += count;
+    for (int k = 0; k < count; ++k) tickets_.push_back({job, k + 1});
     while (threads_ < std::min(wanted_, most_threads) && start_thread()) {
     }
     count == 1 ? wake_.notify_one() : wake_.notify_all();
@@ -115,6 +132,7 @@ class Pool {
   static constexpr int most_threads = 1024;
 
   bool start_thread() {
+    const BlockedSignals inherited;
     try {
       std::thread([this] { serve(); }).detach();
     } catch (const std::system_error&) {
@@ -125,11 +143,6 @@ class Pool {
   }
 
   void serve() {
-#if defined(WF_HAS_FORK)
-    sigset_t all;  // signals are for Python's threads
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-#endif
     std::unique_lock lock(mutex_);
     while (true) {
       wake_.wait(lock, [this] { return !tickets_.empty(); });
@@ -157,17 +170,43 @@ Pool& pool() {
   Pool* known = the_pool.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
   auto made = std::make_unique<Pool>();
-  if (the_pool.compare_exchange_strong(known, made.get())) {
-#if defined(WF_HAS_FORK)
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
-    static_cast<void>(registered);
-#endif
-    return *made.release();
-  }
+  if (the_pool.compare_exchange_strong(known, made.get())) return *made.release();
   return *known;
 }
 
+// Helpers of a job within a scope: at its end, or when they cannot be asked for, none is left that may come.
+class Helped {
+ public:
+  Helped(Pool& pool, std::shared_ptr<Job> job, int count) : pool_(pool), job_(std::move(job)), count_(count) {
+    try {
+      pool_.ask(job_, count_);
+    } catch (...) {
+      dismiss();
+      throw;
+    }
+  }
+  ~Helped() { dismiss(); }
+  Helped(const Helped&) = delete;
+  Helped& operator=(const Helped&) = delete;
+
+ private:
+  void dismiss() {
+    pool_.withdraw(job_, count_);
+    job_->close();
+  }
+
+  Pool& pool_;
+  std::shared_ptr<Job> job_;
+  int count_;
+};
+
 }  // namespace
+
+void prepare_for_forks() {
+#if defined(WF_HAS_FORK)
+  pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+#endif
+}
 
 int worker_count(std::int64_t blocks, int threads) {
   return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(threads, blocks)));
@@ -183,11 +222,10 @@ void for_blocks(std::int64_t blocks, int threads, const Body& body, Watch& watch
     return;
   }
   const auto job = std::make_shared<Job>(blocks, body, watch);
-  Pool& helpers = pool();
-  helpers.ask(job, workers - 1);
-  job->work(0);
-  helpers.withdraw(job, workers - 1);
-  job->close();
+  {
+    const Helped helped(pool(), job, workers - 1);
+    job->work(0);
+  }
   job->rethrow();
 }
 

@@ -1,5 +1,5 @@
-// Threads over blocks: the caller and helpers from a pool that lives as long as the process. Results never depend on the number of threads: a block's work is a function of its number alone,
-// and every block writes its own part of the output.
+// Threads over blocks: the caller and helpers from a pool that lives as long as the process. Results never depend on the
+// number of threads: a block's work is a function of its number alone, and every block writes its own part of the output.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include "support/watch.hpp"
 
 namespace wordferry {
+
+// Lets children of a fork, which have none of these threads, start their own; called once, when the module is loaded.
+void prepare_for_forks();
 
 // How many threads for_blocks uses, and so how many workspaces a body needs.
 int worker_count(std::int64_t blocks, int threads);

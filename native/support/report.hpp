@@ -12,7 +12,7 @@ template <class Work>
 void run_reporting(const nb::object& progress, std::int64_t total, Work&& work) {
   std::atomic<std::int64_t> done{0};
   const Poll poll = [&]() {
-    const nb::gil_scoped_acquire gil;
+    const HeldGil gil;
     if (PyErr_CheckSignals() != 0) return true;
     if (progress.is_none()) return false;
     try {

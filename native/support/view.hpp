@@ -10,6 +10,7 @@
 
 #include "support/arrays.hpp"
 #include "support/csr.hpp"
+#include "support/gil.hpp"
 
 namespace wordferry {
 
@@ -18,7 +19,7 @@ class CsrView {
  public:
   CsrView(In<std::int64_t> indptr, In<std::int32_t> indices, In<Value> data, std::int64_t columns)
       : indptr_(std::move(indptr)), indices_(std::move(indices)), data_(std::move(data)), columns_(columns) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     check_shape();
     check_rows();
     if constexpr (std::is_integral_v<Value>) check_weights();

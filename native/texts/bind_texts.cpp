@@ -58,21 +58,25 @@ class WordCounter {
   WordCounter(const nb::bytes& words, const In<std::int32_t>& codes, const nb::bytes& stop, bool lowercase,
               std::int64_t min_length)
       : how_{lowercase, min_length} {
-    add(words, codes);
+    enter(words, codes);
     for_words(view_of(stop), [&](std::string_view word) { table_.put(word).stop = true; });
   }
 
+  // Whoever waits for the lock does so without the GIL, which its holder may ask for.
   void add(const nb::bytes& words, const In<std::int32_t>& codes) {
-    const std::lock_guard lock(mutex_);
-    std::int64_t at = 0;
-    for_words(view_of(words), [&](std::string_view word) {
-      require(at < codes.length(), "one code for each word");
-      const WordCode code = codes.data()[at];
-      require(code >= 0 && code < largest_number, "codes must not be negative");
-      table_.put(word).code = code;
-      ++at;
+    run_native([&](Watch&) {
+      const std::lock_guard lock(mutex_);
+      enter(words, codes);
     });
-    require(at == codes.length(), "one code for each word");
+  }
+
+  std::int64_t longest_run() {
+    std::int64_t found = 0;
+    run_native([&](Watch&) {
+      const std::lock_guard lock(mutex_);
+      found = table_.longest_run();
+    });
+    return found;
   }
 
   Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split,
@@ -95,6 +99,18 @@ class WordCounter {
   }
 
  private:
+  void enter(const nb::bytes& words, const In<std::int32_t>& codes) {
+    std::int64_t at = 0;
+    for_words(view_of(words), [&](std::string_view word) {
+      require(at < codes.length(), "one code for each word");
+      const WordCode code = codes.data()[at];
+      require(code >= 0 && code < largest_number, "codes must not be negative");
+      table_.put(word).code = code;
+      ++at;
+    });
+    require(at == codes.length(), "one code for each word");
+  }
+
   WordTable table_;
   Splitting how_;
   std::mutex mutex_;
@@ -113,6 +129,7 @@ void bind_texts(nb::module_& m) {
       .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(),
            nb::arg("words"), nb::arg("codes").noconvert(), nb::arg("stop"), nb::arg("lowercase"),
            nb::arg("min_length"))
+      .def_prop_ro("longest_run", &WordCounter::longest_run, "As far as a search in the table may go.")
       .def("add", &WordCounter::add, nb::arg("words"), nb::arg("codes").noconvert())
       .def("count", &WordCounter::count, nb::arg("bytes"), nb::arg("ends").noconvert(), nb::arg("split").noconvert(),
            nb::arg("next"), nb::arg("threads"));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <random>
 
 namespace wordferry {
 
@@ -11,10 +13,46 @@ namespace {
 constexpr std::int64_t documents_a_block = 64;
 constexpr WordCode unresolved = INT32_MIN;
 
+std::array<std::uint64_t, 2> random_key() {
+  std::random_device source;
+  const auto number = [&] { return std::uint64_t{source()} << 32 | source(); };
+  return {number(), number()};
+}
+
+// SipHash-1-3 (Aumasson and Bernstein 2012) with a key of this process, so that nobody can write a text whose words all
+// fall in one place. Nothing that is returned depends on the key.
 std::uint64_t hash_of(std::string_view word) {
-  std::uint64_t hash = 1469598103934665603u;
-  for (const char letter : word) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211u;
-  return hash ^ (hash >> 29);
+  static const std::array<std::uint64_t, 2> key = random_key();
+  std::uint64_t a = key[0] ^ 0x736f6d6570736575u, b = key[1] ^ 0x646f72616e646f6du;
+  std::uint64_t c = key[0] ^ 0x6c7967656e657261u, d = key[1] ^ 0x7465646279746573u;
+  const auto round = [&] {
+    a += b;
+    c += d;
+    b = std::rotl(b, 13) ^ a;
+    d = std::rotl(d, 16) ^ c;
+    a = std::rotl(a, 32) + d;
+    c += b;
+    d = std::rotl(d, 21) ^ a;
+    b = std::rotl(b, 17) ^ c;
+    c = std::rotl(c, 32);
+  };
+  const auto take = [&](std::uint64_t letters) {
+    d ^= letters;
+    round();
+    a ^= letters;
+  };
+  std::uint64_t letters = 0;
+  std::size_t done = 0;
+  for (; done + sizeof letters <= word.size(); done += sizeof letters) {
+    std::memcpy(&letters, word.data() + done, sizeof letters);
+    take(letters);
+  }
+  letters = 0;
+  if (done < word.size()) std::memcpy(&letters, word.data() + done, word.size() - done);
+  take(letters ^ std::uint64_t{word.size()} << 56);
+  c ^= 0xff;
+  for (int k = 0; k < 3; ++k) round();
+  return a ^ b ^ c ^ d;
 }
 
 // For each byte 0 (no letter or digit of ASCII), or what it is in lower case.
@@ -35,16 +73,16 @@ char letter_at(std::string_view text, std::size_t at) {
 }
 
 // The codes of the words of some documents, in the order of the text; words that the table does not have stand apart.
-struct Block {
+struct TextBlock {
   std::vector<WordCode> codes;
   std::vector<std::size_t> ends;
   std::vector<std::string> missing;
   CountedTexts counted;
 };
 
-class Reader {
+class TextReader {
  public:
-  Reader(const WordTable& table, const Splitting& how, Block& out) : table_(table), how_(how), out_(out) {}
+  TextReader(const WordTable& table, const Splitting& how, TextBlock& out) : table_(table), how_(how), out_(out) {}
 
   void words(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -100,12 +138,12 @@ class Reader {
 
   const WordTable& table_;
   const Splitting& how_;
-  Block& out_;
+  TextBlock& out_;
   std::string word_;
 };
 
 // Gives numbers to the words that the table lacked, in the order in which they came.
-std::int32_t resolve(WordTable& table, Block& block, std::int32_t next, std::string& new_words) {
+std::int32_t resolve(WordTable& table, TextBlock& block, std::int32_t next, std::string& new_words) {
   auto word = block.missing.begin();
   for (WordCode& code : block.codes) {
     if (code != unresolved) continue;
@@ -120,7 +158,7 @@ std::int32_t resolve(WordTable& table, Block& block, std::int32_t next, std::str
   return next;
 }
 
-void count_block(Block& block) {
+void count_block(TextBlock& block) {
   CountedTexts& out = block.counted;
   std::size_t begin = 0;
   for (const std::size_t end : block.ends) {
@@ -183,6 +221,15 @@ WordTable::Entry& WordTable::put(std::string_view word) {
   return entry;
 }
 
+std::int64_t WordTable::longest_run() const {
+  std::int64_t longest = 0, run = 0;
+  for (const Entry& entry : entries_) {
+    run = entry.used ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 void WordTable::grow() {
   std::vector<Entry> before(2 * entries_.size());
   before.swap(entries_);
@@ -199,9 +246,9 @@ CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::in
                          std::int64_t documents, const Splitting& how, std::int32_t next, int threads,
                          Watch& watch) {
   const std::int64_t count = (documents + documents_a_block - 1) / documents_a_block;
-  std::vector<Block> blocks(static_cast<std::size_t>(count));
+  std::vector<TextBlock> blocks(static_cast<std::size_t>(count));
   const auto read = [&](std::int64_t number, int) {
-    Reader reader(table, how, blocks[static_cast<std::size_t>(number)]);
+    TextReader reader(table, how, blocks[static_cast<std::size_t>(number)]);
     const std::int64_t last = std::min((number + 1) * documents_a_block, documents);
     for (std::int64_t i = number * documents_a_block; i < last; ++i) {
       const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
@@ -215,15 +262,15 @@ CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::in
   };
   for_blocks(count, threads, read, watch);
   CountedTexts all;
-  for (Block& block : blocks) next = resolve(table, block, next, all.new_words);
+  for (TextBlock& block : blocks) next = resolve(table, block, next, all.new_words);
   for_blocks(count, threads, [&](std::int64_t number, int) { count_block(blocks[static_cast<std::size_t>(number)]); },
              watch);
-  for (Block& block : blocks) {
+  for (TextBlock& block : blocks) {
     append_ends(all.indptr, block.counted.indptr);
     append(all.tokens, block.counted.tokens);
     append(all.words, block.counted.words);
     append(all.counts, block.counted.counts);
-    block = Block();
+    block = TextBlock();
   }
   return all;
 }

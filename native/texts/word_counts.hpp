@@ -31,6 +31,7 @@ class WordTable {
   WordTable();
   const Entry* find(std::string_view word) const;  // null when it is not there
   Entry& put(std::string_view word);               // the entry of a word, a new one without a code if there is none
+  std::int64_t longest_run() const;                // of places in use, which is as far as a search may go
 
  private:
   std::size_t place(std::string_view word, std::uint64_t hash) const;

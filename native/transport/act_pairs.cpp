@@ -11,7 +11,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinite_distance = std::numeric_limits<float>::infinity();
 
 class ActPairs : public Pairs {
  public:
@@ -45,7 +45,7 @@ class ActPairs : public Pairs {
     int width = 0;
     void reset(std::size_t rows, std::size_t columns) {
       width = padded(static_cast<int>(columns));
-      cells.assign(rows * at(width), infinity);
+      cells.assign(rows * at(width), infinite_distance);
     }
     float* row(std::size_t i) { return cells.data() + i * at(width); }
   };
@@ -71,7 +71,7 @@ class ActPairs : public Pairs {
       for (std::size_t j = 0; j < ys; ++j) row[j] = from[columns_[j]];
     }
     for (std::size_t i = 0, j = 0; i < xs && j < ys;) {  // both in rising order
-      if (to.x_words[i] == to.y_words[j]) there_.row(i)[j] = infinity;
+      if (to.x_words[i] == to.y_words[j]) there_.row(i)[j] = infinite_distance;
       to.x_words[i] < to.y_words[j] ? ++i : ++j;
     }
     for (std::size_t j = 0; j < ys; ++j) {
@@ -105,7 +105,7 @@ class ActPairs : public Pairs {
         const Mass moved = step < transfers_ ? std::min(mass, room[at(nearest.index)]) : mass;
         total += static_cast<double>(moved) * static_cast<double>(nearest.value);
         mass -= moved;
-        row[nearest.index] = infinity;
+        row[nearest.index] = infinite_distance;
       }
     }
     return total;

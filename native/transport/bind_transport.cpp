@@ -11,7 +11,6 @@
 
 #include "support/bind.hpp"
 #include "support/view.hpp"
-#include "transport/cost_rows.hpp"
 #include "transport/search.hpp"
 #include "transport/single_pair.hpp"
 #include "transport/solver.hpp"
@@ -24,8 +23,8 @@ using Words = In<std::int32_t>;
 using Longs = In<std::int64_t>;
 using Where = std::pair<std::int64_t, std::int64_t>;
 
-// What a pair of documents is compared by.
-enum class Kind { none, wmd, rel_wmd, rel_wmd_keep, act_omr, act_residual };
+// What a pair of documents is compared by, given distances of words.
+enum class TransportKind { wmd, act_omr, act_residual };
 
 // Whole masses multiply to equal sums: each row's by the other's total over their common divisor.
 void require_multiplies(std::int64_t largest_x, std::int64_t smallest_x, std::int64_t largest_y,
@@ -35,57 +34,52 @@ void require_multiplies(std::int64_t largest_x, std::int64_t smallest_x, std::in
   require(equal || largest_x < largest_mass / largest_y, "the weights of two documents multiply to more than 2^61");
 }
 
-// Two sets of documents and one kind of costs; the binding keeps alive what it points into.
-class Documents {
+// Two sets of documents and one kind of costs between their words, which nothing changes: several threads may use one.
+// The binding keeps alive what it points into.
+class TransportDocuments {
  public:
-  Documents(const WholeView& x, const WholeView& y) : x_(x), y_(y) {
-    require_multiplies(x_.largest_sum(), x_.smallest_sum(), y_.largest_sum(), y_.smallest_sum());
-  }
-
-  void distances(In<float, 2> costs, Words row_of, Words column_of, Kind kind, int transfers, bool shared) {
-    require(!shared || (costs.length() > 0 && costs.length(1) > 0), "shared costs need a row and a column");
-    require(kind == Kind::wmd || kind == Kind::act_omr || kind == Kind::act_residual, "costs of another kind");
-    require(transfers >= 0, "transfers must not be negative");
-    require(row_of.length() > x_.largest() && column_of.length() > y_.largest(), "a place for each word");
-    require_places(x_, row_of, costs.length(), "a word of x has no row of costs");
-    require_places(y_, column_of, costs.length(1), "a word of y has no column of costs");
-    kind_ = kind;
-    shared_ = shared;
-    transfers_ = transfers;
+  TransportDocuments(const WholeView& x, const WholeView& y, In<float, 2> costs, Words row_of, Words column_of,
+                     TransportKind kind, int transfers, bool shared)
+      : TransportDocuments(x, y) {
     costs_ = std::move(costs);
     row_of_ = std::move(row_of);
     column_of_ = std::move(column_of);
-  }
-
-  void related(const FloatView& graph, double c_max, bool keep) {
-    require(graph.rows() == graph.columns(), "the graph must be square");
-    require(x_.largest() < graph.rows() && y_.largest() < graph.rows(), "a word that the graph does not know");
-    hub_ = {graph.get(), graph.rows(), c_max};
-    kind_ = keep ? Kind::rel_wmd_keep : Kind::rel_wmd;
-  }
-
-  MakePairs maker() const {
-    require(kind_ != Kind::none, "costs must be given first: distances() or related()");
-    const Bags x = x_.get(), y = y_.get();
-    if (kind_ == Kind::rel_wmd || kind_ == Kind::rel_wmd_keep) {
-      return [=, hub = hub_, keep = kind_ == Kind::rel_wmd_keep](Watch& watch) { return hub_pairs(x, y, hub, keep, watch); };
+    const std::int64_t rows = costs_.length(), columns = costs_.length(1);
+    require(!shared || (rows > 0 && columns > 0), "shared costs need a row and a column");
+    require(transfers >= 0, "transfers must not be negative");
+    require_places(x, row_of_, rows, "a word of x has no row of costs");
+    require_places(y, column_of_, columns, "a word of y has no column of costs");
+    DenseCosts dense{costs_.data(), row_of_.data(), column_of_.data(), columns};
+    if (shared) {
+      dense.shared_row = static_cast<std::int32_t>(rows - 1);
+      dense.shared_column = static_cast<std::int32_t>(columns - 1);
     }
-    DenseCosts dense{costs_.data(), row_of_.data(), column_of_.data(), costs_.length(1)};
-    if (shared_) {
-      dense.shared_row = static_cast<std::int32_t>(costs_.length() - 1);
-      dense.shared_column = static_cast<std::int32_t>(costs_.length(1) - 1);
-    }
-    if (kind_ == Kind::wmd) return [=](Watch& watch) { return wmd_pairs(x, y, dense, watch); };
-    return [=, transfers = transfers_, residual = kind_ == Kind::act_residual](Watch& watch) {
-      return act_pairs(x, y, dense, transfers, residual, watch);
+    make_ = [=, x = x.get(), y = y.get()](Watch& watch) {
+      if (kind == TransportKind::wmd) return wmd_pairs(x, y, dense, watch);
+      return act_pairs(x, y, dense, transfers, kind == TransportKind::act_residual, watch);
     };
   }
 
-  std::int64_t x_rows() const { return x_.rows(); }
-  std::int64_t y_rows() const { return y_.rows(); }
+  TransportDocuments(const WholeView& x, const WholeView& y, const FloatView& graph, double c_max, bool keep)
+      : TransportDocuments(x, y) {
+    require(graph.rows() == graph.columns(), "the graph must be square");
+    require(x.largest() < graph.rows() && y.largest() < graph.rows(), "a word that the graph does not know");
+    make_ = [keep, x = x.get(), y = y.get(), hub = HubCosts{graph.get(), graph.rows(), c_max}](Watch& watch) {
+      return hub_pairs(x, y, hub, keep, watch);
+    };
+  }
+
+  const MakePairs& maker() const { return make_; }
+  std::int64_t x_rows() const { return x_rows_; }
+  std::int64_t y_rows() const { return y_rows_; }
 
  private:
+  TransportDocuments(const WholeView& x, const WholeView& y) : x_rows_(x.rows()), y_rows_(y.rows()) {
+    require_multiplies(x.largest_sum(), x.smallest_sum(), y.largest_sum(), y.smallest_sum());
+  }
+
   static void require_places(const WholeView& view, const Words& place_of, std::int64_t places, const char* message) {
+    require(place_of.length() > view.largest(), "a place for each word");
     bool fits = true;
     for (const std::int32_t word : view.words()) {
       const std::int32_t place = place_of.data()[word];
@@ -94,14 +88,10 @@ class Documents {
     require(fits, message);
   }
 
-  const WholeView& x_;
-  const WholeView& y_;
+  std::int64_t x_rows_, y_rows_;
   In<float, 2> costs_;
   Words row_of_, column_of_;
-  bool shared_ = false;
-  HubCosts hub_{};
-  Kind kind_ = Kind::none;
-  int transfers_ = 0;
+  MakePairs make_;
 };
 
 // Runs `work` and returns the pair without an optimum, or (-1, -1).
@@ -118,19 +108,18 @@ Where report(Work&& work) {
   return {where.x, where.y};
 }
 
-Where all_values(const Documents& documents, bool symmetric, std::int64_t offset, const Out<float, 2>& out,
+Where all_values(const TransportDocuments& documents, bool symmetric, std::int64_t offset, const Out<float, 2>& out,
                  int threads) {
   require(out.length() == documents.x_rows() && out.length(1) == documents.y_rows(),
           "out has another shape than the documents");
   require(offset >= 0 && offset <= std::numeric_limits<std::int32_t>::max(), "offset must not be negative");
-  const MakePairs make = documents.maker();
   return report([&](Watch& watch) {
-    all_pairs(make, documents.x_rows(), documents.y_rows(), symmetric, offset, out.data(), thread_limit(threads),
+    all_pairs(documents.maker(), documents.x_rows(), documents.y_rows(), symmetric, offset, out.data(), thread_limit(threads),
               watch);
   });
 }
 
-Where nearest_values(const Documents& documents, const In<float, 2>& bounds, const In<std::uint8_t>& allowed,
+Where nearest_values(const TransportDocuments& documents, const In<float, 2>& bounds, const In<std::uint8_t>& allowed,
                      double slack, std::int64_t k, std::int64_t budget, const Out<std::int64_t, 2>& found,
                      const Out<float, 2>& values, const Out<std::uint8_t, 2>& proved,
                      const Out<std::int64_t, 2>& counts, int threads) {
@@ -142,10 +131,9 @@ Where nearest_values(const Documents& documents, const In<float, 2>& bounds, con
               proved.length() == queries && proved.length(1) == k && counts.length() == queries &&
               counts.length(1) == 4,
           "found, values and proved need k places for each query, counts four");
-  const MakePairs make = documents.maker();
   const Bounded bounded{bounds.data(), allowed.data(), slack, others, k, budget};
   return report([&](Watch& watch) {
-    search(make, queries, bounded, {found.data(), values.data(), proved.data(), counts.data()}, thread_limit(threads),
+    search(documents.maker(), queries, bounded, {found.data(), values.data(), proved.data(), counts.data()}, thread_limit(threads),
            watch);
   });
 }
@@ -265,27 +253,6 @@ double solve_pair(const In<float, 2>& vectors, const Longs& x_words, const Longs
   return value;
 }
 
-void distances_of_words(const In<float, 2>& query, const In<float, 2>& vectors, const Out<float, 2>& out,
-                        int threads) {
-  constexpr std::int64_t words_a_block = 512;
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  require(query.length(1) == vectors.length(1), "vectors must have the same dimensions");
-  require(query.length() <= most && query.length(1) <= most, "fewer queries and dimensions");
-  require(out.length() == query.length() && out.length(1) == vectors.length(), "out has another shape");
-  const int limit = thread_limit(threads);
-  run_native([&](Watch& watch) {
-    const std::int64_t words = vectors.length();
-    const auto dimensions = static_cast<int>(vectors.length(1)), queries = static_cast<int>(query.length());
-    const auto body = [&](std::int64_t block, int) {
-      Pace pace(watch);
-      const std::int64_t first = block * words_a_block, count = std::min(words_a_block, words - first);
-      word_distances(query.data(), queries, vectors.data() + first * dimensions, count, dimensions, out.data() + first,
-                     words, pace);
-    };
-    for_blocks((words + words_a_block - 1) / words_a_block, limit, body, watch);
-  });
-}
-
 void bind_solver(nb::module_& m) {
   nb::enum_<Proof>(m, "Proof", "What is known of a solution.")
       .value("failed", Proof::failed, "A cost, or the optimum, is NaN or infinite.")
@@ -302,26 +269,25 @@ void bind_solver(nb::module_& m) {
   m.def("transport_pair", &solve_pair, nb::arg("vectors").noconvert(), nb::arg("x_words").noconvert(),
         nb::arg("x_counts").noconvert(), nb::arg("y_words").noconvert(), nb::arg("y_counts").noconvert(),
         "wmd of two documents from their words' counts; NaN where a distance of words is not finite.");
-  m.def("word_distances", &distances_of_words, nb::arg("query").noconvert(), nb::arg("vectors").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"), "Euclidean distances of query vectors to all vectors.");
 }
 
 }  // namespace
 
 void bind_transport(nb::module_& m) {
-  nb::enum_<Kind>(m, "TransportKind", "What a pair of documents is compared by, given distances of words.")
-      .value("wmd", Kind::wmd)
-      .value("act_omr", Kind::act_omr)
-      .value("act_residual", Kind::act_residual);
+  nb::enum_<TransportKind>(m, "TransportKind", "What a pair of documents is compared by, given distances of words.")
+      .value("wmd", TransportKind::wmd)
+      .value("act_omr", TransportKind::act_omr)
+      .value("act_residual", TransportKind::act_residual);
   bind_solver(m);
-  nb::class_<Documents>(m, "TransportDocuments", "Two sets of documents, to be compared by transport.")
-      .def(nb::init<const WholeView&, const WholeView&>(), nb::arg("x"), nb::arg("y"), nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>())
-      .def("distances", &Documents::distances, nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"), nb::arg("shared") = false,
-           "Costs of a word of x to a word of y at costs[row_of[word of x], column_of[word of y]].")
-      .def("related", &Documents::related, nb::arg("graph"), nb::arg("c_max"), nb::arg("keep"), nb::keep_alive<1, 2>(),
-           "Costs of related words, c_max for all others.")
+  nb::class_<TransportDocuments>(m, "TransportDocuments", "Two sets of documents, to be compared by transport.")
+      .def(nb::init<const WholeView&, const WholeView&, In<float, 2>, Words, Words, TransportKind, int, bool>(),
+           nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
+           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"), nb::arg("shared"),
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           "A word of x costs costs[row_of[word of x], column_of[word of y]] onto a word of y.")
+      .def(nb::init<const WholeView&, const WholeView&, const FloatView&, double, bool>(), nb::arg("x"), nb::arg("y"),
+           nb::arg("graph"), nb::arg("c_max"), nb::arg("keep"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>(), "Costs of related words, c_max for all others.")
       .def("all_pairs", &all_values, nb::arg("symmetric"), nb::arg("offset"), nb::arg("out").noconvert(),
            nb::arg("threads"), "All values; returns the pair without an optimum, or (-1, -1).")
       .def("search", &nearest_values, nb::arg("bounds").noconvert(), nb::arg("allowed").noconvert(), nb::arg("slack"),

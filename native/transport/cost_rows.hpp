@@ -1,11 +1,9 @@
-// Row minima and distances over plain arrays, written in fixed lanes so that the compiler keeps them in registers.
+// Row minima over plain arrays, written in fixed lanes so that the compiler keeps them in registers.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "support/lanes.hpp"
-#include "support/watch.hpp"
 
 namespace wordferry {
 
@@ -39,10 +37,5 @@ TwoLeast row_two_least(const float* row, const float* shift, int width);
 
 // out[j] = min(out[j], row[j] - shift) for all j.
 void lower_columns(float* out, const float* row, float shift, int width);
-
-// Euclidean distances of `queries` vectors to `words` vectors, one row of `out` (stride `words`) a query. The sum
-// of a pair always runs in the same order, so a distance depends on nothing but its two vectors.
-void word_distances(const float* query, int queries, const float* vectors, std::ptrdiff_t words, int dimensions,
-                    float* out, std::ptrdiff_t stride, Pace& pace);
 
 }  // namespace wordferry

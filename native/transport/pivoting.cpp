@@ -12,7 +12,7 @@ namespace {
 
 // A search for candidates stops at m / candidate_parts of them, but not before fewest_candidates.
 constexpr int fewest_candidates = 4, candidate_parts = 6;
-constexpr int rows_at_once = 8;
+constexpr int rows_priced_at_once = 8;
 
 // The best of the candidates at today's potentials; those that gain no more are dropped.
 inline bool choose(Pivoting& state, Candidate& entering, double& reduced) {
@@ -80,11 +80,11 @@ inline bool price(Pivoting& state, Candidate& entering, double& reduced) {
   Precision::begin(state);
   int i = state.next_row;
   for (int left = state.m; left > 0 && state.listed < block;) {
-    const int rows = std::min(left, rows_at_once);
+    const int rows = std::min(left, rows_priced_at_once);
     left -= rows;
     state.pace->spend(static_cast<std::int64_t>(rows) * state.width);
-    int found[rows_at_once], count = 0;
-    typename Precision::Value least[rows_at_once];
+    int found[rows_priced_at_once], count = 0;
+    typename Precision::Value least[rows_priced_at_once];
     for (int k = 0; k < rows; ++k) {
       found[count] = i;
       count += Precision::gains(state, i, least[count]) ? 1 : 0;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "support/at.hpp"
+#include "support/best.hpp"
 #include "support/pool.hpp"
 
 namespace wordferry {
@@ -13,7 +15,7 @@ namespace wordferry {
 namespace {
 
 constexpr std::int64_t others_a_block = 256;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, relative
 
 // One evaluator a worker, made when the worker first has something to do.
@@ -33,48 +35,18 @@ class Workers {
   std::vector<std::unique_ptr<Pairs>> pairs_;
 };
 
-struct Hit {
-  float value;
-  std::int64_t row;
-  bool operator<(const Hit& other) const {
-    return value != other.value ? value < other.value : row < other.row;
-  }
-};
+using NearestHits = BestK<float>;
+using Hit = NearestHits::Item;
 
-// The k nearest so far, as a heap with the worst on top.
-class Nearest {
- public:
-  explicit Nearest(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
-  bool full() const { return hits_.size() == k_; }
-  // Values at or above this cannot enter, whatever their row.
-  double limit() const {
-    if (!full()) return infinity;
-    return std::nextafterf(hits_.front().value, std::numeric_limits<float>::infinity());
-  }
-  void offer(Hit hit) {
-    if (hits_.size() < k_) {
-      hits_.push_back(hit);
-      std::push_heap(hits_.begin(), hits_.end());
-    } else if (hit < hits_.front()) {
-      std::pop_heap(hits_.begin(), hits_.end());
-      hits_.back() = hit;
-      std::push_heap(hits_.begin(), hits_.end());
-    }
-  }
-  std::vector<Hit>& sorted() {
-    std::sort_heap(hits_.begin(), hits_.end());
-    return hits_;
-  }
-
- private:
-  std::size_t k_;
-  std::vector<Hit> hits_;
-};
+// Values at or above this cannot enter, whatever their row.
+double limit_of(const NearestHits& nearest) {
+  return nearest.full() ? std::nextafterf(nearest.worst(), std::numeric_limits<float>::infinity()) : no_limit;
+}
 
 // Rows of y in rising order of (bound, row), as far as they are asked for.
-class Queue {
+class BoundQueue {
  public:
-  Queue(const Bounded& ranked, std::int64_t query) {
+  BoundQueue(const Bounded& ranked, std::int64_t query) {
     const float* bounds = ranked.bounds + query * ranked.others;
     waiting_.reserve(static_cast<std::size_t>(ranked.others));
     for (std::int64_t row = 0; row < ranked.others; ++row) {
@@ -90,24 +62,24 @@ class Queue {
   }
 
  private:
-  static bool later(const Hit& a, const Hit& b) { return b < a; }
+  static bool later(const Hit& a, const Hit& b) { return NearestHits::better(b, a); }
   std::vector<Hit> waiting_;
 };
 
 void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, const Hits& found, Watch& watch) {
   std::int64_t* counts = found.counts + 4 * query;
-  Nearest nearest(candidates.k);
-  double unproved = infinity;  // the least bound among rows left unsolved
+  NearestHits nearest(candidates.k);
+  double unproved = no_limit;  // the least bound among rows left unsolved
   pairs.begin(query, 0);
-  for (Queue queue(candidates, query); !queue.empty(); queue.pop()) {
+  for (BoundQueue queue(candidates, query); !queue.empty(); queue.pop()) {
     const Hit next = queue.first();
     const double first_bound = next.value - candidates.slack;
-    if (!(first_bound < nearest.limit()) && !(next.value == infinity && !nearest.full())) break;
+    if (!(first_bound < limit_of(nearest)) && !(next.value == no_limit && !nearest.full())) break;
     watch.check();
     ++counts[2];
     double bound = pairs.bound(next.row);
     bound = std::max(first_bound, bound - bound_slack * std::fabs(bound));
-    if (!(bound < nearest.limit()) && nearest.full()) {
+    if (!(bound < limit_of(nearest)) && nearest.full()) {
       ++counts[1];
       continue;
     }
@@ -118,9 +90,9 @@ void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, con
       continue;
     }
     ++counts[0];
-    nearest.offer({static_cast<float>(pairs.solve(next.row)), next.row});
+    nearest.offer(static_cast<float>(pairs.solve(next.row)), next.row);
   }
-  const std::vector<Hit>& hits = nearest.sorted();
+  const std::vector<Hit> hits = std::move(nearest).sorted();
   for (std::int64_t place = 0; place < candidates.k; ++place) {
     const std::int64_t slot = query * candidates.k + place;
     const bool here = place < static_cast<std::int64_t>(hits.size());
@@ -128,7 +100,7 @@ void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, con
     found.rows[slot] = hit.row;
     found.values[slot] = hit.value;
     const double above = std::nextafterf(hit.value, std::numeric_limits<float>::infinity());
-    found.proved[slot] = unproved == infinity || (here && above <= unproved) ? 1 : 0;
+    found.proved[slot] = unproved == no_limit || (here && above <= unproved) ? 1 : 0;
   }
 }
 

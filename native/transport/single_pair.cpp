@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "support/buffer.hpp"
-#include "transport/cost_rows.hpp"
+#include "support/word_distances.hpp"
 #include "transport/document_pairs.hpp"
 
 namespace wordferry {
@@ -11,17 +11,23 @@ namespace wordferry {
 namespace {
 
 // One document in compact ids, with what points from those ids to its words.
-struct Side {
+struct CompactDocument {
   std::vector<std::int64_t> indptr, counts;
   std::vector<std::int32_t> ids, place_of;
   std::vector<float> vectors;
 
   Bags bags() const { return {indptr.data(), ids.data(), counts.data(), 1}; }
+  VectorRows rows(std::int64_t dimensions) const { return {vectors.data(), std::ssize(ids), dimensions}; }
+  std::vector<float> squares(std::int64_t dimensions, Watch& watch) const {
+    std::vector<float> found(ids.size());
+    squared_lengths(rows(dimensions), found.data(), watch);
+    return found;
+  }
 };
 
-Side side(const std::vector<CountedWord>& words, const std::vector<std::int64_t>& all, const float* vectors,
+CompactDocument compacted(const std::vector<CountedWord>& words, const std::vector<std::int64_t>& all, const float* vectors,
           std::size_t dimensions) {
-  Side made;
+  CompactDocument made;
   made.indptr = {0, static_cast<std::int64_t>(words.size())};
   made.place_of.assign(all.size(), -1);
   made.vectors.reserve(words.size() * dimensions);
@@ -47,14 +53,13 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  const Side first = side(x, all, vectors, static_cast<std::size_t>(dimensions));
-  const Side second = side(y, all, vectors, static_cast<std::size_t>(dimensions));
+  const CompactDocument first = compacted(x, all, vectors, static_cast<std::size_t>(dimensions));
+  const CompactDocument second = compacted(y, all, vectors, static_cast<std::size_t>(dimensions));
   const auto columns = static_cast<std::ptrdiff_t>(y.size());
   Buffer<float> costs;
   costs.reserve(x.size() * y.size());
-  Pace pace(watch);
-  word_distances(first.vectors.data(), static_cast<int>(x.size()), second.vectors.data(), columns, dimensions,
-                 costs.data(), columns, pace);
+  word_distances(first.rows(dimensions), first.squares(dimensions, watch).data(), second.rows(dimensions),
+                 second.squares(dimensions, watch).data(), costs.data(), columns, 1, watch);
   const auto pairs =
       wmd_pairs(first.bags(), second.bags(), {costs.data(), first.place_of.data(), second.place_of.data(), columns}, watch);
   pairs->begin(0, 1);

@@ -103,7 +103,6 @@ def squared_lengths(
     vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
-@overload
 def word_distances(
     a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     a_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -112,15 +111,6 @@ def word_distances(
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
 ) -> None: ...
-@overload
-def word_distances(
-    query: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int,
-) -> None:
-    """Euclidean distances of query vectors to all vectors."""
-
 def document_minima(
     documents: Csr,
     costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -188,11 +178,11 @@ class Nearest:
         """
 
     def finish(
-        self, threads: int
-    ) -> tuple[
-        Annotated[NDArray[numpy.float32], dict(shape=(None, None))],
-        Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
-    ]:
+        self,
+        distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        indices: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        threads: int,
+    ) -> None:
         """
         Distances and indices, sorted; places without a candidate are (inf, -1). Nothing can be offered then.
         """
@@ -224,8 +214,10 @@ class Candidates:
         """Known lists, nearest first, as the candidates of the first words."""
 
     def unchanged(
-        self, own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-    ) -> Annotated[NDArray[numpy.bool_], dict(shape=(None,))]:
+        self,
+        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        same: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
         """Which of these lists are as they were seeded."""
 
 def select_tile(
@@ -799,6 +791,10 @@ class WordCounter:
         lowercase: bool,
         min_length: int,
     ) -> None: ...
+    @property
+    def longest_run(self) -> int:
+        """As far as a search in the table may go."""
+
     def add(
         self,
         words: bytes,
@@ -816,11 +812,11 @@ class WordCounter:
 class TransportKind(enum.Enum):
     """What a pair of documents is compared by, given distances of words."""
 
-    wmd = 1
+    wmd = 0
 
-    act_omr = 4
+    act_omr = 1
 
-    act_residual = 5
+    act_residual = 2
 
 class Proof(enum.Enum):
     """What is known of a solution."""
@@ -875,21 +871,24 @@ def transport_pair(
 class TransportDocuments:
     """Two sets of documents, to be compared by transport."""
 
-    def __init__(self, x: WholeCsr, y: WholeCsr) -> None: ...
-    def distances(
+    @overload
+    def __init__(
         self,
+        x: WholeCsr,
+        y: WholeCsr,
         costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         row_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         column_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         kind: TransportKind,
         transfers: int,
-        shared: bool = False,
+        shared: bool,
     ) -> None:
         """
-        Costs of a word of x to a word of y at costs[row_of[word of x], column_of[word of y]].
+        A word of x costs costs[row_of[word of x], column_of[word of y]] onto a word of y.
         """
 
-    def related(self, graph: Csr, c_max: float, keep: bool) -> None:
+    @overload
+    def __init__(self, x: WholeCsr, y: WholeCsr, graph: Csr, c_max: float, keep: bool) -> None:
         """Costs of related words, c_max for all others."""
 
     def all_pairs(

@@ -29,9 +29,9 @@ def whole(rows: int = ROWS) -> Any:
 
 
 def documents() -> Any:
-    made, places = _native.TransportDocuments(whole(), whole()), np.arange(WORDS, dtype=np.int32)
-    made.distances(_f4(WORDS, WORDS), places, places, _native.TransportKind.wmd, 2)
-    return made
+    places = np.arange(WORDS, dtype=np.int32)
+    costs = _f4(WORDS, WORDS), places, places
+    return _native.TransportDocuments(whole(), whole(), *costs, _native.TransportKind.wmd, 2, False)
 
 
 def _f4(*shape: int) -> Any:
@@ -194,6 +194,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _ones("u1", ROWS, 2), _ones("i8", ROWS, 4), 2,
         ],
         "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
+        "Nearest.finish": lambda: [_native.Nearest(ROWS, 2), _f4(ROWS, 2), _ones("i8", ROWS, 2), 2],
         "StoredWordLists": _lists,
         "StoredRows": lambda: [_i("i8", 0, 2, 3), _i("u2", 0, 2, 0), _i("u1", 1, 1, 1)],
         "StoredPart": _stored_part,

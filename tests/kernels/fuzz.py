@@ -135,10 +135,7 @@ class Maker:
         """An object of a class of the module, or None where no attempt to make one succeeds."""
         for _ in range(30):
             try:
-                made = self.good(name)
-                if isinstance(made, _native.TransportDocuments) and not self.rarely():
-                    self.costs(made)
-                return made
+                return self.good(name)
             except ALLOWED:
                 continue
         return None
@@ -154,21 +151,20 @@ class Maker:
         if name == "Candidates":
             return _native.Candidates(rows, int(self.rng.integers(0, 4)))
         if name == "TransportDocuments":
-            return _native.TransportDocuments(self.made("WholeCsr"), self.made("WholeCsr"))
+            return _native.TransportDocuments(self.made("WholeCsr"), self.made("WholeCsr"), *self.costs())
         thing, make = getattr(_native, name), starts().get(name)
         if make is not None and self.rng.random() < 0.7:
             return thing(*make())
         return thing(*self.arguments(self.one_of(*kinds(thing))))
 
-    def costs(self, documents: Any) -> None:
+    def costs(self) -> tuple[Any, ...]:
         if self.rng.random() < 0.3:
             words = 16
             nothing = np.zeros(words + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), words
-            documents.related(_native.Csr(*nothing), 1.5, bool(self.rng.random() < 0.5))
-            return
+            return _native.Csr(*nothing), 1.5, bool(self.rng.random() < 0.5)
         places = np.arange(32, dtype=np.int32)
         costs = self.rng.random((32, 32)).astype(np.float32)
-        documents.distances(costs, places, places, self.one_of(*_native.TransportKind), 2)
+        return costs, places, places, self.one_of(*_native.TransportKind), 2, False
 
     def argument(self, kind: str) -> Any:
         if self.rarely():

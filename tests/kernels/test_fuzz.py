@@ -42,6 +42,12 @@ def test_some_bad_calls(part: int, tmp_path: Path) -> None:
     attacked(tmp_path, 100, *TARGETS[part::4])
 
 
+def test_two_threads_with_one_object(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.kernels.pairs", str(tmp_path / "last"), "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=280, check=False)
+    assert done.returncode == 0, f"{(tmp_path / 'last').read_text()}: {done.returncode}\n{done.stderr[-4000:]}"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(2000)
 @pytest.mark.parametrize("name", TARGETS)

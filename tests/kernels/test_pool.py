@@ -38,6 +38,54 @@ print(same, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
+ENDING = """
+import threading, time, numpy as np
+from wordferry.kernels import passes
+values = np.zeros((3000, 3000), np.float32)
+def work():
+    while True:
+        passes.make_symmetric(values, 2)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+print("the end")
+"""
+LOCKED = """
+import os, signal, threading, numpy as np
+from functools import cached_property
+import wordferry
+from wordferry.compare import bags
+held = next(part for part in vars(bags.Bags).values() if isinstance(part, cached_property))
+ready, done = threading.Event(), threading.Event()
+def hold():  # as a thread does that makes what is cached
+    with getattr(held, "lock", threading.Lock()):
+        ready.set()
+        done.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+ready.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    taken = getattr(held, "lock", threading.Lock()).acquire()
+    os._exit(0 if taken else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+done.set()
+"""
+BLOCKED = """
+import os, signal, numpy as np
+from wordferry.kernels import passes
+passes.make_symmetric(np.zeros((500, 500), np.float32), 3)
+masks = []
+for task in os.listdir("/proc/self/task"):
+    with open(f"/proc/self/task/{task}/status") as lines:
+        masks += [int(line.split()[1], 16) for line in lines if line.startswith("SigBlk")]
+helpers = [mask for mask in masks if mask >> (signal.SIGINT - 1) & 1]
+own = signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
+print(len(helpers), [mask >> (number - 1) & 1 for mask in helpers for number in own])
+"""
+
+
 def printed(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True).stdout
 
@@ -50,6 +98,20 @@ def test_threads_are_kept_and_not_more_than_asked_for() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_of_a_fork_has_threads_of_its_own() -> None:
     assert printed(FORKED) == "True 0\n"
+
+
+def test_python_ends_while_a_daemon_thread_is_in_a_kernel() -> None:
+    assert printed(ENDING) == "the end\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_of_a_fork_waits_for_no_lock_of_another_thread() -> None:
+    assert printed(LOCKED) == "0\n"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
+def test_helpers_hear_of_their_own_faults() -> None:
+    assert printed(BLOCKED) == "2 [0, 0, 0, 0, 0, 0, 0, 0]\n"
 
 
 def test_callers_at_the_same_time() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from typing import Any
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from tests.kernels.stored_lists import counts_of
 from wordferry.index.write.counting import MANY, Counting
 from wordferry.index.others import Encoded, OtherWords
-from wordferry.kernels.lists import BLOCK, build
+from wordferry.kernels.native_texts import WordCounter
+from wordferry.kernels.related_lists import BLOCK, build
 from wordferry.texts.tokenizers import WordTokenizer
 from wordferry.words.vocabulary import Vocabulary
 
@@ -98,3 +100,30 @@ def test_lists_are_the_bags_turned_round(rows: int, kind: Any) -> None:
     found = counts_of(build(indptr, words, counts))
     own = np.repeat(np.arange(rows), np.diff(indptr)).tolist()
     assert found == dict(zip(zip(own, words.tolist(), strict=True), counts.tolist(), strict=True))
+
+
+def test_words_made_to_meet_in_one_place_do_not() -> None:
+    """Texts are written by strangers: words that fall together under a hash without a key are easy to find."""
+    numbers = np.arange(3_000_000, dtype=np.uint64)
+    found = np.full(len(numbers), 1469598103934665603, np.uint64)
+    letters = (numbers[:, None] // 26 ** np.arange(6, dtype=np.uint64) % 26 + 97).astype(np.uint8)
+    for column in letters.T:  # FNV-1a
+        found = (found ^ column) * np.uint64(1099511628211)
+    chosen = letters[(found ^ found >> np.uint64(29)) & np.uint64(2047) == 0]
+    words = [bytes(row).decode() for row in chosen[:1000]]
+    assert len(set(words)) == 1000
+    counter = WordCounter({}, {}, [], lowercase=True, min_length=1)
+    assert counter.count([words, words[::-1]], 0, 1).new_words == words
+    assert counter.longest_run < 100
+
+
+def test_words_are_added_while_texts_are_counted() -> None:
+    """A thread that waits for the other's table must not keep what the other asks for now and then."""
+    counter = WordCounter({}, {}, [], lowercase=True, min_length=1)
+    text = " ".join(f"w{number}" for number in range(50_000))
+    adding = threading.Thread(target=lambda: [counter.add({f"a{i}": i}) for i in range(2000)])
+    adding.start()
+    for _ in range(5):
+        counter.count([text] * 8, 10_000, 1)
+    adding.join(60)
+    assert not adding.is_alive()

@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from tests.relaxed.cases import Corpus, matrix, random_corpus
-from wordferry import pairwise
+from wordferry import Embeddings, pairwise
 from wordferry.compare import dense
+from wordferry.kernels import passes
 
 RELAXED = ["rwmd", "rel-rwmd"]
 FAST = ["cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", *RELAXED]
@@ -42,8 +43,21 @@ def test_blocks_of_the_vocabulary(corpus: Corpus, monkeypatch: pytest.MonkeyPatc
     options = {"algorithm": "linear", **corpus.options}
     whole = pairwise(corpus.x, corpus.y, "rwmd", **options)
     monkeypatch.setattr(dense, "COLUMNS", 16)
-    monkeypatch.setattr(dense, "NEAREST_BYTES", 1)
+    monkeypatch.setattr(dense, "NEAREST_PART", 1 << 30)
     np.testing.assert_array_equal(pairwise(corpus.x, corpus.y, "rwmd", **options), whole)
+
+
+def test_more_memory_makes_fewer_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block of words is a pass over the output, so a block is as large as the memory lets it be."""
+    embeddings = Embeddings([f"w{i}" for i in range(3000)], np.random.default_rng(0).normal(size=(3000, 4)))
+    X = sp.random_array((800, 3000), density=0.01, rng=np.random.default_rng(1), format="csr")
+    accumulate, blocks = passes.accumulate, []
+    monkeypatch.setattr(passes, "accumulate", lambda *given, **named: (blocks.append(1), accumulate(*given, **named)))
+    few = pairwise(X, None, "rwmd", embeddings=embeddings, algorithm="linear", memory=1 << 28)
+    assert len(blocks) == 1
+    many = pairwise(X, None, "rwmd", embeddings=embeddings, algorithm="linear", memory=1 << 20)
+    assert len(blocks) == 1 + 3000 // 128 + 1
+    np.testing.assert_array_equal(few, many)
 
 
 @pytest.mark.parametrize("side", ["both", "right"])

@@ -54,7 +54,7 @@ def test_every_way_comes_to_the_same_bits(
         np.testing.assert_array_equal(wordferry.pairwise(first, second, distance, algorithm="linear", **options), whole)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(dense, "COLUMNS", 16)
-            patch.setattr(dense, "NEAREST_BYTES", 1)
+            patch.setattr(dense, "NEAREST_PART", 1 << 30)
             blocks = wordferry.pairwise(first, second, distance, algorithm="linear", threads=2, **options)
             np.testing.assert_array_equal(blocks, whole)
     turned = {"both": "both", "left": "right", "right": "left"}[side]

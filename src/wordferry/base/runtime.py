@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +38,27 @@ _PRODUCT_STEP = 256
 """Matrices are cut at multiples of this, as the kernels of BLAS cut them."""
 _SMALL_PRODUCT = 1 << 22
 """Multiplications that are not worth waking another thread for."""
+
+
+def _renew_locks() -> None:
+    """Replace the locks of this package in a child of a fork: a thread of the parent may have held one for ever.
+
+    These are the locks of modules and, before Python 3.12, those of cached properties.
+    """
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("wordferry."):
+            continue
+        for key, value in list(vars(module).items()):
+            if isinstance(value, _LOCK):
+                setattr(module, key, threading.Lock())
+            for part in list(vars(value).values()) if isinstance(value, type) else ():
+                if isinstance(part, cached_property) and hasattr(part, "lock"):
+                    part.lock = threading.RLock()
+
+
+_LOCK = type(threading.Lock())
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 MOST_THREADS = 4096

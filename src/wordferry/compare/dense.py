@@ -18,8 +18,8 @@ from wordferry.kernels import passes
 
 COLUMNS = 128
 """Words whose distances to all others are held at a time: their rows of minima fill the registers."""
-NEAREST_BYTES = 64 << 20
-"""Memory for the nearest distances of a block of words to all documents."""
+NEAREST_PART = 2
+"""The nearest distances of a block of words to all documents may take this part of the memory of the caller."""
 _ADDED_BYTES = 16 << 20
 """Memory for what words without a vector add to some rows."""
 
@@ -32,14 +32,15 @@ class Moving:
     sum of its own (see :func:`linear`).
     """
 
-    def __init__(self, moving: Bags, target: Bags, frame: Frame, omr: bool, threads: int) -> None:
+    def __init__(self, moving: Bags, target: Bags, problem: Problem) -> None:
         self.moving, self.target, self.nearby = moving.movable, target.movable, target.nearby
-        self.omr, self.threads, self.frame = omr, threads, frame
-        self.vectors, self.squares = target.ordered_vectors(frame)
-        self.moving_vectors, _ = moving.ordered_vectors(frame)
+        self.omr, self.threads, self.frame = problem.overlap == "omr", problem.threads, problem.frame
+        self.vectors, self.squares = target.ordered_vectors(self.frame)
+        self.moving_vectors, self.moving_squares = moving.ordered_vectors(self.frame)
         self.rows = self.nearby.bags.shape[1]  # one more than there are vectors where some words have none
         self.panels = -(-len(target) // 16)
-        columns = NEAREST_BYTES // (64 * max(self.panels, 1)) // COLUMNS * COLUMNS
+        # All that fits in the memory of the caller, because every block is a pass over the output.
+        columns = problem.run.memory // NEAREST_PART // (64 * max(self.panels, 1)) // COLUMNS * COLUMNS
         self.columns = int(np.clip(columns, COLUMNS, max(16, -(-len(self.moving.words) // 16) * 16)))
 
     @property
@@ -77,8 +78,8 @@ class Moving:
         words = self.moving.words[start:stop]
         width = -(-len(words) // 16) * 16
         costs = buffer[: self.rows * width].reshape(self.rows, width)
-        few = self.moving_vectors[start:stop]
-        distances_to(costs[: len(self.vectors)], self.vectors, self.squares, few, self.threads)
+        few, squares, known = self.moving_vectors[start:stop], self.moving_squares[start:stop], len(self.vectors)
+        passes.word_distances(self.vectors, self.squares, few, squares, costs[:known, : len(few)], self.threads)
         if self.rows > len(self.vectors):
             costs[-1] = self.frame.far
         same = self.target.number_of(words)
@@ -86,22 +87,14 @@ class Moving:
         return costs
 
 
-def distances_to(
-    costs: Float32Array, vectors: Float32Array, squares: Float32Array, few: Float32Array, threads: int
-) -> None:
-    """Distances of many vectors (rows) to a few (columns, filled up to a multiple of sixteen)."""
-    columns = np.zeros((costs.shape[1], few.shape[1]), dtype=np.float32)
-    columns[: len(few)] = few
-    passes.word_distances(vectors, squares, columns, passes.squares(columns), costs, threads)
-
-
-def linear(x: Bags, y: Bags, frame: Frame, omr: bool, out: Float32Array, threads: int, tick: Any) -> None:
+def linear(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> None:
     """The one-sided values ``out[x, y]`` of x's words moving to y's."""
-    Moving(x, y, frame, omr, threads).run(out, tick)
+    Moving(x, y, problem).run(out, tick)
     if x.unknown_view is None:
         return
     # A word without a vector pays c_max for what exceeds the other document's mass of it.
-    size, kind = len(frame.words), "omr" if omr else "keep"
+    frame, threads, kind = problem.frame, problem.threads, problem.overlap
+    size = len(frame.words)
     graph, target = passes.empty_graph(size), (y.view if y.unknown_view is None else y.unknown_view).widened(size)
     step = max(16, _ADDED_BYTES // (4 * max(len(y), 1)))
     for start in range(0, len(x), step):
@@ -126,7 +119,8 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
         words, mass, known = _known_first(*x.row(i), frame)
         width = max(16, -(-known // 16) * 16)
         costs = passes.aligned(max(len(y_vectors), 1), width)
-        distances_to(costs[: len(y_vectors)], y_vectors, y_squares, frame.vectors_of(words[:known]), threads)
+        few = frame.vectors_of(words[:known])
+        passes.word_distances(y_vectors, y_squares, few, passes.squares(few), costs[: len(y_vectors), :known], threads)
         costs[:, known:] = passes.FAR_AWAY
         own = other.number_of(words)
         same = np.flatnonzero(own[:known] >= 0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.kernels import passes
 
 View = _native.Csr
 Kind = _native.TransportKind
@@ -79,37 +81,43 @@ def _listed(counts: Mapping[int, int]) -> tuple[Int64Array, Int64Array]:
 def word_distances(query: Float32Array, vectors: Float32Array, threads: int) -> Float32Array:
     """Euclidean distances of query vectors to all vectors; a value depends on its two vectors alone."""
     out = np.empty((len(query), len(vectors)), np.float32)
-    _native.word_distances(np.ascontiguousarray(query), np.ascontiguousarray(vectors), out, threads)
+    query, vectors = np.ascontiguousarray(query), np.ascontiguousarray(vectors)
+    passes.word_distances(query, passes.squares(query), vectors, passes.squares(vectors), out, threads)
     return out
 
 
+class WordCosts(NamedTuple):
+    """Costs of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``.
+
+    With ``shared``, the last row and the last column stand for several words each, that cost the same onto all other
+    words.
+    """
+
+    costs: Float32Array
+    row_of: Int32Array
+    column_of: Int32Array
+    shared: bool = False
+
+
 class Documents:
-    """Two sets of documents with whole weights, and one kind of costs between their words."""
+    """Two sets of documents with whole weights, and one kind of costs between their words: nothing changes later."""
 
-    def __init__(self, x: WholeView, y: WholeView) -> None:
-        self.shape = (x.shape[0], y.shape[0])
-        self._native = _native.TransportDocuments(x, y)
+    def __init__(self, native: _native.TransportDocuments, shape: tuple[int, int]) -> None:
+        self._native, self.shape = native, shape
 
-    def distances(
-        self,
-        costs: Float32Array,
-        row_of: Int32Array,
-        column_of: Int32Array,
-        kind: Kind,
-        transfers: int = 0,
-        *,
-        shared: bool = False,
-    ) -> None:
-        """Dense costs: of a word of x to a word of y at ``costs[row_of[word of x], column_of[word of y]]``.
+    @classmethod
+    def by_distances(
+        cls, x: WholeView, y: WholeView, costs: WordCosts, kind: Kind = Kind.wmd, transfers: int = 0
+    ) -> Documents:
+        """Documents between whose words all costs are given."""
+        places = costs.costs, costs.row_of, costs.column_of
+        made = _native.TransportDocuments(x, y, *places, kind, transfers, costs.shared)
+        return cls(made, (x.shape[0], y.shape[0]))
 
-        With ``shared``, the last row and the last column stand for several words each, that cost the same onto all
-        other words.
-        """
-        self._native.distances(costs, row_of, column_of, kind, transfers, shared)
-
-    def related(self, graph: View, c_max: float, keep: bool) -> None:
+    @classmethod
+    def by_related(cls, x: WholeView, y: WholeView, graph: View, c_max: float, *, keep: bool) -> Documents:
         """Costs of related words, c_max for all others; ``keep`` moves common mass like any other."""
-        self._native.related(graph, c_max, keep)
+        return cls(_native.TransportDocuments(x, y, graph, c_max, keep), (x.shape[0], y.shape[0]))
 
     def all_pairs(self, out: Float32Array, threads: int, *, mirror_from: int | None = None) -> tuple[int, int]:
         """All values; with ``mirror_from`` x is y from that row on, and the lower triangle is left alone.

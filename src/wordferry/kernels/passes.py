@@ -84,10 +84,7 @@ def squares(vectors: Float32Array) -> Float32Array:
 def word_distances(
     a: Float32Array, a_squares: Float32Array, b: Float32Array, b_squares: Float32Array, out: Float32Array, threads: int
 ) -> None:
-    """``out[i, j]`` = the distance of vectors ``a[i]`` and ``b[j]``, the latter in sixteens.
-
-    It has the same bits whatever other vectors there are.
-    """
+    """``out[i, j]`` = the distance of vectors ``a[i]`` and ``b[j]``; its bits depend on these two alone."""
     _native.word_distances(a, a_squares, b, b_squares, out, threads)
 
 
@@ -162,6 +159,7 @@ class Heaps:
     """The k nearest of each row while blocks of values come in."""
 
     def __init__(self, rows: int, k: int) -> None:
+        self._shape = rows, k
         self._native = _native.Nearest(rows, k)
 
     def offer(self, rows: slice, values: Float32Array, first: int, allowed: BoolArray | None, threads: int) -> None:
@@ -171,5 +169,6 @@ class Heaps:
 
     def finish(self, threads: int) -> Neighbors:
         """Sort by (distance, index); places without a candidate become (inf, -1). Nothing can be offered then."""
-        distances, indices = self._native.finish(threads)
+        distances, indices = np.empty(self._shape, np.float32), np.empty(self._shape, np.int64)
+        self._native.finish(distances, indices, threads)
         return Neighbors(indices, distances)

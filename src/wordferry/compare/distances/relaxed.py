@@ -46,26 +46,25 @@ class Blocks(Method):
         return float(sides * (n_x * n_y * d * _FLOP + (minima + sums) / 2 + (n_x + n_y) * d * _GATHER))
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        x, y, frame, threads = problem.x, problem.y, problem.frame, problem.threads
-        omr = problem.overlap == "omr"
+        x, y, threads = problem.x, problem.y, problem.threads
         if problem.symmetric or problem.side == "left":
-            dense.linear(x, y, frame, omr, out, threads, report)
+            dense.linear(x, y, problem, out, report)
             if problem.symmetric and problem.side == "right":
                 out[...] = out.T.copy()
             elif problem.symmetric and problem.side == "both":
                 passes.make_symmetric(out, threads)
             return
-        columns = max(256, problem.run.memory // (4 * max(len(x), 1)))
+        columns = max(256, problem.run.memory // 2 // (4 * max(len(x), 1)))
         parts = list(problem.tiles(len(x), columns))
         for number, (_, span) in enumerate(parts):
             tick = report.part(number / len(parts), (number + 1) / len(parts))
             some = y.slice(span.start, span.stop)
             right = np.empty((len(some), len(x)), dtype=np.float32)
-            dense.linear(some, x, frame, omr, right, threads, tick.part(0.0, 0.5))
+            dense.linear(some, x, problem, right, tick.part(0.0, 0.5))
             if problem.side == "right":
                 out[:, span] = right.T
                 continue
-            dense.linear(x, some, frame, omr, out[:, span], threads, tick.part(0.5, 1.0))
+            dense.linear(x, some, problem, out[:, span], tick.part(0.5, 1.0))
             passes.transposed_max(out[:, span], right, threads)
 
 

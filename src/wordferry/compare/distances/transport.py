@@ -81,20 +81,19 @@ class ByPairs(Method):
         if frame.graph is not None and problem.distance.needs_related:
             for low in range(0, x.shape[0], _ROWS_A_CALL):
                 high = min(low + _ROWS_A_CALL, x.shape[0])
-                documents = kernels.Documents(kernels.whole_view(x.rows(low, high)), others)
-                documents.related(frame.view, frame.c_max, problem.overlap == "keep")
+                some, keep = kernels.whole_view(x.rows(low, high)), problem.overlap == "keep"
+                documents = kernels.Documents.by_related(some, others, frame.view, frame.c_max, keep=keep)
                 yield Block(start + low, start + high, documents)
             return
         for low, high in _query_ranges(x, len(problem.y.words)):
             part = x.rows(low, high)
-            costs, row_of, places = _costs(problem, np.unique(part.indices))
-            documents = kernels.Documents(kernels.whole_view(part), others)
-            shared = frame.unknown is not None
-            documents.distances(costs, row_of, places, self.kind_of(problem), self.transfers(problem), shared=shared)
+            costs = _costs(problem, np.unique(part.indices))
+            kind, transfers = self.kind_of(problem), self.transfers(problem)
+            documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, kind, transfers)
             yield Block(start + low, start + high, documents)
 
 
-def _costs(problem: Problem, words: Any) -> tuple[Float32Array, Any, Any]:
+def _costs(problem: Problem, words: Any) -> kernels.WordCosts:
     """Costs of some words of x (rows) to all words of y (columns), and the row and the column of each word.
 
     All words without a vector have one row and one column in common, behind the others: they cost c_max onto every
@@ -106,12 +105,12 @@ def _costs(problem: Problem, words: Any) -> tuple[Float32Array, Any, Any]:
     row_of[known] = np.arange(len(known), dtype=np.int32)
     if frame.unknown is None:
         costs = kernels.word_distances(frame.vectors_of(known), problem.y.vectors(frame), problem.threads)
-        return costs, row_of, problem.y.places
+        return kernels.WordCosts(costs, row_of, problem.y.places)
     targets = problem.y.known_vectors(frame)
     rows = np.concatenate([frame.vectors_of(known), np.zeros_like(targets[:1])])
     costs = kernels.word_distances(rows, targets, problem.threads)
     costs[-1], costs[:, -1] = frame.far, frame.far
-    return costs, row_of, problem.y.known_places
+    return kernels.WordCosts(costs, row_of, problem.y.known_places, shared=True)
 
 
 def whole_bags(x: Bags, y: Bags) -> tuple[Csr, Csr]:

@@ -106,7 +106,8 @@ def _changed(candidates: Candidates, start: OwnLists) -> Int32Array:
     old, width = start.own.shape
     changed = np.ones(len(candidates.counts), bool)
     if width == candidates.r:
-        changed[:old] = ~candidates.unchanged(np.ascontiguousarray(start.own))
+        candidates.unchanged(np.ascontiguousarray(start.own), same := np.empty(old, bool))
+        changed[:old] = ~same
     return np.flatnonzero(changed).astype(np.int32)
 
 

@@ -1,0 +1,198 @@
+#include "support/word_distances.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "support/at.hpp"
+#include "support/compiler.hpp"
+#include "support/cpu.hpp"
+
+namespace wordferry {
+
+namespace {
+
+constexpr std::int64_t rows_a_task = 16 * product_rows, columns_a_task = 32 * lane_width;  // what a thread takes at once
+constexpr std::int64_t product_columns = 8 * lane_width;  // columns whose products are held at a time
+
+// One tile: `Rows` rows with sixteen columns, the step for all rows written out so that the sums stay in registers.
+template <int Rows, int row = 0>
+WF_ALWAYS_INLINE void add_products(FusedSums* sums, const float* const* rows, std::int64_t k, const float* columns) {
+  if constexpr (row < Rows) {
+    fused(sums[row], rows[row][k], columns);
+    add_products<Rows, row + 1>(sums, rows, k, columns);
+  }
+}
+
+template <int Rows>
+WF_ALWAYS_INLINE void products_of(const float* const* rows, std::int64_t dimensions, const float* columns, float* out,
+                                  std::int64_t stride) {
+  const float* row[Rows];
+  FusedSums sums[Rows] = {};
+  std::copy_n(rows, Rows, row);
+  for (std::int64_t k = 0; k < dimensions; ++k) add_products<Rows>(sums, row, k, columns + k * lane_width);
+  for (int r = 0; r < Rows; ++r) std::memcpy(out + r * stride, sums + r, sizeof sums[r]);
+}
+
+// values[j] = the squared distance; returns whether one of them is so small that it must be computed again.
+WF_CLONES bool squared_row(float* values, std::int64_t columns, float square, const float* squares) {
+  int lost = 0;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    const float both = square + squares[j];
+    const float value = both - 2.0F * values[j];
+    lost |= value < cancellation * both;
+    values[j] = value;
+  }
+  return lost != 0;
+}
+
+WF_CLONES void root_row(const float* squares, std::int64_t columns, float* out) {
+  for (std::int64_t j = 0; j < columns; ++j) out[j] = std::sqrt(squares[j] < 0.0F ? 0.0F : squares[j]);
+}
+
+#if defined(WF_VECTORS)
+// Blocks of Step lane_width change places between two rows.
+template <int Step, int... k>
+WF_ALWAYS_INLINE void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, k...>) {
+  const Lanes low = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k - Step : k)...);
+  b = __builtin_shufflevector(a, b, ((k & Step) != 0 ? lane_count + k : k + Step)...);
+  a = low;
+}
+
+template <int Step>
+WF_ALWAYS_INLINE void exchange_all(Lanes* row) {
+  for (int k = 0; k < lane_count; ++k) {
+    if ((k & Step) == 0) exchange<Step>(row[k], row[k + Step], std::make_integer_sequence<int, lane_count>{});
+  }
+}
+#endif
+
+// Sixteen vectors as columns.
+WF_CLONES void pack_sixteen(const float* const* vectors, std::int64_t dimensions, Lanes* out) {
+  std::int64_t k = 0;
+#if defined(WF_VECTORS)
+  for (; k + lane_width <= dimensions; k += lane_width) {
+    Lanes row[lane_count];
+    for (int i = 0; i < lane_count; ++i) load(row[i], vectors[i] + k);
+    exchange_all<1>(row);
+    exchange_all<2>(row);
+    exchange_all<4>(row);
+    exchange_all<8>(row);
+    for (int i = 0; i < lane_count; ++i) out[k + i] = row[i];
+  }
+#endif
+  for (; k < dimensions; ++k) {
+    for (int i = 0; i < lane_count; ++i) lane(out[k], i) = vectors[i][k];
+  }
+}
+
+}  // namespace
+
+LaneArray sixteens(const float* const* vectors, std::int64_t count, std::int64_t dimensions) {
+  LaneArray packed(at((count + lane_width - 1) / lane_width * dimensions));
+  const std::vector<float> zeros(at(count % lane_width == 0 ? 0 : dimensions), 0.0F);
+  for (std::int64_t j = 0; j < count; j += lane_width) {
+    const float* some[lane_count];
+    for (std::int64_t i = 0; i < lane_width; ++i) some[i] = j + i < count ? vectors[j + i] : zeros.data();
+    pack_sixteen(some, dimensions, packed.data() + j / lane_width * dimensions);
+  }
+  return packed;
+}
+
+WF_CLONES void products_of_rows(const float* const* rows, std::int64_t count, std::int64_t dimensions,
+                                const Lanes* columns, std::int64_t sixteen, float* out, std::int64_t stride) {
+  constexpr std::int64_t ahead = rows_ahead - tile_rows;
+  const std::int64_t bytes = dimensions * static_cast<std::int64_t>(sizeof(float));
+  for (std::int64_t p = 0; p < sixteen; ++p, columns += dimensions, out += lane_count) {
+    const float* const column = reinterpret_cast<const float*>(columns);
+    std::int64_t i = 0;
+    for (; i + tile_rows <= count; i += tile_rows) {
+      for (std::int64_t next = i + ahead; p == 0 && next < i + ahead + tile_rows; ++next) {
+        const char* from = reinterpret_cast<const char*>(rows[next]);
+        for (std::int64_t k = 0; k < bytes; k += 64) prefetch_line(from + k);
+      }
+      products_of<tile_rows>(rows + i, dimensions, column, out + i * stride, stride);
+    }
+    for (; i < count; ++i) products_of<1>(rows + i, dimensions, column, out + i * stride, stride);
+  }
+}
+
+WF_CLONES double squared_length(const float* vector, std::int64_t dimensions) {
+  constexpr std::int64_t width = 8;
+  double sums[width] = {};
+  std::int64_t k = 0;
+  for (; k + width <= dimensions; k += width) {
+    for (std::int64_t l = 0; l < width; ++l) {
+      const double value = static_cast<double>(vector[k + l]);
+      sums[l] += value * value;
+    }
+  }
+  for (; k < dimensions; ++k) sums[k % width] += static_cast<double>(vector[k]) * static_cast<double>(vector[k]);
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+WF_CLONES double exact_square(const float* a, const float* b, std::int64_t dimensions) {
+  double sums[4] = {};
+  std::int64_t start = 0;
+  for (; start + 4 <= dimensions; start += 4) {
+    for (std::int64_t lane = 0; lane < 4; ++lane) {
+      const double difference = static_cast<double>(a[start + lane]) - static_cast<double>(b[start + lane]);
+      sums[lane] += difference * difference;
+    }
+  }
+  for (std::int64_t k = start; k < dimensions; ++k) {
+    const double difference = static_cast<double>(a[k]) - static_cast<double>(b[k]);
+    sums[k - start] += difference * difference;
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+void squared_lengths(const VectorRows& a, float* out, Watch& watch) {
+  Pace pace(watch);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    pace.spend(a.dimensions);
+    out[i] = static_cast<float>(squared_length(a.row(i), a.dimensions));
+  }
+}
+
+void word_distances(const VectorRows& a, const float* a_squares, const VectorRows& b, const float* b_squares,
+                    float* out, std::int64_t stride, int threads, Watch& watch) {
+  const std::int64_t d = a.dimensions, pieces = (b.rows + columns_a_task - 1) / columns_a_task;
+  const auto finish_row = [&](float* products, std::int64_t i, std::int64_t j, std::int64_t count, Pace& pace) {
+    if (squared_row(products, count, a_squares[i], b_squares + j)) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        if (!(products[k] < cancellation * (a_squares[i] + b_squares[j + k]))) continue;
+        pace.spend(d);
+        products[k] = static_cast<float>(exact_square(a.row(i), b.row(j + k), d));
+      }
+    }
+    root_row(products, count, out + i * stride + j);
+  };
+  const auto body = [&](std::int64_t block, int) {
+    Pace pace(watch);
+    const std::int64_t first = block / pieces * rows_a_task, stop = std::min(first + rows_a_task, a.rows);
+    const std::int64_t low = block % pieces * columns_a_task, high = std::min(low + columns_a_task, b.rows);
+    const float* vectors[columns_a_task];
+    for (std::int64_t j = low; j < high; ++j) vectors[j - low] = b.row(j);
+    LaneArray columns = sixteens(vectors, high - low, d);
+    const float* rows[product_rows + rows_ahead];
+    float products[product_rows * product_columns];
+    for (std::int64_t top = first; top < stop; top += product_rows) {
+      const std::int64_t count = std::min(product_rows, stop - top);
+      for (std::int64_t i = 0; i < product_rows + rows_ahead; ++i) rows[i] = a.row(std::min(top + i, a.rows - 1));
+      for (std::int64_t j = low; j < high; j += product_columns) {
+        const std::int64_t here = std::min(product_columns, high - j), sixteen = (here + lane_width - 1) / lane_width;
+        pace.spend(count * sixteen * d);
+        products_of_rows(rows, count, d, columns.data() + (j - low) / lane_width * d, sixteen, products, product_columns);
+        for (std::int64_t i = 0; i < count; ++i) finish_row(products + i * product_columns, top + i, j, here, pace);
+      }
+    }
+  };
+  for_blocks((a.rows + rows_a_task - 1) / rows_a_task * pieces, threads, body, watch);
+}
+
+}  // namespace wordferry
