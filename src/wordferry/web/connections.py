@@ -8,7 +8,6 @@ each request (``scope["state"]["connection"]``), where the guard tells it that a
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import Any
 
 from wordferry.base.runtime import optional_import
@@ -31,7 +30,6 @@ class Connections:
         self._idle: dict[Any, None] = {}
         """Connections that owe us the rest of a request, or have none; the one that has been so longest first."""
         self._all: set[Any] = set()
-        self._of_client: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._all)
@@ -39,9 +37,8 @@ class Connections:
     def add(self, connection: Any) -> bool:
         """Make room for a connection; False when nothing could: then it gets health and refusals only, or is closed."""
         self._all.add(connection)
-        self._of_client[connection.client] += 1
         room = True
-        if self._of_client[connection.client] > self.limits.client_connections:
+        if sum(one.client == connection.client for one in self._all) > self.limits.client_connections:
             room = self._drop_idle(connection.client)
         if room and len(self._all) > self.limits.connections:
             room = self._drop_idle(None)
@@ -64,12 +61,8 @@ class Connections:
 
     def remove(self, connection: Any) -> None:
         """A connection has ended."""
-        if connection in self._all:
-            self._all.remove(connection)
-            self._idle.pop(connection, None)
-            self._of_client[connection.client] -= 1
-            if not self._of_client[connection.client]:
-                del self._of_client[connection.client]
+        self._all.discard(connection)
+        self._idle.pop(connection, None)
 
     def _drop_idle(self, client: str | None) -> bool:
         """Close the connection that has been idle longest, of one client or of all."""

@@ -51,7 +51,7 @@ class Share:
     def release(self) -> None:
         """Give everything back."""
         self._memory.held -= self._taken
-        self._size = self._taken = 0
+        self._size = self._taken = self._answer = 0
 
 
 share_of_request: ContextVar[Share] = ContextVar("wordferry_share")

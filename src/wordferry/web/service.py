@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from wordferry.base.runtime import thread_count, usable_cores
+from wordferry.base.runtime import usable_cores
 from wordferry.compare.distances import DISTANCES
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
@@ -29,7 +29,7 @@ from wordferry.web.mapping import Mapping
 from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
-from wordferry.web.work import Sizes, WorkEstimate, of_explanation, of_pair
+from wordferry.web.work import LITTLE, Sizes, WorkEstimate, of_explanation, of_pair
 from wordferry.web.workers import Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
@@ -81,9 +81,7 @@ class Service:
         self._graph: asyncio.Task[RelatedWords] | None = None
         self._opening = asyncio.Lock()
         largest = _PANEL if settings.batching else 1
-        self._batcher = Batcher(
-            self._joined, self._searches, largest=largest, size=lambda one: max(1, one.needed / _HITS)
-        )
+        self._batcher = Batcher(self._joined, self._searches, largest=largest, size=_places)
 
     def start(self) -> None:
         """Count what is there, so that the first request need not wait for it."""
@@ -109,6 +107,8 @@ class Service:
                     if not isinstance(error, ReplacedError):
                         raise
                     await self._reopen(engine, error)
+                if (share := share_of_request.get(None)) is not None:
+                    share.release()  # of the answer that is made anew
         return await call()
 
     async def _reopen(self, old: ServedIndex, error: ReplacedError) -> None:
@@ -124,11 +124,7 @@ class Service:
             access_log.warning(json.dumps({"level": "warning", "message": f"{error} It was."}))
             await self._reads.run(old.close)
 
-    async def read(self, call: Callable[..., Any], *arguments: Any) -> bytes:
-        """The JSON of what a light reading call gives."""
-        return share_of_request.get().answer(await self._reads.run(_json, call, *arguments))
-
-    async def _run(self, work: WorkEstimate, call: Callable[..., Any], *arguments: Any) -> bytes:
+    async def read(self, call: Callable[..., Any], *arguments: Any, work: WorkEstimate = LITTLE) -> bytes:
         """The JSON of what a reading call gives, by the threads for its kind of work."""
         threads = self._reads if work.light(self.settings.limits) else self._heavy
         return share_of_request.get().answer(await threads.run(_json, call, *arguments))
@@ -229,7 +225,7 @@ class Service:
         """Answer queries that are joined because they ask the same index in the same way."""
         engine, lane = key
         self.metrics.batch(len(queries))
-        return engine.search(lane, queries, max(1, thread_count() // self._searches.running))
+        return engine.search(lane, queries)
 
     async def distance(self, request: Any) -> bytes:
         """The distances of two texts."""
@@ -237,7 +233,7 @@ class Service:
         names = comparing.names(request.distances)
         a, b = words = await self._reads.run(comparing.texts, request.a, request.b)
         work = of_pair(names, len(set(a)), len(set(b))).check(self.settings.limits)
-        return await self._run(work, comparing.distances, words, names, await self._whole_graph(names))
+        return await self.read(comparing.distances, words, names, await self._whole_graph(names), work=work)
 
     async def explain(self, request: Any) -> bytes:
         """The flows between two texts or stored documents."""
@@ -246,7 +242,7 @@ class Service:
         a, b = pair.a.tokens, pair.b.tokens
         work = of_explanation(pair.distance, len(set(a)), len(set(b)), len(a) + len(b)).check(self.settings.limits)
         related = await self._whole_graph([pair.distance]) if pair.alone else None
-        return await self._run(work, comparing.explain, pair, related)
+        return await self.read(comparing.explain, pair, related, work=work)
 
     async def _whole_graph(self, names: Sequence[str]) -> RelatedWords | None:
         """The related words of the whole vocabulary, where a distance needs them: found once, by one thread, for all.
@@ -258,6 +254,11 @@ class Service:
         if self._graph is None or (self._graph.done() and (self._graph.cancelled() or self._graph.exception())):
             self._graph = asyncio.create_task(self._building.run(_graph_of, self.engine))
         return await asyncio.shield(self._graph)
+
+
+def _places(query: SearchQuery) -> float:
+    """How many searches of a call one takes the place of."""
+    return max(1.0, query.needed / _HITS)
 
 
 def _weighing(request: Any) -> dict[str, str]:

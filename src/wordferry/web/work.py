@@ -70,6 +70,9 @@ class WorkEstimate:
         return self.steps <= limits.light_work
 
 
+LITTLE = WorkEstimate(0.0)
+
+
 def of_search(
     distance: str | None, queries: Sequence[Any], sizes: Sizes, filter: Mapping[str, Any] | None
 ) -> WorkEstimate:

@@ -26,11 +26,6 @@ class Workers:
         self._running: set[Cancel] = set()
         self._pending = 0
 
-    @property
-    def running(self) -> int:
-        """Calls that run or wait for a thread, 1 at least."""
-        return max(1, len(self._running))
-
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do some work in a thread. When this call is cancelled, so is the work."""
         if self._pending >= self.count + self.waiting:
