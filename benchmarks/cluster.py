@@ -55,7 +55,6 @@ class Measured:
                 source, str(folder / f"out-{workers}"), 10, Choices(block=block), engine=engine, keep=True
             )
             self.wall, self.driver = time.perf_counter() - wall, driver_seconds() - cpu
-            self.broadcasts = list(engine.broadcasts)
         finally:
             engine.close()
         self.journal = folder / f"out-{workers}.job"
@@ -119,7 +118,7 @@ def overhead(results: Results, one: Measured, two: Measured) -> None:
 
 
 def memory(results: Results, run: Measured) -> None:
-    """The peak of a worker, and what was sent to all of them."""
+    """The peak of a worker."""
     base = min(one["facts"]["base"] for one in run.done)
     peak = max(one["facts"]["peak"] for one in run.of("near"))
     mb = 2**20
@@ -128,13 +127,6 @@ def memory(results: Results, run: Measured) -> None:
         peak / mb,
         f"peak of a worker: {peak / mb:.0f} MB, {base / mb:.0f} MB of them Python and libraries",
     )
-    for number, sent in enumerate(run.broadcasts):
-        results.add(
-            f"broadcast_{number}_mb",
-            sent.bytes / 2**20,
-            f"shared data of stage {number + 1}: {sent.bytes / mb:.1f} MB, in the stores of {sent.nodes} node(s) once "
-            f"each, taken by {sent.processes} process(es) once each; {sent.sent} bytes between nodes",
-        )
 
 
 def sizes(results: Results, run: Measured, count: int) -> None:

@@ -136,8 +136,6 @@ def test_the_number_of_nodes_does_not_show_and_each_gets_the_shared_data_once(no
     assert set(engine.fetched.values()) == {1}
     used = {where.split("/")[0] for where in engine.fetched}
     assert len(used) == count
-    assert max(one.nodes for one in engine.broadcasts) <= count
-    assert all(one.bytes > 0 for one in engine.broadcasts)
 
 
 @pytest.mark.parametrize("what", ["worker", "node"])

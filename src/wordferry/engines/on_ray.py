@@ -7,7 +7,6 @@ import secrets
 import socket
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -38,21 +37,6 @@ def prepare_environment() -> None:
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
 
-@dataclass(frozen=True)
-class Broadcast:
-    """What the tasks of one stage shared: its size, and the nodes whose stores hold a copy, one each."""
-
-    bytes: int
-    nodes: int
-    processes: int
-    """The processes that have taken it from their node's store."""
-
-    @property
-    def sent(self) -> int:
-        """Bytes that went from node to node."""
-        return self.bytes * max(0, self.nodes - 1)
-
-
 class Ray:
     """A Ray cluster: ``address`` of a running one, or None to start one with ``workers`` workers on this machine.
 
@@ -78,8 +62,6 @@ class Ray:
         self.name = f"Ray, {self.workers} workers on {nodes} node{'s' if nodes > 1 else ''}"
         self.fetched: dict[str, int] = {}
         """How often each process has taken the shared data from its node's store."""
-        self.broadcasts: list[Broadcast] = []
-        """What was shared so far, stage by stage."""
 
     def _start(self, workers: int) -> None:
         constants = sys.modules.get("ray._private.ray_constants")
@@ -109,7 +91,7 @@ class Ray:
     def run(self, tasks: Iterable[Task], folder: str, shared: Any) -> Iterator[tuple[Task, Outcome]]:
         """Do all tasks; a worker or node that dies gives its tasks to the others."""
         ray = self._ray
-        stored, taken = ray.put(shared), set[str]()
+        stored = ray.put(shared)
         remote = ray.remote(_perform).options(num_cpus=1, max_retries=_RETRIES)
         waiting = iter(tasks)
         running: dict[Any, Task] = {}
@@ -122,20 +104,10 @@ class Ray:
                 ready, _ = ray.wait(list(running), num_returns=1)
                 for reference in ready:
                     task = running.pop(reference)
-                    outcome = self._outcome(reference, task)
-                    taken.add(outcome.facts["worker"])
-                    yield task, outcome
+                    yield task, self._outcome(reference, task)
         finally:
             for reference in running:
                 ray.cancel(reference, force=True)
-            if shared is not None:
-                self._note(stored, len(taken))
-
-    def _note(self, stored: Any, processes: int) -> None:
-        """Count the copies of what was shared."""
-        found = self._ray.experimental.get_object_locations([stored]).get(stored, {})
-        size, nodes = int(found.get("object_size") or 0), len(found.get("node_ids") or ())
-        self.broadcasts.append(Broadcast(size, nodes, processes))
 
     def _outcome(self, reference: Any, task: Task) -> Outcome:
         try:

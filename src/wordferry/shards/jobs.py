@@ -13,7 +13,6 @@ from typing import Any
 
 from wordferry.base.checks import real_number, whole_number
 from wordferry.compare.measure import Measure
-from wordferry.engines.components import Components
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
 from wordferry.engines.run import JobRun, JobSummary, empty_output
@@ -272,16 +271,21 @@ def _names(documents: str) -> list[str]:
 
 
 def _groups(job: ShardJob, tasks: list[str]) -> tuple[bytes, int]:
-    """Connected components of all pairs, out of core: only documents that have a duplicate."""
-    joined = Components(job.target.documents, job.run.folder)
+    """Connected components of all pairs, task by task: memory holds the documents that have a duplicate."""
     ids: dict[int, str] = {}
-    try:
-        for name in tasks:
-            found = ask_tasks.close_pairs(job.run.folder, [name])
-            joined.add([pair[0] for pair in found], [pair[1] for pair in found])
-            ids |= {pair[place]: pair[place + 2] for pair in found for place in (0, 1)}
-        rows = sorted(ids)
-        groups = [ids[joined.group(row)] for row in rows]
-    finally:
-        joined.close()
+    parents: dict[int, int] = {}
+
+    def first(row: int) -> int:
+        while (above := parents.setdefault(row, row)) != row:
+            parents[row] = parents[above]  # halve the way for the next one who asks
+            row = above
+        return row
+
+    for name in tasks:
+        for one, other, *names, _ in ask_tasks.close_pairs(job.run.folder, [name]):
+            ids |= {one: names[0], other: names[1]}
+            ends = sorted((first(one), first(other)))
+            parents[ends[1]] = ends[0]
+    rows = sorted(ids)
+    groups = [ids[first(row)] for row in rows]
     return parquet_bytes({"id": [ids[row] for row in rows], "group": groups}), len(rows)

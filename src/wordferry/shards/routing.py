@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from wordferry.base.runtime import usable_cores
+from wordferry.errors import StorageError
 from wordferry.index.config import Config
 from wordferry.shards.shard import Common, Comparison, Shard
 
@@ -27,79 +29,88 @@ class ShardAnswers:
         return f", but of the shards {', '.join(self.missing)} there is no answer" if self.missing else ""
 
 
-class ShardRouter(Protocol):
+class ShardRouter(ABC):
     """Asks shards, wherever they are."""
 
     config: Config
+    strict = True
+    """Whether a shard that gives no answer is an error; otherwise it is named in the answer."""
+
+    def __init__(self, common: Common) -> None:
+        self.names = [record.name for record in common.manifest.shards]
+
+    @abstractmethod
+    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Ask some shards, each its own question: the answers by shard, in their order; one may be missing."""
+
+    def _answers(self, found: dict[int, Any]) -> ShardAnswers:
+        missing = tuple(name for number, name in enumerate(self.names) if number not in found)
+        if missing and (self.strict or not found):
+            raise StorageError(f"No answer from the shards {', '.join(missing)}. Ask again in a moment.")
+        return ShardAnswers(list(found.values()), list(found), missing)
 
     def every(self, method: str, *arguments: Any) -> ShardAnswers:
-        """Ask all shards the same."""
-        ...
+        """Ask all shards one question."""
+        return self._answers(self.ask(method, dict.fromkeys(range(len(self.names)), arguments)))
 
     def some(self, arguments: Mapping[int, tuple[Any, ...]], method: str) -> list[Any]:
-        """Ask some shards, each its own question; the answers in the order of their numbers."""
-        ...
+        """Ask some shards, each its own question; who gives no answer is asked once more."""
+        found = self.ask(method, arguments)
+        left = {number: given for number, given in arguments.items() if number not in found}
+        found |= self.ask(method, left) if left else {}
+        if len(found) < len(arguments):
+            names = ", ".join(self.names[number] for number in arguments if number not in found)
+            raise StorageError(f"No answer from the shards {names}, which have documents of this answer. Ask again.")
+        return [found[number] for number in sorted(found)]
 
     def one(self, number: int, method: str, *arguments: Any) -> Any:
         """Ask one shard."""
-        ...
+        return self.some({number: arguments}, method)[0]
 
     def any(self, method: str, *arguments: Any) -> Any:
-        """Ask whichever shard answers."""
-        ...
+        """Ask the shards in turn until one answers."""
+        for number in range(len(self.names)):
+            for answer in self.ask(method, {number: arguments}).values():
+                return answer
+        raise StorageError("No shard answers. Ask again in a moment.")
 
     def near(self, asked: Sequence[Sequence[str]], how: Comparison, without: str | None) -> ShardAnswers:
         """Ask all shards for near documents; the one that holds the document asked about leaves it out."""
-        ...
+        numbers = range(len(self.names))
+        holds: set[int] = set()
+        if without is not None:
+            found = self.ask("find", dict.fromkeys(numbers, (without,)))
+            holds = {number for number, one in found.items() if one is not None}
+        own = replace(how, without=without)
+        return self._answers(self.ask("near", {n: (asked, own if n in holds else how) for n in numbers}))
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of the shards."""
-        ...
 
 
-class InProcess:
+class InProcess(ShardRouter):
     """All shards opened in this process, asked by a few threads."""
 
     def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self.shards: list[Shard] = []
+        self._pool = ThreadPoolExecutor(min(len(self.names), usable_cores()), "wordferry-shard")
         try:
-            for number in range(len(common.manifest.shards)):
+            for number in range(len(self.names)):
                 self.shards.append(Shard(common, number))
         except BaseException:
             self.close()
             raise
         self.config = self.shards[0].index.config
-        self._pool = ThreadPoolExecutor(min(len(self.shards), usable_cores()), "wordferry-shard")
 
-    def every(self, method: str, *arguments: Any) -> ShardAnswers:
-        """Ask all shards the same."""
-        numbers = list(range(len(self.shards)))
-        return ShardAnswers(self.some(dict.fromkeys(numbers, arguments), method), numbers)
-
-    def some(self, arguments: Mapping[int, tuple[Any, ...]], method: str) -> list[Any]:
-        """Ask some shards, each its own question."""
-        waiting = [self._pool.submit(getattr(self.shards[n], method), *arguments[n]) for n in sorted(arguments)]
-        return [one.result() for one in waiting]
-
-    def one(self, number: int, method: str, *arguments: Any) -> Any:
-        """Ask one shard."""
-        return getattr(self.shards[number], method)(*arguments)
-
-    def any(self, method: str, *arguments: Any) -> Any:
-        """Ask the first shard: here all answer."""
-        return self.one(0, method, *arguments)
-
-    def near(self, asked: Sequence[Sequence[str]], how: Comparison, without: str | None) -> ShardAnswers:
-        """Ask all shards for near documents."""
-        holds = {} if without is None else {n for n, shard in enumerate(self.shards) if shard.find(without) is not None}
-        own = replace(how, without=without)
-        numbers = list(range(len(self.shards)))
-        return ShardAnswers(self.some({n: (asked, own if n in holds else how) for n in numbers}, "near"), numbers)
+    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Ask some shards; here all answer."""
+        waiting = {n: self._pool.submit(getattr(self.shards[n], method), *arguments[n]) for n in sorted(arguments)}
+        return {number: one.result() for number, one in waiting.items()}
 
     def close(self) -> None:
         """Close all shards."""
-        pool = getattr(self, "_pool", None)
-        if pool is not None:
-            pool.shutdown()
+        self._pool.shutdown()
         for shard in self.shards:
             shard.close()

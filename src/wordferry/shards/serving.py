@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from threading import Lock
 from typing import Any, Literal
@@ -18,9 +17,9 @@ from typing import Any, Literal
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import logger, optional_import
 from wordferry.engines.on_ray import Ray
-from wordferry.errors import InputError, StorageError, WordferryError
-from wordferry.shards.routing import ShardAnswers
-from wordferry.shards.shard import Common, Comparison, Shard
+from wordferry.errors import InputError, WordferryError
+from wordferry.shards.routing import ShardRouter
+from wordferry.shards.shard import Common, Shard
 from wordferry.shards.sharded import sharded_index
 
 OnMissing = Literal["answer", "error"]
@@ -58,15 +57,15 @@ class Replica:
             return False, error
 
 
-class RayBackend:
+class RayBackend(ShardRouter):
     """Asks the replicas of all shards."""
 
     def __init__(
         self, common: Common, replicas: Sequence[Sequence[Any]], on_missing: OnMissing, seconds: float
     ) -> None:
-        self._replicas, self._on_missing, self._seconds = replicas, on_missing, seconds
+        super().__init__(common)
+        self._replicas, self.strict, self._seconds = replicas, on_missing == "error", seconds
         self._ray = optional_import("ray", "cluster")
-        self._names = [record.name for record in common.manifest.shards]
         self._down: set[tuple[int, int]] = set()
         self._turn = count()
         shard = Shard(common, 0)
@@ -75,7 +74,7 @@ class RayBackend:
         finally:
             shard.close()
 
-    def _ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """The answers by shard; one of whose replicas none gives an answer within the time is left out."""
         start, turn = time.monotonic(), next(self._turn)
         order = {number: self._in_turn(number, turn) for number in sorted(arguments)}
@@ -88,7 +87,7 @@ class RayBackend:
                 try:
                     right, value = self._ray.get(asked, timeout=max(0.01, start + allowed - time.monotonic()))
                 except self._ray.exceptions.RayError as error:
-                    logger.warning("Shard %s gives no answer: %s", self._names[number], str(error).splitlines()[:1])
+                    logger.warning("Shard %s gives no answer: %s", self.names[number], str(error).splitlines()[:1])
                     self._down.add((number, place))
                     continue
                 self._down.discard((number, place))
@@ -103,48 +102,6 @@ class RayBackend:
         total = len(self._replicas[number])
         places = [(turn + step) % total for step in range(total)]
         return sorted(places, key=lambda place: (number, place) in self._down)
-
-    def _answers(self, found: dict[int, Any]) -> ShardAnswers:
-        missing = tuple(name for number, name in enumerate(self._names) if number not in found)
-        if missing and (self._on_missing == "error" or not found):
-            raise StorageError(f"No answer from the shards {', '.join(missing)}. Ask again in a moment.")
-        return ShardAnswers([found[number] for number in sorted(found)], sorted(found), missing)
-
-    def every(self, method: str, *arguments: Any) -> ShardAnswers:
-        """Ask all shards the same."""
-        return self._answers(self._ask(method, dict.fromkeys(range(len(self._names)), arguments)))
-
-    def some(self, arguments: Mapping[int, tuple[Any, ...]], method: str) -> list[Any]:
-        """Ask some shards, each its own question; who gives no answer is asked once more."""
-        found = self._ask(method, arguments)
-        left = {number: given for number, given in arguments.items() if number not in found}
-        found |= self._ask(method, left) if left else {}
-        if len(found) < len(arguments):
-            names = ", ".join(self._names[number] for number in arguments if number not in found)
-            raise StorageError(f"No answer from the shards {names}, which have documents of this answer. Ask again.")
-        return [found[number] for number in sorted(found)]
-
-    def one(self, number: int, method: str, *arguments: Any) -> Any:
-        """Ask one shard."""
-        return self.some({number: arguments}, method)[0]
-
-    def any(self, method: str, *arguments: Any) -> Any:
-        """Ask the shards in turn until one answers."""
-        for number in range(len(self._names)):
-            found = self._ask(method, {number: arguments})
-            if found:
-                return found[number]
-        raise StorageError("No shard answers. Ask again in a moment.")
-
-    def near(self, asked: Sequence[Sequence[str]], how: Comparison, without: str | None) -> ShardAnswers:
-        """Ask all shards for near documents; the one that holds the document asked about leaves it out."""
-        numbers = range(len(self._names))
-        holds: set[int] = set()
-        if without is not None:
-            found = self._ask("find", dict.fromkeys(numbers, (without,)))
-            holds = {number for number, one in found.items() if one is not None}
-        own = replace(how, without=without)
-        return self._answers(self._ask("near", {n: (asked, own if n in holds else how) for n in numbers}))
 
     def close(self) -> None:
         """The replicas belong to :class:`Serving`."""
