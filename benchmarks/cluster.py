@@ -23,6 +23,8 @@ from wordferry.engines.on_ray import Ray
 from wordferry.shards import Choices, jobs
 
 WORKERS = (1, 10, 100, 1000)
+SHARD = 10**6
+"""Documents of a shard that is built for a job."""
 
 
 def write(folder: Path, count: int, words: int) -> str:
@@ -92,10 +94,13 @@ def main() -> None:
         source = write(Path(folder) / "in", count, options.words)
         write(Path(folder) / "few", 50, options.words)
         one, two = (Measured(source, Path(folder), workers, options.block, options.store) for workers in (1, 2))
+        (Path(folder) / "quarter").mkdir()
+        part = write(Path(folder) / "less", count // 4, options.words)
+        less = Measured(part, Path(folder) / "quarter", 1, options.block, options.store)
         overhead(results, one, two)
         memory(results, two)
         sizes(results, one, count)
-        model(results, one, count, options.price)
+        model(results, (less, count // 4), (one, count), options.price)
     results.finish()
 
 
@@ -140,13 +145,21 @@ def sizes(results: Results, run: Measured, count: int) -> None:
     results.add("seconds_per_billion_pairs", billion, f"comparing: {billion:.1f} s a billion pairs and core")
 
 
-def model(results: Results, run: Measured, count: int, price: float) -> None:
-    """Time by number of workers: the driver's part does not shrink, the rest does, in whole tasks."""
-    near = run.seconds("near") / run.summary.facts["pairs"]
+def model(results: Results, small: tuple[Measured, int], large: tuple[Measured, int], price: float) -> None:
+    """Time by number of workers: the driver's part does not shrink, the rest does, in whole tasks.
+
+    A query costs something of its own in every shard, and something for each document there.
+    """
+    run, count = large
+    each = [one.seconds("near") / documents for one, documents in (small, large)]
+    slope = max(0.0, (each[1] - each[0]) / (count - small[1]))
+    fixed = each[1] - slope * count
+    results.add("query_fixed_ms", 1e3 * fixed, f"a query of one shard: {1e3 * fixed:.2f} ms, whatever its size")
+    results.add("query_per_million_ms", 1e9 * slope, f"and {1e9 * slope:.1f} ms for every million documents")
     other = (run.seconds() - run.seconds("near")) / count
     serial = run.driver / count
-    for documents, kind, pairs in ((10**6, "k-NN graph", 1e12), (10**8, "near-duplicates", 0.5e16)):
-        work = near * pairs + other * documents
+    for documents, kind, share in ((10**6, "k-NN graph", 1.0), (10**8, "near-duplicates", 0.5)):
+        work = share * documents * (fixed * math.ceil(documents / SHARD) + slope * documents) + other * documents
         for workers in WORKERS:
             hours = (serial * documents + work / workers) / 3600
             results.add(

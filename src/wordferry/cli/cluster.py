@@ -90,7 +90,7 @@ def job_choices(**given: Any) -> Iterator[Any]:
 
 
 SIZE = block_option("How many documents or queries one task takes.")
-SHARDS = option("--shards", "How many shards to build (default: one per 250,000 documents).", type=POSITIVE)
+SHARDS = option("--shards", "How many shards to build (default: one per million documents).", type=POSITIVE)
 COMPARED = ("--distance --weights --unknown -r", SIZE)
 JOB = bundle("choices", *COMPARED, "--text --id", make=job_choices)
 LABELLED_JOB = bundle("choices", *COMPARED, "--text --id --label", make=job_choices)

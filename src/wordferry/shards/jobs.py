@@ -30,7 +30,7 @@ from wordferry.shards.shard import Common, Shard
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 
-_SHARD = 250_000
+_SHARD = 1_000_000
 """Documents of a shard that is built for a job: every query is asked of every shard, so there are few."""
 _CATALOGUE = "catalogue.sqlite"
 
