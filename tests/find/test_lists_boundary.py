@@ -11,105 +11,156 @@ from wordferry import _native
 from wordferry.kernels import lists
 
 
-def bags(**other: Any) -> list[Any]:
-    parts = {
+def stored(**other: Any) -> Any:
+    """Two documents of two words."""
+    arrays = {
         "indptr": np.array([0, 2, 3]),
         "words": np.array([0, 1, 1], dtype=np.int32),
-        "counts": np.array([1, 2, 1], dtype=np.int32),
-        "group_of": np.array([0, 0], dtype=np.int32),
-        "form_of": np.array([0, 1], dtype=np.uint16),
+        "counts": np.array([1, 2, 1], dtype=np.uint8),
     }
-    return list((parts | other).values())
+    made = lists.build(*arrays.values())
+    return _native.StoredDocuments(made.view, *(arrays | other).values())
+
+
+def documents(**other: Any) -> Any:
+    return _native.WordDocuments(stored(**other), np.array([3, 1], np.float32))
+
+
+def best(part: Any, **other: Any) -> tuple[int, ...]:
+    given = {
+        "slots": np.zeros(2, np.int32),
+        "words": np.arange(2, dtype=np.int32),
+        "is_exact": np.ones(2, np.uint8),
+        "factors": np.ones(1),
+        "stem": 0.5,
+        "floor": 1.0,
+        "slope": 0.1,
+        "allowed": None,
+        "rows": np.empty(2, dtype=np.int64),
+        "scores": np.empty(2),
+    }
+    return tuple(_native.best_by_words([part], *(given | other).values()))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"indptr": np.array([0, 2, 4])},
-        {"indptr": np.array([1, 2, 3])},
+        {"indptr": np.array([-1, 2, 3])},
         {"indptr": np.array([0, 3, 2])},
-        {"words": np.array([0, 1, 2], dtype=np.int32)},
-        {"words": np.array([0, -1, 1], dtype=np.int32)},
-        {"counts": np.array([1, 0, 1], dtype=np.int32)},
-        {"counts": np.array([1, 1], dtype=np.int32)},
-        {"group_of": np.array([0, 1], dtype=np.int32)},
-        {"form_of": np.array([0], dtype=np.uint16)},
+        {"indptr": np.array([0, 2, 1 << 40])},
     ],
 )
 def test_bags_that_lead_outside_are_refused(wrong: dict[str, Any]) -> None:
-    sizes, df = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    _native.WordBags(*bags(), 1).count(sizes, df)
-    assert (sizes.tolist(), df.tolist()) == ([3], [2])
-    with pytest.raises(ValueError):
-        _native.WordBags(*bags(**wrong), 1)
-
-
-def test_lists_without_room_are_refused() -> None:
-    two = [np.zeros(2, dtype=np.int32), np.zeros(2, dtype=np.uint16), np.zeros(2, dtype=np.uint16)]
-    with pytest.raises(ValueError, match="room"):
-        _native.WordBags(*bags(), 1).fill(*two)
-
-
-def lists(**other: Any) -> Any:
-    parts = {
-        "starts": np.array([0, 2]),
-        "documents": np.array([0, 1], dtype=np.int32),
-        "forms": np.zeros(2, dtype=np.uint16),
-        "counts": np.ones(2, dtype=np.uint16),
-        "lengths": np.ones(2, dtype=np.int32),
-    }
-    return _native.WordLists(*(parts | other).values())
+    assert best(documents())[0] == 2
+    with pytest.raises(ValueError, match="outside"):
+        best(documents(**wrong))
+    with pytest.raises(ValueError, match="outside"):
+        near(documents(**wrong))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"starts": np.array([0, 3])},
-        {"documents": np.array([0, 2], dtype=np.int32)},
-        {"documents": np.array([1, 0], dtype=np.int32)},
-        {"forms": np.zeros(1, dtype=np.uint16)},
-        {"lengths": np.ones(1, dtype=np.int32)},
+        {"indptr": np.array([0, 2])},
+        {"indptr": np.zeros(0, np.int64)},
+        {"counts": np.array([1, 1], dtype=np.uint8)},
+        {"words": np.array([0, 1], dtype=np.uint16)},
     ],
 )
-def test_lists_that_lead_outside_are_refused(wrong: dict[str, Any]) -> None:
-    lists()
+def test_arrays_that_do_not_agree_are_refused(wrong: dict[str, Any]) -> None:
+    stored()
     with pytest.raises(ValueError):
-        lists(**wrong)
+        stored(**wrong)
 
 
-@pytest.mark.parametrize("wrong", ["group", "mask", "out", "forms"])
-def test_questions_that_lead_outside_are_refused(wrong: str) -> None:
-    group = np.array([1 if wrong == "group" else 0], dtype=np.int32)
-    form = np.zeros(2 if wrong == "forms" else 1, dtype=np.int32)
-    mask = np.ones(3, dtype=np.uint8) if wrong == "mask" else None
-    scores = np.empty(2 if wrong == "out" else 1)
+def test_lengths_of_other_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match="one length for each document"):
+        _native.WordDocuments(stored(), np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"slots": np.array([0, 1], np.int32)},
+        {"slots": np.array([0, -1], np.int32)},
+        {"words": np.zeros(1, np.int32)},
+        {"is_exact": np.ones(3, np.uint8)},
+        {"factors": np.array([-1.0])},
+        {"factors": np.array([np.nan])},
+        {"stem": -0.5},
+        {"floor": np.nan},
+        {"allowed": np.ones(3, np.uint8)},
+        {"scores": np.empty(3)},
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
-        lists().best(group, form, np.ones(1), 0.5, 1.0, 1.0, mask, np.empty(1, dtype=np.int64), scores)
+        best(documents(), **wrong)
+
+
+@pytest.mark.parametrize("word", [-1, 2, 2**31 - 1])
+def test_words_that_no_document_has_find_nothing(word: int) -> None:
+    assert best(documents(), words=np.full(2, word, np.int32))[0] == 0
+
+
+def near(part: Any, **other: Any) -> None:
+    given = {
+        "group_of": np.zeros(2, np.int32),
+        "idf": np.ones(1),
+        "rows": np.arange(2),
+        "wanted": np.zeros(1, np.int32),
+        "found": np.empty((2, 1), dtype=np.int64),
+        "cosines": np.empty((2, 1)),
+        "complete": np.empty(2, np.uint8),
+    }
+    _native.near_rows([part], *(given | other).values())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"group_of": np.ones(2, np.int32)},
+        {"group_of": np.zeros(1, np.int32)},
+        {"rows": np.array([0, 2])},
+        {"wanted": np.zeros(2, np.int32)},
+        {"found": np.empty((1, 1), dtype=np.int64)},
+        {"cosines": np.empty((2, 2))},
+        {"complete": np.empty(1, np.uint8)},
+    ],
+)
+def test_rows_that_lead_outside_are_refused(wrong: dict[str, Any]) -> None:
+    near(documents())
+    with pytest.raises(ValueError):
+        near(documents(), **wrong)
 
 
 @pytest.mark.parametrize("wrong", ["stems", "counts", "weight", "found"])
 def test_neighbours_that_lead_outside_are_refused(wrong: str) -> None:
     def call(which: str) -> None:
-        rows = _native.StemRows(
+        _native.nearest_among(
             np.array([0, 1, 2]),
             np.array([0, 3 if which == "stems" else 0], dtype=np.int32),
             np.array([1, 0 if which == "counts" else 1], dtype=np.int32),
             np.array([1.0, np.nan if which == "weight" else 1.0]),
             1,
+            np.empty((1 if which == "found" else 2, 1), dtype=np.int64),
+            np.empty((2, 1)),
         )
-        rows.nearest(np.empty((1 if which == "found" else 2, 1), dtype=np.int64), np.empty((2, 1)))
 
     call("nothing")
     with pytest.raises(ValueError):
         call(wrong)
 
 
+@pytest.mark.parametrize("starts", [[0, 3], [1, 0], [-1, 2], [0]])
+def test_stems_that_lead_outside_are_refused(starts: list[int]) -> None:
+    made = lists.build(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.uint8))
+    with pytest.raises(ValueError, match="starts"):
+        _native.stem_frequencies(made.view, np.array(starts), np.zeros(2, np.int32), np.zeros(1, np.int64))
+
+
 def test_a_mask_of_another_type_is_refused_as_a_type() -> None:
     """Found by fuzzing: it was a RuntimeError that nobody expects."""
-    bags = (np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.uint8))
-    stored, rows = related_lists.build(*bags).view, _native.StoredRows(*bags)
-    part = _native.StoredPart(stored, stored, rows, rows, np.ones(1, np.float32))
-    none, small = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-    rest = [none, none, small, small, np.zeros(0), 0.5, 1.0, 0.1]
     with pytest.raises(TypeError):
-        _native.best_by_words([part], *rest, np.zeros(1), np.zeros(1, np.int64), np.zeros(1))
+        best(documents(), allowed=np.zeros(2))

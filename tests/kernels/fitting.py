@@ -50,16 +50,6 @@ def _ones(dtype: str, *shape: int) -> Any:
     return np.ones(shape, dtype)
 
 
-def _word_lists() -> Any:
-    return _native.WordLists(_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5))
-
-
-def _stored_part() -> list[Any]:
-    lists = _native.StoredWordLists(*_lists())
-    rows = _native.StoredRows(_i("i8", 0, 2, 3), _i("u2", 0, 2, 0), _ones("u1", 3))
-    return [lists, lists, rows, rows, _f4(2)]
-
-
 def _lists() -> list[Any]:
     """Two documents: the first has the words 0 and 2, the second has word 2 three times, and word 4 by a bit."""
     lists = [_i("i8", 0, 2), _i("i4", 0, 2), np.array([[0, 0], [1, 0], [3, 1]]), _i("u2", 0, 0, 1), _i("u1", 3)]
@@ -71,39 +61,48 @@ def _word_counter() -> Any:
     return _native.WordCounter(b"cat\xffdog\xff", _i("i4", 0, 1), b"the\xff", True, 1)
 
 
-def _list_part() -> Any:
-    return _native.ListPart(*_list_arrays())
-
-
 def _repeats() -> Any:
     return _native.Repeats(_native.Growth.saturation, _ones("f8", 2))
 
 
-def _weighed_documents() -> list[Any]:
-    """A part and weights; words without a vector are the same lists once more."""
-    part = _native.WeighedPart(_list_part(), _list_part(), _ones("f8", 2), 8.0, _repeats())
-    return [part, _native.WordWeights(_ones("f8", WORDS), _ones("f8", WORDS))]
+def _stored_arrays() -> list[Any]:
+    """The documents of these lists by row."""
+    return [_native.StoredWordLists(*_lists()), _i("i8", 0, 2, 4), _i("u2", 0, 2, 2, 4), _i("u1", 1, 1, 3, 1)]
 
 
-def _weighed() -> list[Any]:
-    """A query, a part and weights."""
-    part, weights = _weighed_documents()
-    return [_native.ListQuery(*_list_query()[:-1], 2 * WORDS), [part], weights]
+def _stored() -> Any:
+    return _native.StoredDocuments(*_stored_arrays())
 
 
-def _centroid_parts() -> list[Any]:
-    """One by what words weigh, and one by plain counts."""
-    return [_native.CentroidPart(*_weighed_documents(), 0.5), _native.CentroidPart(_list_part())]
+def _word_documents() -> Any:
+    return _native.WordDocuments(_stored(), _f4(2))
 
 
-def _list_arrays() -> list[Any]:
-    bags = [_i("i8", 0, 2, 4), _i("i4", 0, 2, 2, 4), _i("u1", 1, 1, 3, 1)]
-    return [_native.StoredWordLists(*_lists()), *bags, _f4(2)]
+def _weights() -> Any:
+    """Of each word; one does not count."""
+    return _native.WordWeights(np.array([1.0, 2.0, 0.5, 0.0, 1.0]))
 
 
-def _list_query() -> list[Any]:
+def _weighed() -> Any:
+    return _native.WeighedDocuments(_stored(), _f4(2), _ones("f8", 2), 8.0, _repeats())
+
+
+def _list_arguments() -> list[Any]:
     edges = [_i("i4", 0, 1), _i("i4", 2, 4), _f4(2)]
     return [_i("i4", 0, 3), _f4(2), *edges, 1.0, _native.Overlap.omr, WORDS]
+
+
+def _list_query() -> Any:
+    return _native.ListQuery(*_list_arguments())
+
+
+def _vector_arguments() -> list[Any]:
+    """The last word has no vector."""
+    return [_f4(4, 3), _i("i4", 2, 0, 1, 3, -1), _weights(), 0.5]
+
+
+def _vectors() -> Any:
+    return _native.WordVectors(*_vector_arguments())
 
 
 def _centroid_frame() -> list[Any]:
@@ -115,7 +114,7 @@ def _centroid_codes() -> Any:
 
 
 def _centroid_query() -> list[Any]:
-    return [_i("i4", 0, 2), _f4(2), _i("i4", 1, 4), _f4(2), _f4(1), _f4(WORDS, 3)]
+    return [_vectors(), _i("i4", 0, 2), _f4(2), _i("i4", 4, 7), _f4(2)]
 
 
 def _joining() -> list[Any]:
@@ -155,11 +154,38 @@ def _linked() -> Any:
 def fitting() -> dict[str, Callable[[], list[Any]]]:
     """What makes the arguments of each target; methods have their object first."""
     graph, out = csr(WORDS), _f4(ROWS, ROWS)
-    bags = [_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _i("i4", 0, 1), _i("u2", 0, 0)]
     stems = [_i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("i4", 1, 1, 2), _ones("f8", 3)]
     points = _native.Points(_f4(4, 3), _f4(4))
     omr, both = _native.Overlap.omr, _native.Side.both
     return {
+        "Csr": lambda: [*_sparse(), np.full(2 * ROWS, 0.5, np.float32), WORDS],
+        "Csr.widened": lambda: [csr(), 2 * WORDS],
+        "WholeCsr": lambda: [*_sparse(), np.ones(2 * ROWS, np.int64), WORDS],
+        "WholeCsr.widened": lambda: [whole(), 2 * WORDS],
+        "Token": lambda: [],
+        "Token.set": lambda: [_native.Token()],
+        "cpu_variant": lambda: [],
+        "Points": lambda: [_f4(4, 3), _f4(4)],
+        "Candidates": lambda: [4, 2],
+        "Candidates.seed": lambda: [_native.Candidates(4, 2), _ones("i4", 4, 2), _ones("f8", 4, 2)],
+        "Candidates.unchanged": lambda: [_native.Candidates(4, 2), _ones("i4", 4, 2)],
+        "Nearest": lambda: [ROWS, 2],
+        "Nearest.finish": lambda: [_native.Nearest(ROWS, 2), 2],
+        "TransportDocuments": lambda: [whole(), whole()],
+        "TransportDocuments.distances": lambda: [
+            _native.TransportDocuments(whole(), whole()), _f4(WORDS, WORDS), np.arange(WORDS, dtype="i4"),
+            np.arange(WORDS, dtype="i4"), _native.TransportKind.wmd, 2,
+        ],
+        "TransportDocuments.related": lambda: [_native.TransportDocuments(whole(), whole()), graph, 1.0, True],
+        "make_symmetric": lambda: [_f4(ROWS, ROWS), True, 2],
+        "nearest_centroids": lambda: [_f4(4, 3), _f4(3), _ones("i4", 4, 2)],
+        "pair_distances": lambda: [_f4(4, 3), _f4(4, 3), _i("i4", 0, 3), _i("i4", 1, 2), 2, _ones("f8", 2)],
+        "parse_numbers": lambda: [b"1 2 3 4", 2, _f4(4)],
+        "product_error": lambda: [3],
+        "refine_cosine": lambda: [csr(), csr(), 1e-3, _f4(ROWS, ROWS), 2],
+        "squared_lengths": lambda: [_f4(4, 3), _f4(4)],
+        "transposed_max": lambda: [_f4(ROWS, ROWS), _f4(ROWS, ROWS), 2],
+        "union_graph": lambda: [_i("i4", 1, 2, 0)[:, None], _f4(3, 1)],
         "accumulate": lambda: [csr(), csr(), _f4(1, 16, 16), 0, True, False, out, 2],
         "dense_pairs": lambda: [
             csr(1), csr(), _f4(WORDS, 16), _i("i4", 0, -1), 1, WORDS - 1, 1.0, omr, both, _f4(1, ROWS), 2,
@@ -196,35 +222,23 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
         "Nearest.finish": lambda: [_native.Nearest(ROWS, 2), _f4(ROWS, 2), _ones("i8", ROWS, 2), 2],
         "StoredWordLists": _lists,
-        "StoredRows": lambda: [_i("i8", 0, 2, 3), _i("u2", 0, 2, 0), _i("u1", 1, 1, 1)],
-        "StoredPart": _stored_part,
-        "StoredPart.tokens": lambda: [_native.StoredPart(*_stored_part()), _ones("u1", 2)],
+        "StoredDocuments": _stored_arrays,
+        "StoredDocuments.add_sums": lambda: [_stored(), _ones("f8", WORDS), True, _repeats(), _ones("f8", 2), 2],
+        "WordDocuments": lambda: [_stored(), _f4(2)],
         "best_by_words": lambda: [
-            [_native.StoredPart(*_stored_part())] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _i("u1", 0, 0, 1),
-            _ones("u1", 3), _ones("f8", 2), 0.5, 1.0, 0.1, _ones("u1", 4), _ones("i8", 3), _ones("f8", 3),
+            [_word_documents()] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _ones("u1", 3), _ones("f8", 2), 0.5, 1.0,
+            0.1, _ones("u1", 4), _ones("i8", 3), _ones("f8", 3),
         ],
         "near_rows": lambda: [
-            [_native.StoredPart(*_stored_part())] * 2, _i("i4", 0, 1, 1, 0, 0, 0), 3, _ones("f8", 2), _i("i8", 3, 0),
-            _i("i4", 0, 1), _ones("i8", 2, 1), _ones("f8", 2, 1), _ones("u1", 2),
+            [_word_documents()] * 2, _i("i4", 0, 1, 1, 0, 0), _ones("f8", 2), _i("i8", 3, 0), _i("i4", 0, 1),
+            _ones("i8", 2, 1), _ones("f8", 2, 1), _ones("u1", 2),
         ],
+        "nearest_among": lambda: [*stems, 2, _ones("i8", 2, 2), _ones("f8", 2, 2)],
         "stem_frequencies": lambda: [
-            _native.StoredWordLists(*_lists()), _native.StoredWordLists(*_lists()), _i("i8", 0, 1, 3),
-            _i("i4", 0, 2, 4), 3, _ones("i8", 2),
-        ],
-        "WordBags": lambda: [*bags, 2],
-        "WordBags.count": lambda: [_native.WordBags(*bags, 2), _ones("i8", 2), _ones("i8", 2)],
-        "WordBags.fill": lambda: [_native.WordBags(*bags, 2), _ones("i4", 3), _ones("u2", 3), _ones("u2", 3)],
-        "StemRows": lambda: [*stems, 2],
-        "StemRows.nearest": lambda: [_native.StemRows(*stems, 2), _ones("i8", 2, 2), _ones("f8", 2, 2)],
-        "WordLists": lambda: [
-            _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u2", 0, 1, 0), _i("u2", 1, 2, 3), _i("i4", 4, 5),
-        ],
-        "WordLists.best": lambda: [
-            _word_lists(), _i("i4", 0, 1), _i("i4", 0, -1), _ones("f8", 2), 0.5, 1.0, 0.1, None, _ones("i8", 2),
-            _ones("f8", 2),
+            _native.StoredWordLists(*_lists()), _i("i8", 0, 1, 3), _i("i4", 0, 2, 4), _ones("i8", 2),
         ],
         "WordCounter": lambda: [b"cat\xffdog\xff", _i("i4", 0, 1), b"the\xff", True, 1],
-        "WordCounter.add": lambda: [_word_counter(), b"cow\xff", _i("i4", -2)],
+        "WordCounter.add": lambda: [_word_counter(), b"cow\xff", _i("i4", 2)],
         "WordCounter.count": lambda: [
             _word_counter(), b"the cat's dogcow\xffcat\xff", _i("i8", 13, 21), _i("u1", 1, 0), 0, 2,
         ],
@@ -235,44 +249,29 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _i("i8", 0, 2, 3), _i("i4", 0, 1, 1), _i("u1", 2, 1, 3), _i("i8", 0, 1), _i("i8", 1, 2), _i("i8", 0, 0),
             _i("i8", 0, -1), _ones("u2", 3), _ones("u1", 1), _ones("u2", 32),
         ],
-        "add_row_sums": lambda: [
-            _i("i8", 0, 2, 3), _i("u2", 0, 1, 1), _i("u1", 1, 2, 3), _ones("f8", 2), True, _repeats(),
-            _ones("f8", 2), 2,
-        ],
+        "WordWeights": lambda: [np.array([0.0, 1.0, 2.0])],
+        "Repeats": lambda: [_native.Growth.saturation, _ones("f8", 2)],
+        "WeighedDocuments": lambda: [_stored(), _f4(2), _ones("f8", 2), 8.0, _repeats()],
+        "WordVectors": _vector_arguments,
         "CentroidFrame": _centroid_frame,
         "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
-        "CentroidPart": lambda: [*_weighed_documents(), 0.5],
-        "centroids_of": lambda: [
-            _centroid_parts(), _f4(WORDS, 3), _i("i8", 1, 0), _ones("f8", 2, 3), _ones("f8", 2),
-        ],
+        "centroids_of": lambda: [[_weighed()] * 2, _vectors(), _i("i8", 1, 3), _ones("f8", 2, 3), _ones("f8", 2)],
         "encode_centroids": lambda: [
-            *_centroid_parts()[:1], _f4(WORDS, 3), _native.CentroidFrame(*_centroid_frame()), _ones("i1", 64), 2,
+            _weighed(), _vectors(), _native.CentroidFrame(*_centroid_frame()), _ones("i1", 64), 2,
         ],
         "CentroidQuery": _centroid_query,
         "CentroidQuery.nearest": lambda: [
-            _native.CentroidQuery(*_centroid_query()), _centroid_parts(), [_centroid_codes()] * 2, _ones("u1", 4), 2,
+            _native.CentroidQuery(*_centroid_query()), [_weighed()] * 2, [_centroid_codes()] * 2, _ones("u1", 4), 2,
             _ones("i8", 2), _f4(2),
         ],
         "CentroidQuery.distances": lambda: [
-            _native.CentroidQuery(*_centroid_query()), _centroid_parts(), _i("i8", 1, 0), _f4(2),
+            _native.CentroidQuery(*_centroid_query()), [_weighed()] * 2, _i("i8", 1, 2), _f4(2),
         ],
-        "ListPart": _list_arrays,
-        "ListQuery": _list_query,
-        "ListQuery.nearest": lambda: [
-            _native.ListQuery(*_list_query()), [_list_part(), _list_part()], _ones("u1", 4), 0.1, 2, _ones("i8", 3),
-            _f4(3),
+        "ListQuery": _list_arguments,
+        "nearest_by_lists": lambda: [
+            [_list_query()] * 2, [_weighed()] * 2, _weights(), _ones("u1", 4), 0.1, 2, _ones("i8", 2, 3), _f4(2, 3),
         ],
-        "WordWeights": lambda: [_ones("f8", 3), _ones("f8", 0)],
-        "Repeats": lambda: [_native.Growth.saturation, _ones("f8", 2)],
-        "WeighedPart": lambda: [_list_part(), _list_part(), _ones("f8", 2), 8.0, _repeats()],
-        "nearest_weighed": lambda: [*_weighed(), _ones("u1", 2), 0.1, 2, _ones("i8", 3), _f4(3)],
-        "weighed_distances": lambda: [*_weighed(), _i("i8", 1, 0), _f4(2)],
-        "nearest_many": lambda: [
-            [_native.ListQuery(*_list_query())] * 2, [_list_part()], None, 0.1, 2, _ones("i8", 2, 2), _f4(2, 2),
-        ],
-        "ListQuery.distances": lambda: [
-            _native.ListQuery(*_list_query()), [_list_part()], _i("i8", 1, 0), _f4(2),
-        ],
+        "list_distances": lambda: [_list_query(), [_weighed()] * 2, _weights(), _i("i8", 1, 2), _f4(2)],
         "list_bounds": lambda: [
             _native.StoredWordLists(*_lists()), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), _repeats(),
             1.0, _f4(2), 2,

@@ -170,7 +170,11 @@ class Maker:
         if self.rarely():
             return self.one_of(None, "text", 1.5, np.zeros(3), object(), [1, 2], -1)
         if kind.startswith("ndarray"):
-            return None if kind.endswith("| None") and self.rng.random() < 0.5 else self.array(kind)
+            if kind.endswith("| None") and self.rng.random() < 0.5:
+                return None
+            return self.array(self.one_of(*kind.removesuffix(" | None").split(" | ")))
+        if kind.startswith("collections.abc.Sequence"):
+            return [self.argument(kind.partition("[")[2][:-1]) for _ in range(self.one_of(0, 1, 2, 3, 17))]
         if kind == "bool":
             return bool(self.rng.random() < 0.5)
         if kind == "int":

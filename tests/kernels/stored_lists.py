@@ -1,11 +1,11 @@
-"""Inverted lists read slowly, one entry after the other."""
+"""Posting lists read slowly, one entry after the other."""
 
 from __future__ import annotations
 
 from wordferry.kernels import lists
 
 
-def counts_of(made: lists.Lists) -> dict[tuple[int, int], int]:
+def counts_of(made: lists.PostingLists) -> dict[tuple[int, int], int]:
     """How often each row has each word, read from the stored arrays one by one."""
     found: dict[tuple[int, int], int] = {}
     for block in range(len(made.blocks) - 1):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordferry.kernels import native
+from wordferry.kernels import lists
 
 BAGS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 255), max_size=6), max_size=20)
 TYPES = [(word, count) for word in (np.uint16, np.int32) for count in (np.uint8, np.uint16, np.int32)]
@@ -21,14 +21,20 @@ def arrays(bags: list[dict[int, int]], kinds: tuple[Any, Any] = (np.uint16, np.u
     return np.cumsum([0, *map(len, bags)]).astype(np.int64), words, counts
 
 
+def stored(rows: tuple[Any, Any, Any]) -> lists.StoredDocuments:
+    """Documents by row, as they are; their lists, which sums do not look at, name no word."""
+    empty = np.zeros(len(rows[0]), np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8)
+    return lists.StoredDocuments(lists.build(*empty), rows)
+
+
 @given(BAGS, st.integers(0, 1000), st.sampled_from(TYPES), st.booleans(), st.sampled_from([1, 2]))
 def test_sums_are_those_of_numpy(
     bags: list[dict[int, int]], seed: int, kinds: tuple[Any, Any], squared: bool, threads: int
 ) -> None:
     weights = np.random.default_rng(seed).random(10) * 3
+    weights[seed % 10] = 0.0
     indptr, words, counts = arrays(bags, kinds)
-    sums = np.zeros(len(bags))
-    native.add_row_sums((indptr, words, counts), weights, sums, squared=squared, threads=threads)
+    sums = stored((indptr, words, counts)).sums(weights, squared=squared, threads=threads)
     values = counts * weights[words]
     rows = np.repeat(np.arange(len(bags)), np.diff(indptr))
     wanted = np.bincount(rows, values * values if squared else values, minlength=len(bags))
@@ -48,29 +54,27 @@ def test_repeated_words_may_count_less(
     rows = np.repeat(np.arange(len(bags)), np.diff(indptr))
     numbers = counts.astype(float)
     counted = 1 + np.log(numbers) if growth == "logarithm" else numbers * (1 + room[rows]) / (numbers + room[rows])
-    sums, repeats = np.zeros(len(bags)), native.Repeats(growth, room if growth == "saturation" else None)
-    native.add_row_sums((indptr, words, counts), weights, sums, repeats=repeats)
+    repeats = lists.Repeats(growth, room if growth == "saturation" else None)
+    sums = stored((indptr, words, counts)).sums(weights, repeats=repeats)
     np.testing.assert_allclose(sums, np.bincount(rows, counted * weights[words], minlength=len(bags)), rtol=1e-14)
-    once = arrays([dict.fromkeys(bag, 1) for bag in bags], kinds)
-    as_counts, as_repeats = np.zeros(len(bags)), np.zeros(len(bags))
-    native.add_row_sums(once, weights, as_counts)
-    native.add_row_sums(once, weights, as_repeats, repeats=repeats)
-    np.testing.assert_array_equal(as_counts, as_repeats)
+    once = stored(arrays([dict.fromkeys(bag, 1) for bag in bags], kinds))
+    np.testing.assert_array_equal(once.sums(weights), once.sums(weights, repeats=repeats))
 
 
 @pytest.mark.parametrize("room", [[-1.0], [np.nan], [np.inf]])
 def test_rooms_that_are_none_are_refused(room: list[float]) -> None:
     with pytest.raises(ValueError, match="room"):
-        native.Repeats("saturation", np.array(room))
+        lists.Repeats("saturation", np.array(room))
     with pytest.raises(ValueError, match="one value for each document"):
-        native.add_row_sums(arrays([{1: 1}]), np.ones(9), np.zeros(1), repeats=native.Repeats("saturation"))
+        stored(arrays([{1: 1}])).sums(np.ones(9), repeats=lists.Repeats("saturation"))
 
 
 def test_more_rows_than_one_thread_takes_at_once() -> None:
     rows = 10_000
     bags = np.arange(rows + 1), (np.arange(rows) % 7).astype(np.uint16), np.ones(rows, np.uint8)
+    np.testing.assert_array_equal(stored(bags).sums(np.arange(7.0), threads=2), np.arange(rows) % 7)
     sums = np.full(rows, 0.5)
-    native.add_row_sums(bags, np.arange(7.0), sums, threads=2)
+    stored(bags).native.add_sums(np.arange(7.0), False, lists.COUNTS.native, sums, 2)
     np.testing.assert_array_equal(sums, np.arange(rows) % 7 + 0.5)
 
 
@@ -78,11 +82,21 @@ def test_more_rows_than_one_thread_takes_at_once() -> None:
 def test_rows_outside_of_the_arrays_are_refused(indptr: list[int]) -> None:
     _, words, counts = arrays([{1: 1, 2: 1}])
     with pytest.raises(ValueError, match="outside"):
-        native.add_row_sums((np.array(indptr), words, counts), np.ones(10), np.zeros(1))
+        stored((np.array(indptr), words, counts)).sums(np.ones(10))
 
 
 def test_words_without_a_weight_are_refused() -> None:
     with pytest.raises(ValueError, match="no weight"):
-        native.add_row_sums(arrays([{1: 1}, {9: 1}]), np.ones(9), np.zeros(2))
+        stored(arrays([{1: 1}, {9: 1}])).sums(np.ones(9))
     with pytest.raises(ValueError, match="no weight"):
-        native.add_row_sums(arrays([{-1: 1}], (np.int32, np.uint8)), np.ones(9), np.zeros(1))
+        stored(arrays([{-1: 1}], (np.int32, np.uint8))).sums(np.ones(9))
+
+
+def test_arrays_of_other_documents_are_refused() -> None:
+    rows = arrays([{1: 1}, {2: 1}])
+    with pytest.raises(ValueError, match="same documents"):
+        lists.StoredDocuments(lists.build(*arrays([{1: 1}])), rows)
+    with pytest.raises(ValueError, match="one count for each word"):
+        lists.StoredDocuments(lists.build(*rows), (rows[0], rows[1], rows[2][:-1]))
+    with pytest.raises(ValueError, match="one sum for each document"):
+        stored(rows).native.add_sums(np.ones(9), False, lists.COUNTS.native, np.zeros(1), 1)

@@ -10,61 +10,58 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wordferry.kernels import native_lists, related_lists, stored_words
-from wordferry.kernels.words import QueryForms, StemsOfWords, WordPart
+from wordferry.kernels import lists
+from wordferry.kernels import words as kernels
+from wordferry.kernels.words import QueryForms, Saturation, Stems, WordDocuments
 
-WORDS, OTHERS = 30, 8
+WORDS = 38
 DAMAGED = 600
 """Rows of a damaged part: enough for words with bits."""
 Bags = tuple[Any, Any, Any]
 
 
-def bags(rng: np.random.Generator, rows: int, words: int, most: int) -> Bags:
-    """Rows of distinct words with counts, most of them 1 and a few large."""
-    has = rng.random((rows, words)) < rng.random(words) ** 3
-    counts = np.where(rng.random((rows, words)) < 0.9, 1, rng.integers(1, most + 1, (rows, words)))
+def bags(rng: np.random.Generator, rows: int, most: int) -> Bags:
+    """Rows of distinct words with counts, most of them 1 and a few large; words and counts of any width of files."""
+    has = rng.random((rows, WORDS)) < rng.random(WORDS) ** 3
+    counts = np.where(rng.random((rows, WORDS)) < 0.9, 1, rng.integers(1, most + 1, (rows, WORDS)))
     indptr = np.concatenate(([0], np.cumsum(has.sum(axis=1)))).astype(np.int64)
     width = np.uint8 if most < 256 else np.uint16 if most < 65_536 else np.int32
-    return indptr, np.nonzero(has)[1].astype(np.uint16), counts[has].astype(width)
+    return indptr, np.nonzero(has)[1].astype(rng.choice([np.uint16, np.int32])), counts[has].astype(width)
 
 
-def dense(some: Bags, words: int) -> Any:
+def dense(some: Bags) -> Any:
     indptr, ids, counts = some
-    out = np.zeros((len(indptr) - 1, words), dtype=np.int64)
+    out = np.zeros((len(indptr) - 1, WORDS), dtype=np.int64)
     out[np.repeat(np.arange(len(out)), np.diff(indptr)), ids] = counts
     return out
 
 
-def part_of(known: Bags, others: Bags) -> WordPart:
-    totals = dense(known, WORDS).sum(axis=1).astype(np.float32)
-    narrow = (others[0].astype(np.int32), *others[1:])
-    return WordPart((related_lists.build(*known), related_lists.build(*others)), (known, narrow), totals)
+def part_of(some: Bags) -> WordDocuments:
+    lengths = dense(some).sum(axis=1).astype(np.float32)
+    return WordDocuments(lists.StoredDocuments(lists.build(*some), some), lengths)
 
 
 def query(rng: np.random.Generator, slots: int, forms: int) -> QueryForms:
     """Words of a query with some forms each; one word may be a form of several."""
     slot = np.sort(rng.integers(0, slots, forms)).astype(np.int32)
-    other = rng.random(forms) < 0.3
-    words = np.where(other, rng.integers(0, OTHERS, forms), rng.integers(0, WORDS, forms)).astype(np.int32)
-    pairs = np.stack([slot, words, other], axis=1)
-    _, keep = np.unique(pairs, axis=0, return_index=True)  # a form belongs to a word of the query once
+    words = rng.integers(0, WORDS, forms).astype(np.int32)
+    _, keep = np.unique(np.stack([slot, words], axis=1), axis=0, return_index=True)  # a form of a word once
     keep = np.sort(keep)
     exact = (rng.random(len(keep)) < 0.5).astype(np.uint8)
     factors = rng.random(slots) * rng.choice([0.01, 1.0, 7.0], slots)
-    return QueryForms(slot[keep], words[keep], other[keep].astype(np.uint8), exact, factors)
+    return QueryForms(slot[keep], words[keep], exact, factors)
 
 
-def plain(parts: list[tuple[Bags, Bags]], asked: QueryForms, saturation: tuple[float, float, float]) -> Any:
+def plain(parts: list[Bags], asked: QueryForms, saturation: tuple[float, float, float]) -> Any:
     """The scores of all rows: the words of the query one after the other, in double precision."""
-    known = np.concatenate([dense(one, WORDS) for one, _ in parts])
-    others = np.concatenate([dense(one, OTHERS) for _, one in parts])
+    counts = np.concatenate([dense(one) for one in parts])
     stem, floor, slope = saturation
-    rest = floor + slope * (known.sum(axis=1) + others.sum(axis=1)).astype(np.float64)
-    scores = np.zeros(len(known))
+    rest = floor + slope * counts.sum(axis=1).astype(np.float64)
+    scores = np.zeros(len(counts))
     for slot, factor in enumerate(asked.factors):
-        sums = {0: np.zeros(len(known), np.int64), 1: np.zeros(len(known), np.int64)}
+        sums = {0: np.zeros(len(counts), np.int64), 1: np.zeros(len(counts), np.int64)}
         for i in np.flatnonzero(asked.slots == slot):
-            sums[int(asked.is_exact[i])] += (others if asked.is_other[i] else known)[:, asked.words[i]]
+            sums[int(asked.is_exact[i])] += counts[:, asked.words[i]]
         tf = sums[1].astype(np.float64) + stem * sums[0].astype(np.float64)
         with np.errstate(invalid="ignore"):
             scores += np.where(tf > 0, factor * (tf / (tf + rest)), 0.0)
@@ -79,15 +76,13 @@ def ranked(scores: Any, k: int, allowed: Any) -> list[tuple[int, float]]:
 
 def check(seed: int, sizes: list[int], slots: int, forms: int, most: int, k: int, constants: Any, mask: bool) -> None:
     rng = np.random.default_rng(seed)
-    made = [(bags(rng, rows, WORDS, most), bags(rng, rows, OTHERS, 3)) for rows in sizes]
+    made = [bags(rng, rows, most) for rows in sizes]
     asked = query(rng, slots, forms)
     allowed = rng.random(sum(sizes)) < rng.choice([0.02, 0.9]) if mask else None
-    parts = [part_of(*one) for one in made]
-    found = stored_words.best(parts, asked, constants, k, allowed)
+    found = kernels.best([part_of(one) for one in made], asked, Saturation(*constants), k, allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked(
         plain(made, asked, constants), k, allowed
     )
-    assert sum(part.tokens(None) for part in parts) == sum(int(a[2].sum(dtype=int) + b[2].sum()) for a, b in made)
 
 
 constants = st.tuples(st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.floats(0, 3), st.floats(0, 0.3))
@@ -120,13 +115,11 @@ def test_bounds_far_from_the_scores_lose_nothing() -> None:
     rows = 65_536 + 500
     counts = np.full(rows, 14, dtype=np.uint8)
     counts[:400] = 15
-    known = (np.arange(rows + 1, dtype=np.int64), np.zeros(rows, np.uint16), counts)
-    others = (np.zeros(rows + 1, dtype=np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8))
-    ones = np.ones(1, np.uint8)
-    asked = QueryForms(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint8), ones, np.ones(1))
+    own = (np.arange(rows + 1, dtype=np.int64), np.zeros(rows, np.uint16), counts)
+    asked = QueryForms(np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.uint8), np.ones(1))
     for k in (10, 390, 410, 2000):
-        found = stored_words.best([part_of(known, others)], asked, (0.5, 20.0, 0.0), k, None)
-        scores = plain([(known, others)], asked, (0.5, 20.0, 0.0))
+        found = kernels.best([part_of(own)], asked, Saturation(0.5, 20.0, 0.0), k, None)
+        scores = plain([own], asked, (0.5, 20.0, 0.0))
         assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked(scores, k, None)
 
 
@@ -134,16 +127,16 @@ def test_bounds_far_from_the_scores_lose_nothing() -> None:
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 30), m=st.integers(0, 6))
 def test_near_rows_are_those_of_stems_put_together(seed: int, count: int, m: int) -> None:
     rng = np.random.default_rng(seed)
-    made = [(bags(rng, rows, WORDS, 5), bags(rng, rows, OTHERS, 3)) for rows in (20, 1, 40)]
-    group_of = rng.integers(0, 12, WORDS + OTHERS).astype(np.int32)
+    made = [bags(rng, rows, 5) for rows in (20, 1, 40)]
+    group_of = rng.integers(0, 12, WORDS).astype(np.int32)
     idf = rng.random(12) + 0.1
     rows = rng.permutation(61)[:count]
     wanted = np.unique(rng.integers(0, 12, 2)).astype(np.int32)
-    found = stored_words.near([part_of(*one) for one in made], StemsOfWords(group_of, WORDS, idf), rows, wanted, m)
-    both = np.concatenate([np.hstack([dense(a, WORDS), dense(b, OTHERS)]) for a, b in made])[rows]
+    found = kernels.near([part_of(one) for one in made], Stems(group_of, idf), rows, wanted, m)
+    both = np.concatenate([dense(one) for one in made])[rows]
     indptr = np.concatenate(([0], np.cumsum((both > 0).sum(axis=1)))).astype(np.int64)
     stems, counts = group_of[np.nonzero(both)[1]], both[both > 0].astype(np.int32)
-    near, cosines = native_lists.nearest_among(indptr, stems, counts, idf[stems], 12, m)
+    near, cosines = kernels.nearest_among(indptr, stems, counts, idf[stems], 12, m)
     assert np.array_equal(found[0], near)
     assert np.array_equal(found[1], cosines)
     assert found[2].tolist() == [set(wanted) <= set(group_of[np.flatnonzero(row)]) for row in both]
@@ -151,21 +144,19 @@ def test_near_rows_are_those_of_stems_put_together(seed: int, count: int, m: int
 
 def test_frequencies_of_stems() -> None:
     rng = np.random.default_rng(0)
-    known, others = bags(rng, 70_000, WORDS, 3), bags(rng, 70_000, OTHERS, 3)
-    starts, words = np.array([0, 2, 3, 6, 7]), np.array([1, 4, 5, 0, WORDS, WORDS + 3, 9], dtype=np.int32)
-    lists = (related_lists.build(*known), related_lists.build(*others))
-    both = np.hstack([dense(known, WORDS), dense(others, OTHERS)]) > 0
+    own = bags(rng, 70_000, 3)
+    starts, words = np.array([0, 2, 3, 6, 7]), np.array([1, 4, 5, 0, 30, 33, 9], dtype=np.int32)
+    both = dense(own) > 0
     wanted = [both[:, words[a:b]].any(axis=1).sum() for a, b in pairwise(starts.tolist())]
-    assert stored_words.stem_frequencies(lists, starts, words, WORDS).tolist() == wanted
+    assert kernels.stem_frequencies(lists.build(*own), starts, words).tolist() == wanted
 
 
-def broken(where: str) -> tuple[Any, Any, Any]:
+def broken(where: str) -> WordDocuments:
     """Arrays that lead outside, as damage leaves them."""
-    rng = np.random.default_rng(1)
-    known, others = bags(rng, DAMAGED, WORDS, 3), bags(rng, DAMAGED, OTHERS, 3)
-    lists = [related_lists.build(*known), related_lists.build(*others)]
-    arrays = {name: np.array(array) for name, array in lists[0].arrays.items()}
-    indptr, other_indptr = known[0].copy(), others[0].copy()
+    own = bags(np.random.default_rng(1), DAMAGED, 3)
+    made = lists.build(*own)
+    arrays = {name: np.array(array) for name, array in made.arrays.items()}
+    indptr = own[0].copy()
     if where in ("blocks", "bit_blocks"):
         arrays[where][1] = 10**9
     if where == "starts":
@@ -176,28 +167,34 @@ def broken(where: str) -> tuple[Any, Any, Any]:
         arrays["bits"][-1] = 1 << 15  # behind the last row
     if where == "bags":
         indptr[1:] += 10**9
-    if where == "other bags":
-        other_indptr[3] = -5
-    lists[0] = related_lists.Lists(lists[0].documents, **arrays)
-    return tuple(lists), ((indptr, *known[1:]), (other_indptr, *others[1:])), np.ones(DAMAGED, np.float32)
+    if where == "one bag":
+        indptr[3] = -5
+    wrong = lists.PostingLists(made.documents, **arrays)
+    return WordDocuments(lists.StoredDocuments(wrong, (indptr, *own[1:])), np.ones(DAMAGED, np.float32))
 
 
-@pytest.mark.parametrize("where", ["blocks", "bit_blocks", "starts", "rows", "bits", "bags", "other bags"])
+@pytest.mark.parametrize("where", ["blocks", "bit_blocks", "starts", "rows", "bits", "bags", "one bag"])
 def test_arrays_that_lead_outside_are_refused(where: str) -> None:
     every, ones = np.arange(WORDS, dtype=np.int32), np.ones(WORDS, np.uint8)
-    asked = QueryForms(0 * every, every, 0 * ones, ones, np.ones(1))
+    asked = QueryForms(0 * every, every, ones, np.ones(1))
     with pytest.raises(ValueError, match="outside"):
-        stored_words.best([WordPart(*broken(where))], asked, (0.5, 1.0, 0.1), 10, None)
+        kernels.best([broken(where)], asked, Saturation(0.5, 1.0, 0.1), DAMAGED, None)
+
+
+@pytest.mark.parametrize("where", ["blocks", "starts", "bit_blocks"])
+def test_lists_that_lead_outside_have_no_frequencies(where: str) -> None:
+    made = lists.build(*bags(np.random.default_rng(1), DAMAGED, 3))
+    wrong = lists.PostingLists(**{**vars(made), where: getattr(made, where) + 10**9})
+    with pytest.raises(ValueError, match="outside"):
+        kernels.stem_frequencies(wrong, np.array([0, WORDS]), np.arange(WORDS, dtype=np.int32))
 
 
 def test_near_rows_without_stems_are_refused() -> None:
-    lists, own, totals = broken("nothing")
-    part = WordPart(lists, own, totals)
-    stems = StemsOfWords(np.zeros(WORDS + OTHERS, np.int32), WORDS, np.ones(1))
+    part, group_of, idf = broken("nothing"), np.zeros(WORDS, np.int32), np.ones(1)
     rows, none = np.arange(DAMAGED), np.zeros(0, np.int32)
-    stored_words.near([part], stems, rows, none, 2)
-    for group_of, size in ((stems.group_of - 1, WORDS), (stems.group_of + 1, WORDS), (stems.group_of[:3], 3)):
+    kernels.near([part], Stems(group_of, idf), rows, none, 2)
+    for wrong in (group_of - 1, group_of + 1, group_of[:3]):
         with pytest.raises(ValueError, match="outside"):
-            stored_words.near([part], StemsOfWords(group_of, size, stems.idf), rows, none, 2)
+            kernels.near([part], Stems(wrong, idf), rows, none, 2)
     with pytest.raises(ValueError, match="rows must lie"):
-        stored_words.near([part], stems, rows + 1, none, 2)
+        kernels.near([part], Stems(group_of, idf), rows + 1, none, 2)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wordferry.index.others import Encoded, OtherWords
 
 from tests.kernels.stored_lists import counts_of
 from wordferry.index.write.counting import MANY, Counting
-from wordferry.index.others import Encoded, OtherWords
+from wordferry.kernels.lists import BLOCK, build
 from wordferry.kernels.native_texts import WordCounter
-from wordferry.kernels.related_lists import BLOCK, build
 from wordferry.texts.tokenizers import WordTokenizer
 from wordferry.words.vocabulary import Vocabulary
 
