@@ -1,10 +1,9 @@
-"""Searching through inverted lists equals comparing with every document, bit by bit."""
+"""Searching through posting lists equals comparing with every document, bit by bit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,7 @@ from wordferry.index import Index
 from wordferry.index.search import centroids, shortlist
 from wordferry.index.search import lists as nearest
 from wordferry.index.write import segment_writer as publish
-from wordferry.kernels import native, reference
-from wordferry.kernels import lists
+from wordferry.kernels import lists, reference
 
 Make = Callable[..., Index]
 FREQUENT = st.sampled_from([0, 2, 10, 1000])
@@ -252,7 +250,7 @@ def test_bounds_are_one_side_of_the_distance(
     asked = lists.Touched(
         np.array(touched, dtype=np.int32), costs, np.float32(c_max) - costs, np.array(common, dtype=np.float32)
     )
-    repeats = native.Repeats(growth, room if growth == "saturation" else None)
+    repeats = lists.Repeats(growth, room if growth == "saturation" else None)
     found, visited = lists.bounds(made, asked, sums, c_max, 2, repeats)
     x = {w: c / total for w, c in query.items()}
     for bag, bound in zip(weighed, found.tolist(), strict=True):
@@ -294,7 +292,7 @@ def test_damaged_lists_are_refused(frequent: int, monkeypatch: pytest.MonkeyPatc
             for value in (-1, 2**40, 2**62, -(2**62)):
                 array = getattr(made, name).copy()
                 array.flat[place] = value
-                wrong = lists.Lists(**{**vars(made), name: array})
+                wrong = lists.PostingLists(**{**vars(made), name: array})
                 try:
                     lists.bounds(wrong, touched, np.ones(4, np.float32), 1.0, 1)
                 except ValueError as error:

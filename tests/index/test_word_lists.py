@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.collection import embeddings
+from wordferry.find.documents import DocumentsPart, WordCollection
 from wordferry.find.forms import Forms
-from wordferry.find.lists import Lists
-from wordferry.find.ranking import Collection
+from wordferry.find.ranking import Ranker
 from wordferry.find.settings import Settings
-from wordferry.index import Index, finding, publish
+from wordferry.index import Index
+from wordferry.index.write import segment_writer
 
 KNOWN = ["w01", "w02", "w03", "w10"]
 OTHERS = ["heat", "heats", "heating", "heated", "flow", "flows", "xyz"]
@@ -42,15 +43,14 @@ def test_stored_lists_equal_lists_of_tokens(
     rng = np.random.default_rng(seed)
     place: Path = tmp_path_factory.mktemp("words") / "index"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "BUFFER", 8)
-        patch.setattr(publish, "SEGMENT", 25)
+        patch.setattr(segment_writer, "BUFFER", 8)
+        patch.setattr(segment_writer, "SEGMENT", 25)
         with Index.create(place, embeddings=embeddings(), related=4) as index:
             for start in range(0, len(documents), 17):
                 index.add([{"tokens": tokens} for tokens in documents[start : start + 17]])
             index.delete([id for id in index.ids() if rng.random() < deleted])
             left = list(index)
             hits = index.search(tuple(query), k, lift=lift)
-        patch.setattr(finding, "LARGE", 0)  # the first search of a large index goes part by part
         with Index.open(place) as index:
             asked = [tuple(query), *([one] for one in query)]
             for _ in range(2):
@@ -58,7 +58,8 @@ def test_stored_lists_equal_lists_of_tokens(
                 assert again.counts["pairs"] == len(asked) * len(left) >= again.counts["evaluated"] >= len(again)
                 assert [(hit.id, hit.score) for hit in again] == [(hit.id, hit.score) for hit in hits]
         forms = Forms("english")
-        whole = Collection(forms, Lists.count([list(doc.text) for doc in left], forms))
+        part = DocumentsPart.count([list(doc.text) for doc in left], forms)
+        whole = Ranker(WordCollection([part], forms, forms.groups, lambda error: error))
         wanted = whole.search(query, k, Settings().changed(lift=lift))
         if lift:  # the cosines between candidates are summed in the order in which words came
             assert [hit.score for hit in hits] == pytest.approx(wanted.scores.tolist(), rel=1e-12)

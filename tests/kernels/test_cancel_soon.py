@@ -17,9 +17,11 @@ import pytest
 from scipy.sparse import csr_array
 
 import wordferry
+from wordferry import _native
 from wordferry.base.cancel import Cancel, cancellable, check_cancelled
 from wordferry.errors import Cancelled
-from wordferry.kernels import native, native_lists, native_transport, related_lists, stored_words
+from wordferry.kernels import lists, native, native_transport
+from wordferry.kernels import words as word_kernels
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 SOON = 0.2
@@ -124,63 +126,57 @@ def bags(rows: int = 1_000_000, each: int = 40, words: int = 50_000) -> tuple[An
     return np.arange(rows + 1, dtype=np.int64) * each, ids.ravel(), np.ones(rows * each, np.int32)
 
 
-def test_lists_by_stem() -> None:
-    indptr, words, counts = bags()
-    groups = np.arange(50_000, dtype=np.int32) // 2
-    given = native_lists.WordBags(indptr, words, counts, groups, (np.arange(50_000) % 2).astype(np.uint16))
-    heard("40 million words into lists by stem", lambda: native_lists.postings(given, 25_000))
-    lists = native_lists.postings(given, 25_000)
-    heard(
-        "40 million postings checked",
-        lambda: native_lists.WordLists(lists, np.full(1_000_000, 40, np.int32)),
-    )
-    ready = native_lists.WordLists(lists, np.full(1_000_000, 40, np.int32))
-    query = native_lists.QueryWords(np.arange(0, 25_000, 5, dtype="i4"), np.zeros(5_000, "i4"), np.ones(5_000))
-    heard(
-        "word search, 5,000 words",
-        lambda: ready.best(query, native_lists.Saturation(0.5, 1.0, 0.1), 10),
-    )
-
-
 def test_stored_lists() -> None:
-    indptr, words, counts = bags()
-    small = counts.astype(np.uint8)
-    heard("40 million words into stored lists", lambda: related_lists.build(indptr, words, small))
-    lists = related_lists.build(indptr, words, small)
-    heard("stored lists checked", lambda: lists.view)
+    rows = bags()
+    rows = (*rows[:2], rows[2].astype(np.uint8))
+    heard("40 million words into posting lists", lambda: lists.build(*rows))
+    made = lists.build(*rows)
+    heard("posting lists checked", lambda: lists.PostingLists(**vars(made)).view)
     some = np.arange(0, 50_000, 3, dtype=np.int32)
     ones = np.ones(len(some), np.float32)
-    touched = related_lists.Touched(some, ones, ones, np.zeros(len(some), np.float32))
-    totals = np.full(1_000_000, 40, np.float32)
+    touched = lists.Touched(some, ones, ones, np.zeros(len(some), np.float32))
+    lengths = np.full(1_000_000, 40, np.float32)
     for threads in (1, 2):
         heard(
             f"bounds by lists, {threads} threads",
-            lambda threads=threads: related_lists.bounds(lists, touched, totals, 1.0, threads),  # type: ignore[misc]
+            lambda threads=threads: lists.bounds(made, touched, lengths, 1.0, threads),  # type: ignore[misc]
             threads=threads,
         )
-    none = related_lists.build(np.zeros(1_000_001, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    stored = lists.StoredDocuments(made, rows)
+    heard("sums of documents", lambda: stored.sums(np.ones(50_000)))
     starts, every = np.arange(0, 50_001, 2), np.arange(50_000, dtype=np.int32)
-    heard("frequencies of stems", lambda: stored_words.stem_frequencies((lists, none), starts, every, 50_000))
-    empty = (np.zeros(1_000_001, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
-    made = ((lists, none), ((indptr, words, small), empty), totals)
-    heard("lengths of documents", lambda: stored_words.WordPart(*made))
-    ready = [stored_words.WordPart(*made)]
-    forms = stored_words.QueryForms(
-        np.arange(len(some), dtype=np.int32),
-        some,
-        np.zeros(len(some), "u1"),
-        np.ones(len(some), "u1"),
-        np.ones(len(some)),
+    heard("frequencies of stems", lambda: word_kernels.stem_frequencies(made, starts, every))
+    heard("lengths of documents", lambda: word_kernels.WordDocuments(stored, lengths))
+    ready, saturation = [word_kernels.WordDocuments(stored, lengths)], word_kernels.Saturation(0.5, 1.0, 0.1)
+    forms = word_kernels.QueryForms(
+        np.arange(len(some), dtype=np.int32), some, np.ones(len(some), "u1"), np.ones(len(some))
     )
-    heard("word search in stored lists", lambda: stored_words.best(ready, forms, (0.5, 1.0, 0.1), 10, None))
-    heard("all of them", lambda: stored_words.best(ready, forms, (0.5, 1.0, 0.1), 1_000_000, None))
+    heard("word search in posting lists", lambda: word_kernels.best(ready, forms, saturation, 10, None))
+    heard("all of them", lambda: word_kernels.best(ready, forms, saturation, 1_000_000, None))
+
+
+def test_panels_of_queries() -> None:
+    rows = bags()
+    stored = lists.StoredDocuments(lists.build(*rows), rows)
+    sums = np.full(1_000_000, 40.0)
+    documents = [lists.WeighedDocuments(stored, sums.astype(np.float32), sums, 40.0)]
+    weights = _native.WordWeights(np.ones(50_000))
+    own = np.arange(0, 50_000, 25, dtype=np.int32)
+    edges = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    masses = np.full(len(own), 1 / len(own), np.float32)
+    queries = [lists.ListQuery(own, masses, edges, 1.0, "omr", 50_000)] * lists.PANEL
+    for panel in (queries[:1], queries):
+        heard(
+            f"{len(panel)} queries of 2,000 words through posting lists",
+            lambda panel=panel: lists.nearest(panel, (documents, weights), None, 1e-5, 10, 1),  # type: ignore[misc]
+        )
 
 
 def test_neighbours_among_many() -> None:
     indptr, words, counts = bags(6_000, 60, 3_000)
     weight = np.ones(len(words))
     heard(
-        "6,000 documents compared by stems", lambda: native_lists.nearest_among(indptr, words, counts, weight, 3_000, 5)
+        "6,000 documents compared by stems", lambda: word_kernels.nearest_among(indptr, words, counts, weight, 3_000, 5)
     )
 
 
@@ -195,7 +191,7 @@ def test_a_search_in_an_index(tmp_path: Path) -> None:
             index.similar("w1 w2", distance=distance)
             heard(
                 f"index of 30,000 documents, {distance}, 2,000 words",
-                lambda distance=distance: index.search([query] * 20, 10, distance=distance, threads=1),  # type: ignore[misc]
+                lambda distance=distance: index.similar([query] * 20, 10, distance=distance, threads=1),  # type: ignore[misc]
             )
         heard("index of 30,000 documents, words", lambda: index.search([query] * 20, 10))
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wordferry.index.others import Encoded, OtherWords
 
 from tests.kernels.stored_lists import counts_of
-from wordferry.index.write.counting import MANY, Counting
+from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.write.counting import MANY, CountedDocuments, Counting
 from wordferry.kernels.lists import BLOCK, build
 from wordferry.kernels.native_texts import WordCounter
 from wordferry.texts.tokenizers import WordTokenizer
@@ -32,60 +32,61 @@ tokenizers = st.builds(
 )
 
 
-class Others(OtherWords):
-    """Words without a vector, and no table behind them."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._new: list[tuple[int, str]] = []
-        self._next = 0
-
-
-def slow(documents: list[Any], tokenizer: WordTokenizer) -> tuple[list[Any], list[str]]:
-    """Known and unknown words of each document with their counts, and the unknown ones in their order."""
-    others: dict[str, int] = {}
+def slow(documents: list[Any], tokenizer: WordTokenizer) -> list[Any]:
+    """The words of each document with their counts, how many tokens there are, and how many of them have a vector."""
     rows = []
     for document in documents:
         words = tokenizer(document) if isinstance(document, str) else document
-        counts = Counter(words)
-        known = {VOCABULARY.get(word): n for word, n in counts.items() if VOCABULARY.get(word) >= 0}
-        rest = {others.setdefault(w, len(others)): n for w, n in counts.items() if VOCABULARY.get(w) < 0}
-        rows.append((sorted(known.items()), sorted(rest.items()), len(words)))
-    return rows, list(others)
+        counts = Counter(VOCABULARY[VOCABULARY.get(w)] if VOCABULARY.get(w) >= 0 else w for w in words)
+        known = sum(n for word, n in counts.items() if VOCABULARY.get(word) >= 0)
+        rows.append((dict(counts), len(words), known))
+    return rows
 
 
-def rows_of(found: Encoded) -> list[Any]:
-    out = []
+def counting(tokenizer: WordTokenizer) -> Counting:
+    return Counting(TermDictionary.of_no_index(VOCABULARY), tokenizer)
+
+
+def rows_of(found: CountedDocuments, terms: TermDictionary) -> list[Any]:
+    """The same of what was counted, with words for their numbers."""
+    bags, out = found.bags, []
     for i in range(len(found.tokens)):
-        pairs = []
-        for some in (found.known, found.others):
-            span = slice(some.indptr[i], some.indptr[i + 1])
-            pairs.append(list(zip(some.words[span].tolist(), some.counts[span].tolist(), strict=True)))
-        out.append((*pairs, int(found.tokens[i])))
+        span = slice(bags.indptr[i], bags.indptr[i + 1])
+        words = terms.words(bags.words[span].tolist())
+        assert len(set(words)) == len(words)
+        pairs = dict(zip(words, bags.counts[span].tolist(), strict=True))
+        out.append((pairs, int(found.tokens[i]), int(found.known[i])))
     return out
+
+
+def numbered(terms: TermDictionary) -> list[str]:
+    return terms.words(range(terms.next))  # type: ignore[arg-type]
 
 
 @given(st.lists(st.one_of(texts, tokens), max_size=5), tokenizers, st.integers(1, 3))
 def test_words_are_those_of_the_tokenizer(documents: list[Any], tokenizer: WordTokenizer, threads: int) -> None:
-    few, many = (Counting(VOCABULARY, tokenizer, Others()) for _ in range(2))
-    wanted, others = slow(documents, tokenizer)
-    assert rows_of(few.encode(documents)) == wanted
-    padded = many.encode([*documents, *[[]] * MANY], threads)
-    assert rows_of(padded)[: len(documents)] == wanted
-    assert list(few.others.numbers) == list(many.others.numbers) == others
-    again = many.encode(documents, threads)
-    assert rows_of(again) == wanted
+    """Counted by Python or by the kernels: the same words, each with one number, the same order within documents."""
+    few, many = counting(tokenizer), counting(tokenizer)
+    wanted = slow(documents, tokenizer)
+    assert rows_of(few.count(documents), few.terms) == wanted
+    padded = many.count([*documents, *[[]] * MANY], threads)
+    assert rows_of(padded, many.terms)[: len(documents)] == wanted
+    assert sorted(numbered(few.terms)) == sorted(numbered(many.terms)) == sorted({w for bag, *_ in wanted for w in bag})
+    before = numbered(many.terms)
+    assert rows_of(many.count(documents, threads), many.terms) == wanted
+    assert numbered(many.terms) == before
 
 
 def test_the_number_of_threads_changes_nothing() -> None:
     rng = np.random.default_rng(3)
-    documents = [" ".join(f"word{i}" for i in rng.integers(0, 3000, 20)) for _ in range(1000)]
+    documents = [" ".join(f"word{i} cat" for i in rng.integers(0, 3000, 20)) for _ in range(1000)]
     made = []
     for threads in (1, 2, 5):
-        counting = Counting(VOCABULARY, WordTokenizer(), Others())
-        made.append((rows_of(counting.encode(documents, threads)), list(counting.others.numbers)))
+        one = counting(WordTokenizer())
+        found = one.count(documents, threads)
+        made.append(([array.tolist() for array in found.bags], numbered(one.terms)))
+        assert rows_of(found, one.terms) == slow(documents, WordTokenizer())
     assert made[0] == made[1] == made[2]
-    assert made[0][0] == slow(documents, WordTokenizer())[0]
 
 
 @pytest.mark.parametrize("rows", [0, 1, BLOCK + 3])
