@@ -136,6 +136,8 @@ class WordSearcher:
             groups = self._numbers.take(np.asarray(stems.keys))
             self._group_of[stems.words] = np.repeat(groups, np.diff(stems.starts))
             return stems, DocumentsPart(rows.bags.rows, rows.lengths, rows.worded, groups, stems.df)
+        except FormatError:  # of the catalogue
+            raise
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
             raise self._damaged(error) from None
 
