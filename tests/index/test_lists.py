@@ -32,8 +32,7 @@ def everything(
     docs = [doc for doc in index if allowed(doc)]
     if not docs:
         return []
-    with index.backend.state() as (_, snapshot):
-        related = index.backend._views.graph(snapshot)
+    related = index.related
     bags = [str(doc.text).split() for doc in docs]
     row = wordferry.pairwise(
         [query.split()], bags, "rel-rwmd", embeddings=index.embeddings, related=related, overlap=overlap

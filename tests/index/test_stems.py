@@ -12,8 +12,10 @@ import pytest
 import wordferry
 from wordferry.errors import FormatError
 from wordferry.find.stems import edition, stem_keys
-from wordferry.index import Index, finding, publish, segments, stems
-from wordferry.index.storage.segments import Rows
+from wordferry.index import Index
+from wordferry.index.storage import segments, stems
+from wordferry.index.storage.segments import SegmentRows
+from wordferry.index.write import segment_writer
 
 ARTICLES = wordferry.sample().articles[:90]
 QUERIES = ["the cost of heating and the price of bread", "zzyzx heated qwertzuiop", "planets and their moons"]
@@ -30,33 +32,26 @@ def filled(place: Path) -> Index:
 
 @pytest.fixture
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publish, "BUFFER", 20)
-    monkeypatch.setattr(publish, "SEGMENT", 40)
+    monkeypatch.setattr(segment_writer, "BUFFER", 20)
+    monkeypatch.setattr(segment_writer, "SEGMENT", 40)
 
 
 def answers(index: Index) -> list[Any]:
     return [[(hit.id, hit.score, str(hit.explain())) for hit in hits] for hits in index.search(QUERIES, 20)]
 
 
-def without_stems(rows: Rows) -> Rows:
-    return replace(rows, stems=None)
-
-
-def of_another_edition(rows: Rows) -> Rows:
+def of_another_edition(rows: SegmentRows) -> SegmentRows:
     assert rows.stems is not None
     return replace(rows, stems=replace(rows.stems, edition="english, Snowball 0", keys=rows.stems.keys + np.uint64(1)))
 
 
 @pytest.mark.usefixtures("small_segments")
-@pytest.mark.parametrize("change", [without_stems, of_another_edition])
-def test_stems_that_are_missing_or_of_another_version_are_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any
-) -> None:
+def test_stems_of_another_version_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with filled(tmp_path / "right") as index:
         wanted = answers(index)
         index.verify()
     write = segments.write
-    monkeypatch.setattr(segments, "write", lambda folder, rows, *rest: write(folder, change(rows), *rest))
+    monkeypatch.setattr(segments, "write", lambda folder, rows, *rest: write(folder, of_another_edition(rows), *rest))
     with filled(tmp_path / "other") as index:
         assert answers(index) == wanted
         index.verify()
@@ -68,7 +63,7 @@ def test_stems_that_are_missing_or_of_another_version_are_made_again(
 @pytest.mark.usefixtures("small_segments")
 @pytest.mark.parametrize("wrong", ["keys", "words", "df"])
 def test_verify_sees_stems_of_other_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    def changed(rows: Rows) -> Rows:
+    def changed(rows: SegmentRows) -> SegmentRows:
         assert rows.stems is not None
         array = np.array(getattr(rows.stems, wrong))
         array[3] = array[3] + 1 if wrong != "words" else array[4]
@@ -85,7 +80,7 @@ def test_verify_sees_stems_of_other_words(tmp_path: Path, monkeypatch: pytest.Mo
 def test_stems_that_lead_outside_are_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     """Of a segment too large to be compared with its checksums when it is opened."""
 
-    def changed(rows: Rows) -> Rows:
+    def changed(rows: SegmentRows) -> SegmentRows:
         assert rows.stems is not None
         array = np.array(getattr(rows.stems, wrong))
         if wrong == "df":
@@ -101,26 +96,25 @@ def test_stems_that_lead_outside_are_damage(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("small_segments")
-def test_of_many_words_without_vectors_only_those_asked_for_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_words_that_are_asked_for_are_read(tmp_path: Path) -> None:
     with filled(tmp_path / "index") as index:
         wanted = answers(index)
-    monkeypatch.setattr(finding, "FEW_OTHERS", 0)
     with Index.open(tmp_path / "index") as index:
         assert answers(index) == wanted
-        assert index.words._texts.words.keys() < set(range(90))
-        with index.backend.state() as (connection, _):
-            (number,) = connection.execute("SELECT number FROM others WHERE word = 'qwertzuiop7'").fetchone()
-        assert number not in index.words._texts.words
+        with index.backend.state() as (connection, snapshot):
+            _, forms = index.backend.words.ranker(connection, snapshot)
+            (number,) = connection.execute("SELECT number FROM words WHERE word = 'qwertzuiop7'").fetchone()
+        assert number not in forms._names
+        assert 0 < len(forms._names) < 100 < snapshot.terms.size
+        assert forms._places.keys() == {word for query in QUERIES for word in index.tokenizer(query)}
     with Index.open(tmp_path / "index") as index:  # a word that is not the one whose stem the segment knows
         index.search("planets")
         with index.backend._catalogue.writing() as connection:
-            connection.execute("UPDATE others SET word = 'other' WHERE word = 'qwertzuiop8'")
-            key = int(index.words._keys.of_words(["qwertzuiop8"])[0])
-        assert index.words._numbers.find(key) >= 0
-        with pytest.raises(FormatError, match="words without vectors"):
-            index.search("qwertzuiop8")
+            connection.execute("UPDATE words SET word = 'qwertzuiop888' WHERE word = 'qwertzuiop8'")
+        with pytest.raises(FormatError, match="the word 'qwertzuiop888'"):
+            index.search("qwertzuiop888")
+        with pytest.raises(FormatError, match="the word 'qwertzuiop888'"):
+            index.verify()
 
 
 def test_keys_of_stems_are_the_same_everywhere() -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import wordferry
-from wordferry.base import storage
-from wordferry.errors import FormatError, InputError
-from wordferry.index.search.statistics import Totals, stem_counts
+from wordferry.errors import InputError
+from wordferry.index import Index
+from wordferry.index.local import LocalIndex
+from wordferry.index.search.statistics import CollectionStatistics, added, stem_counts
 from wordferry.words.related.graph import RelatedWords
 
 ARTICLES = wordferry.sample().articles[:120]
@@ -19,14 +20,15 @@ DOCUMENTS[70]["metadata"]["rare"] = 1
 QUERIES = ["the cost of heating and the price of bread", "planets and their moons", "zzyzx football heated qwertzuiop"]
 
 
-def others_of(index) -> list[str]:
+def words_of(index):
+    """Numbers and words, those of a graph first, as an index that is made with one numbers them."""
     with index.backend.state() as (connection, _):
-        return [word for (word,) in connection.execute("SELECT word FROM others ORDER BY number")]
+        return connection.execute("SELECT number, word FROM words ORDER BY vector IS NULL, number").fetchall()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    with wordferry.Index.create(tmp_path_factory.mktemp("totals") / "whole") as index:
+    with Index.create(tmp_path_factory.mktemp("statistics") / "whole") as index:
         index.add(DOCUMENTS)
         yield index
 
@@ -34,30 +36,32 @@ def whole(tmp_path_factory):
 @pytest.fixture(scope="module")
 def halves(whole, tmp_path_factory):
     """Two indexes with the words, the graph and the counts of the whole one."""
-    folder = tmp_path_factory.mktemp("totals")
-    with whole.view() as (connection, snapshot):
-        graph = whole.engine.graph(snapshot)
+    folder = tmp_path_factory.mktemp("statistics")
+    local = whole.backend
+    with local.state() as (connection, snapshot):
         bags = snapshot.live_bags()
-        collection = whole.words.collection(connection, snapshot)
-        totals = Totals(
+        ranker, forms = local.words.ranker(connection, snapshot)
+        keys, stems = stem_counts(forms.stem_keys, ranker.df)
+        statistics = CollectionStatistics(
             documents=len(bags),
-            tokens=collection.tokens,
-            known_tokens=int(bags.counts.sum()),
-            frequencies=np.bincount(bags.words, minlength=len(whole.embeddings)),
-            other_frequencies=np.bincount(bags.others.words, minlength=snapshot.state["others"]),
-            stems=stem_counts(collection)[1],
-            stem_keys=stem_counts(collection)[0],
+            tokens=ranker.tokens,
+            known_tokens=int(bags.counts[snapshot.terms.row_of[bags.words] >= 0].sum()),
+            frequencies=np.bincount(bags.words, minlength=snapshot.terms.size)[[n for n, _ in words_of(whole)]],
+            stems=stems,
+            stem_keys=keys,
             fields=frozenset({"long", "rare"}),
         )
-    totals.save(folder / "totals")
-    graph.save(folder / "related")
+    statistics.save(folder / "statistics")
+    whole.related.save(folder / "related")
     indexes = []
     for number, some in enumerate((DOCUMENTS[:50], DOCUMENTS[50:])):
-        with wordferry.Index.create(folder / str(number), related=RelatedWords.load(folder / "related")) as index:
-            index.number_others(others_of(whole))
+        with Index.create(folder / str(number), related=RelatedWords.load(folder / "related")) as index:
+            index.backend.number_words(word for _, word in words_of(whole))
             index.add(some)
             index.verify()
-        indexes.append(wordferry.Index.open(folder / str(number), totals=Totals.load(folder / "totals")))
+            assert words_of(index) == list(enumerate(word for _, word in words_of(whole)))
+        together = CollectionStatistics.load(folder / "statistics")
+        indexes.append(Index(LocalIndex(folder / str(number), together=together)))
     yield indexes
     for index in indexes:
         index.close()
@@ -103,14 +107,9 @@ def test_a_field_of_another_half_may_be_filtered_by(halves):
         halves[0].similar("bread", filter={"never": 1})
 
 
-def test_counts_of_stems_of_an_earlier_version_are_refused(tmp_path):
-    """They were numbered by each index for itself; now they have keys."""
-    none = np.zeros(0, dtype=np.int64)
-    totals = Totals(0, 0, 0, none, none, none, np.zeros(0, dtype=np.uint64))
-    totals.save(tmp_path / "right")
-    assert Totals.load(tmp_path / "right").documents == 0
-    arrays = {"frequencies": none, "other_frequencies": none, "stems": none}
-    config = {"documents": 0, "tokens": 0, "known_tokens": 0, "fields": []}
-    storage.write_folder(tmp_path / "old", "shard totals", config, arrays)
-    with pytest.raises(FormatError, match="Build the shards again"):
-        Totals.load(tmp_path / "old")
+def test_counts_of_stems_are_added_by_key():
+    one = np.array([2, 5], dtype=np.uint64), np.array([1, 7])
+    other = np.array([5, 9], dtype=np.uint64), np.array([10, 3])
+    keys, df = added(one, other)
+    assert keys.tolist() == [2, 5, 9]
+    assert df.tolist() == [1, 17, 3]

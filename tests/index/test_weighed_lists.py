@@ -42,8 +42,7 @@ def some_text(rng: np.random.Generator) -> str:
 def everything(index: Index, query: str, k: int, options: dict[str, Any], allowed: Any) -> list[tuple[str, float]]:
     """The k nearest by the row of all distances; weights are fitted on all living documents."""
     docs = list(index)
-    with index.backend.state() as (_, snapshot):
-        related = index.backend._views.graph(snapshot)
+    related = index.related
     row = wordferry.pairwise(
         [query.split()],
         [str(doc.text).split() for doc in docs],

@@ -11,11 +11,9 @@ import pytest
 
 import wordferry
 from tests.index.collection import documents, embeddings
-from tests.index.format_one import to_format_one
-from wordferry.errors import EmptyDocumentError, FormatError, InputError
+from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.find import WordSearch
 from wordferry.index import Index
-from wordferry.index.config import Config
 from wordferry.texts.tokenizers import make_tokenizer
 
 NAMES = ["cobol", "cobols", "fortran", "zebra", "zebras", "heat", "heating", "heated"]
@@ -104,12 +102,13 @@ def test_similar_by_text_and_by_id(make: Make) -> None:
     index.add(texts(30))
     everything = index.similar(index.get("d4").text, 30)
     assert everything[0].id == "d4"
-    for found in (index.similar("d4", 29), index.similar(id="d4", k=29)):
-        assert [hit.id for hit in found] == [hit.id for hit in everything if hit.id != "d4"]
-        assert all(hit.score is None for hit in found)
-    assert index.similar("w01 w02", 5, distance="wmd") == index.search("w01 w02", 5, distance="wmd")
-    assert index.similar("w01 w02", 5) == index.search("w01 w02", 5, distance="rel-rwmd")
-    reason = index.similar("d4", 1)[0].explain()
+    found = index.similar(id="d4", k=29)
+    assert [hit.id for hit in found] == [hit.id for hit in everything if hit.id != "d4"]
+    assert all(hit.score is None for hit in found)
+    assert index.similar("w01 w02", 5) == index.similar("w01 w02", 5, distance="rel-rwmd")
+    with pytest.raises(EmptyDocumentError, match="d4"):  # a text, not an id
+        index.similar("d4", 1)
+    reason = index.similar(id="d4", k=1)[0].explain()
     assert sum(row["cost"] for row in reason.to_rows()) == pytest.approx(reason.distance, abs=1e-5)
 
 
@@ -127,8 +126,8 @@ def test_settings_and_language_are_kept(make: Make, tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_refused(make: Make, tmp_path: Path) -> None:
     index = make()
     index.add(["w01 w02"])
-    with pytest.raises(InputError, match="lift= is a constant of word search"):
-        index.search("w01", distance="wmd", lift=0)
+    with pytest.raises(InputError, match="no setting 'distance'"):
+        index.search("w01", distance="wmd")
     with pytest.raises(InputError, match="no setting 'bonus'"):
         index.search("w01", bonus=1)
     with pytest.raises(InputError, match="Query 1 must be a text"):
@@ -144,18 +143,6 @@ def test_what_makes_no_sense_is_refused(make: Make, tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_an_index_of_format_one_finds_by_words_after_its_upgrade(make: Make, tmp_path: Path) -> None:
-    with make() as index:
-        index.add(texts(30))
-    to_format_one(tmp_path / "index")
-    with pytest.raises(FormatError, match="wordferry index upgrade"):
-        Index.open(tmp_path / "index")
-    assert Index.upgrade(tmp_path / "index")
-    with Index.open(tmp_path / "index") as again:
-        assert_like_in_memory(again)
-        again.verify()
-
-
 @pytest.mark.parametrize("distance", ["rel-rwmd", "wmd", "cosine", "tfidf-cosine"])
 @pytest.mark.parametrize("weights", ["counts", "idf"])
 def test_similar_weighs_like_a_search_in_memory(make: Make, distance: str, weights: str) -> None:
@@ -165,8 +152,7 @@ def test_similar_weighs_like_a_search_in_memory(make: Make, distance: str, weigh
     index.add([{"id": "late", "text": "xylophone w01 w02"}])
     there = list(index)
     asked = "w01 w02 cobol cobol unheard"
-    with index.backend.state() as (_, snapshot):
-        related = index.backend._views.graph(snapshot)
+    related = index.related
     searcher = wordferry.Searcher(
         [one.text for one in there],
         distance,
@@ -189,7 +175,7 @@ def test_similar_knows_words_without_vectors(make: Make) -> None:
     index = make(weights="idf", unknown="match")
     index.add([{"id": "a", "text": "cobol"}, {"id": "b", "text": "fortran zebra"}, {"id": "c", "text": "w01 w02"}])
     assert index.similar("cobol", 1)[0].distance == 0
-    assert index.similar("a", 3)[0].distance > 0
+    assert index.similar(id="a", k=3)[0].distance > 0
     assert [hit.id for hit in index.similar("zebra", 1)] == ["b"]
     assert len(index.similar(["zebra", "w01"], 1, rerank="wmd")) == 2
     with pytest.raises(EmptyDocumentError, match="The query has no words"):
@@ -217,20 +203,13 @@ def test_similar_weighs_by_idf_and_keeps_every_word_unless_told_otherwise(
         assert len(farthest) == 22
         assert farthest[0].distance == pytest.approx(farthest[-1].distance)
         assert index.similar("w01", 1)[0].passages()[0].text
-        assert index.search(asked, 30, distance="rel-rwmd") == index.similar(
-            asked, 30, weights="counts", unknown="drop"
-        )
+        plain = index.similar(asked, 30, weights="counts", unknown="drop")
+        assert plain == index.similar("w01 w02", 30, weights="counts", unknown="drop")
+        assert [hit.distance for hit in plain] != [hit.distance for hit in hits]
         with pytest.raises(EmptyDocumentError, match="Query 1 has no words"):
             index.similar(["w01", "?!"])
         with pytest.raises(EmptyDocumentError, match="this index has no vector for xyzzyq"):
             index.similar("xyzzyq", unknown="drop")
-
-
-def test_an_index_made_before_there_were_weights_counts_as_it_did(make: Make) -> None:
-    values = make().config.to_json()
-    del values["weights"], values["unknown"]
-    old = Config.from_json(values)
-    assert (old.weights, old.unknown) == ("counts", "drop")
 
 
 def test_passages_show_where_the_words_of_the_query_go(make: Make) -> None:

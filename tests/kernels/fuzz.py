@@ -225,8 +225,8 @@ def attack(name: str, calls: int, last: str) -> None:
         wanted = [owner if kind == "self" else kind for kind in maker.one_of(*overloads)]
         os.pwrite(file, f"{name}, seed {seed:20d}".encode(), 0)
         fits = make() if (make := starts().get(name)) else None
-        bend = fits is not None and len(fits) == len(wanted) and maker.rng.random() < 0.6
-        arguments = maker.bent(fits, wanted) if bend and fits is not None else maker.arguments(wanted)
+        bend = fits and len(fits) == len(wanted) and maker.rng.random() < 0.6
+        arguments = maker.bent(fits, wanted) if bend and fits else maker.arguments(wanted)
         set_alarm(SECONDS_A_CALL)
         with suppress(*ALLOWED):
             function(*arguments)
