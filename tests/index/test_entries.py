@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry.errors import InputError
-from wordferry.index.results import _entry, _plain_entry, entries
+from wordferry.index.write.entries import _entry, _plain_entry, entries
 from wordferry.texts.records import Record
 
 texts = st.text(st.sampled_from('ab \\"\n\0\u00e9\ud800'), max_size=5)

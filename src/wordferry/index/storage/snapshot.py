@@ -147,7 +147,6 @@ class Snapshot:
     """What the catalogue says of the whole."""
     fields: frozenset[str] = frozenset()
     """Fields that documents of other shards have."""
-    _unseen: list[bool] = field(default_factory=list)
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
     _counted: list[tuple[BoolArray, int] | None] = field(default_factory=lambda: [None])
     _mutex: Lock = field(default_factory=Lock)
@@ -186,11 +185,6 @@ class Snapshot:
             with self._mutex:
                 self._counted[0] = kept
         return kept[1]
-
-    def first_search(self) -> bool:
-        """True once, for the first search after an index was opened, when nothing of its files is mapped yet."""
-        with self._mutex:
-            return bool(self._unseen) and self._unseen.pop()
 
     @cached_property
     def longest_id(self) -> int:
@@ -275,7 +269,6 @@ class Snapshots:
     def _load(self, connection: sqlite3.Connection, state: dict[str, Any]) -> Snapshot:
         rows = connection.execute("SELECT * FROM segments ORDER BY first")
         segments = tuple(Segment.from_row(row, self._file) for row in rows)
-        unseen = [] if self._rows else [True]
         mapped = {s.name: self._rows.get(s.name) or s.read(self._folder) for s in segments}
         self._rows = mapped
         generation = state["generation"]
@@ -300,7 +293,6 @@ class Snapshots:
             segments=segments,
             state=state,
             fields=self._fields,
-            _unseen=unseen,
         )
 
     def _numbers(
