@@ -126,10 +126,9 @@ class Soak:
             pass
         hits = index.similar(query, k=5, distance=distance, filter=condition, threads=1)
         docs = list(index)
+        related = index.related if distance == "rel-rwmd" else None
         with index.backend.state() as (_, after):
-            related = None
-            if distance == "rel-rwmd" and len(after.words):
-                related = index.engine.related(after, wordferry.DISTANCES[distance])
+            pass
         if before.generation != after.generation:
             return
         allowed = [doc for doc in docs if condition is None or doc.metadata["n"] <= 2]
@@ -148,7 +147,7 @@ class Soak:
         timer.start()
         try:
             with cancellable(cancel):
-                index.search([text(rng) for _ in range(20)], k=5, distance="wmd", threads=1)
+                index.similar([text(rng) for _ in range(20)], k=5, distance="wmd", threads=1)
         except Cancelled:
             self.counts["cancelled"] += 1
         timer.join()
@@ -212,7 +211,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments after a few documents, and lists for every search, so that all parts are used."""
     monkeypatch.setattr(publish, "BUFFER", 30)
     monkeypatch.setattr(publish, "SEGMENT", 150)
-    monkeypatch.setattr(nearest, "_FEW", 5)
+    monkeypatch.setattr(nearest, "FEW", 5)
 
 
 @pytest.mark.timeout(120)
