@@ -55,13 +55,16 @@ def weights_to(weights: Weighting, size: int) -> Weighting:
 
 def documents_of(view: View, rows: Int64Array) -> Counts:
     """The bags of some rows, ascending, without words that do not count."""
+    size = view.snapshot.terms.size
     try:
         bags = view.snapshot.bags_of(rows).rows
-        if view.weights.per_word.all():
-            return bags
-        some = view.weights.per_word[bags.words] > 0
+        if len(bags.words) and not 0 <= bags.words.min() <= bags.words.max() < size:
+            raise IndexError(f"a document has a word that is not one of {size}")
     except IndexError as error:
         raise damaged_among(view.snapshot.parts, error) from None
+    if view.weights.per_word.all():
+        return bags
+    some = view.weights.per_word[bags.words] > 0
     indptr = np.concatenate(([0], np.cumsum(some)))[bags.indptr].astype(np.int64)
     return Counts(indptr, bags.words[some], bags.counts[some])
 
