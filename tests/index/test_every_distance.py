@@ -66,9 +66,11 @@ def everything(index: Index, query: str, k: int, distance: str, condition: dict[
     record = DISTANCES[distance]
     docs = list(index)
     tokens = [str(doc.text).split() for doc in docs]
+    related = index.related if record.needs_related else None
     with index.backend.state() as (_, snapshot):
-        related = index.backend._views.graph(snapshot) if record.needs_related else None
-        a_word = [WORDS[i] for i in snapshot.terms.rows[:1]]  # one that related words know, which the documents may not have
+        a_word = [
+            WORDS[i] for i in snapshot.terms.rows[:1]
+        ]  # one that related words know, which the documents may not have
     living = bags(tokens, index.embeddings.vocabulary, on_empty="keep")
     row = wordferry.pairwise(
         [query.split()],
@@ -317,14 +319,17 @@ def test_a_word_that_hardly_counts_is_not_overlooked(make: Callable[..., Index])
     assert (near.indices[0, 0], near.distances[0, 0]) == (40, row[40])
 
 
-@pytest.mark.parametrize("distance", OWN_WORDS)
+@pytest.mark.parametrize("distance", DISTANCES)
 def test_damaged_bags_are_named(make: Callable[..., Index], distance: str) -> None:
-    """A word that no vector belongs to is found where documents are summed up, or else where they are compared."""
+    """A word that has no number is found where documents are summed up, or else where they are compared."""
     index = make()
-    index.add(["w01 w02", "w03", "w04 w05"])
+    index.add(["w01 w02", "w03", "w04 w05 w06 w07 w08"])
+    measure = index.measure(distance)
+    asked = QueryWords(np.array([2]), np.array([3]), np.ones(1))
     with index.backend.state() as (_, snapshot):
         part = snapshot.parts[0]
         wrong = replace(part.rows.bags, words=np.where(part.rows.bags.words == 1, 999, part.rows.bags.words))
         damaged = replace(snapshot, parts=(replace(part, rows=replace(part.rows, bags=wrong)),))
+        request = Request(measure.distance, measure.overlap, 3, None, 1)
         with pytest.raises(FormatError, match=r"damaged: .* compact --rebuild"):
-            index.engine.top_k(damaged, Asked([{2: 1}], len(WORDS)), 1, DISTANCES[distance])
+            similar.nearest(index.backend.view(damaged, measure), [asked], request)

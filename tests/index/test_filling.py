@@ -45,7 +45,7 @@ def contents(index: Index) -> Any:
         ]
         tables = [
             connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
-            for table in ("documents", "packs", "dictionaries", "words", "others", "buffer", "tombstones")
+            for table in ("documents", "packs", "dictionaries", "words", "buffer", "tombstones")
         ]
     hits = [(hit.id, hit.distance) for hit in index.similar("w01 w02 w29", k=20)]
     return parts, tables, hits

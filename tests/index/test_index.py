@@ -125,10 +125,10 @@ def test_ten_batches_equal_all_at_once(make: Make, monkeypatch: pytest.MonkeyPat
     for start in range(0, 50, 5):
         ten.add(docs[start : start + 5])
         ten.similar("w01 w02", k=2)  # so that the graph is extended on the way
-    with one.view() as (_, a), ten.view() as (_, b):
-        assert a.words.tolist() == b.words.tolist()
-        record = wordferry.DISTANCES["rel-rwmd"]
-        first, second = one.engine.related(a, record), ten.engine.related(b, record)
+    with one.backend.state() as (_, a), ten.backend.state() as (_, b):
+        assert a.terms.rows.tolist() == b.terms.rows.tolist()
+        assert a.terms.numbers.tolist() == b.terms.numbers.tolist()
+    first, second = one.related, ten.related
     assert first is not None
     assert second is not None
     assert first.c_max == pytest.approx(second.c_max, rel=1e-8)
@@ -432,8 +432,7 @@ def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.Monk
     texts = [str(doc.text) for doc in index]
     ids = index.ids()
     for distance in ("rel-rwmd", "wmd", "rel-wmd"):
-        with index.backend.state() as (_, snapshot):
-            related = index.engine.related(snapshot, wordferry.DISTANCES[distance])
+        related = index.related if distance.startswith("rel-") else None
         full = wordferry.pairwise(texts, distance=distance, embeddings=index.embeddings, related=related)
         threshold = float(np.quantile(full[np.triu_indices(26, 1)], 0.2)) + 1e-4
         wanted = {(ids[i], ids[j]) for i in range(26) for j in range(i + 1, 26) if full[i, j] <= threshold}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from wordferry.compare.search import Searcher
-from wordferry.index.all_pairs import _all_pairs, _joined, close_pairs, loosened
-from wordferry.index.all_pairs import Join
+from wordferry.index.all_pairs import Join, _all_pairs, _joined, close_pairs, loosened
 
 VECTORS = np.random.default_rng(3).normal(size=(40, 6)).astype(np.float32)
 WORDS = wordferry.Embeddings([f"w{i:02d}" for i in range(40)], VECTORS)

@@ -82,12 +82,11 @@ def test_readers_of_replaced_indexes_leave_nothing(tmp_path: Path, emb: wordferr
                 reader.close()
             readers = [Index.open(place)]
             use(readers[0])
-            with readers[0].view() as (_, snapshot):
-                related = readers[0].engine.related(snapshot, wordferry.DISTANCES["rel-rwmd"])
+            related = readers[0].related
             wordferry.pairwise(["w01 w59"], ["w03", "w04"], "rel-rwmd", embeddings=emb, related=related, threads=1)
             writer.verify()
     readers[0].close()
-    del writer, reader, readers, snapshot, related
+    del writer, reader, readers, related
     assert opened(tmp_path) == (0, 0)
 
 

@@ -16,8 +16,7 @@ from tests.index.collection import documents
 from wordferry.errors import FormatError
 from wordferry.index import Index
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, SCHEMA, document_checksum
-from wordferry.index.storage.texts import compressor, decompressor, trained
-from wordferry.index.storage.texts import DOCUMENTS, FEWEST, Packer, Unpacker
+from wordferry.index.storage.texts import DOCUMENTS, FEWEST, Packer, Unpacker, compressor, decompressor, trained
 
 Make = Callable[..., Index]
 labels = st.one_of(st.none(), st.just(""), st.text(st.characters(exclude_categories=["Cs"]), max_size=4))
