@@ -29,6 +29,7 @@ BENCH  ?= $(sort $(filter-out %/harness.py %/report.py,$(wildcard benchmarks/*.p
 CODE   := src tests benchmarks tools docs/conf.py
 PROCESSES ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
+FORMATTED := $(shell find native -name '*.?pp')
 # Tests that call kernels, for the builds below.
 KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport
 # A part of the tests of every part, for make quick.
@@ -77,6 +78,7 @@ test-spark: $(TOOLS)
 lint: $(TOOLS)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/clang-format --dry-run -Werror $(FORMATTED)
 
 # The test of the page drives chromium; without it that test is skipped and says so.
 browser:

@@ -31,7 +31,8 @@ class CentroidFrame {
     require(all_finite(mean_.data(), mean_.length()) && all_finite(axes_.data(), axes_.length() * mean_.length()),
             "mean and axes must be finite");
     bool fits = error_step > 0.0 && error_step <= largest_number;
-    for (std::int64_t c = 0; c < steps_.length(); ++c) fits &= steps_.data()[c] > 0.0 && steps_.data()[c] <= largest_number;
+    for (std::int64_t c = 0; c < steps_.length(); ++c)
+      fits &= steps_.data()[c] > 0.0 && steps_.data()[c] <= largest_number;
     require(fits, "steps must be positive");
   }
 
@@ -97,8 +98,8 @@ std::vector<SearchedPart> looked_up(const Parts& parts, const In<std::int64_t>& 
   return found;
 }
 
-void centroids(const Parts& parts, const WordVectorsView& view, const In<std::int64_t>& rows,
-               const Out<double, 2>& out, const Out<double>& apart) {
+void centroids(const Parts& parts, const WordVectorsView& view, const In<std::int64_t>& rows, const Out<double, 2>& out,
+               const Out<double>& apart) {
   const std::vector<SearchedPart> all = looked_up(parts, rows);
   const WordVectors vectors = view.get();
   require(out.length() == rows.length() && out.length(1) == vectors.dimensions, "out has one centroid for each row");
@@ -213,10 +214,11 @@ void bind_centroids(nb::module_& m) {
   nb::class_<CentroidQuery>(m, "CentroidQuery", "A query of the word centroid distance against stored documents.")
       .def(nb::init<const WordVectorsView&, const In<std::int32_t>&, const In<float>&, const In<std::int32_t>&,
                     const In<float>&>(),
-           nb::arg("vectors"), nb::arg("rows").noconvert(), nb::arg("masses").noconvert(),
-           nb::arg("apart").noconvert(), nb::arg("apart_masses").noconvert())
-      .def("nearest", &CentroidQuery::nearest, nb::arg("parts"), nb::arg("codes"), nb::arg("allowed").noconvert().none(),
-           nb::arg("threads"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
+           nb::arg("vectors"), nb::arg("rows").noconvert(), nb::arg("masses").noconvert(), nb::arg("apart").noconvert(),
+           nb::arg("apart_masses").noconvert())
+      .def("nearest", &CentroidQuery::nearest, nb::arg("parts"), nb::arg("codes"),
+           nb::arg("allowed").noconvert().none(), nb::arg("threads"), nb::arg("rows").noconvert(),
+           nb::arg("distances").noconvert(),
            "The nearest rows; how many there are and how many documents were compared in full.")
       .def("distances", &CentroidQuery::distances, nb::arg("parts"), nb::arg("rows").noconvert(),
            nb::arg("out").noconvert(), "The distances of some rows.");

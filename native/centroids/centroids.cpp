@@ -15,7 +15,7 @@ namespace {
 
 constexpr double rounding = 1e-7;      // of lengths that are differences, relative to those they are made of
 constexpr float below = 1.0f - 2e-5f;  // times a length in float32: no longer than the true one
-constexpr float cut_short = 127.0f;     // the note of a code that is off by more than can be noted
+constexpr float cut_short = 127.0f;    // the note of a code that is off by more than can be noted
 constexpr float far_off = 1e30f;
 
 // to += the rows of a matrix, each times its factor.
@@ -31,7 +31,8 @@ class Axes {
  public:
   explicit Axes(const CodeFrame& frame) : frame_(frame), turned_(at(frame.dimensions * axes())) {
     for (std::int64_t a = 0; a < axes(); ++a) {
-      for (std::int64_t d = 0; d < frame.dimensions; ++d) turned_[at(d * axes() + a)] = frame.axes[a * frame.dimensions + d];
+      for (std::int64_t d = 0; d < frame.dimensions; ++d)
+        turned_[at(d * axes() + a)] = frame.axes[a * frame.dimensions + d];
     }
   }
 

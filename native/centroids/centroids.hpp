@@ -18,13 +18,13 @@ constexpr std::int64_t code_group = 16;  // documents whose codes lie side by si
 
 // How centroids of a part were coded.
 struct CodeFrame {
-  const double* mean;   // [dimensions]
-  const double* axes;   // [axis_count][dimensions], orthonormal
+  const double* mean;  // [dimensions]
+  const double* axes;  // [axis_count][dimensions], orthonormal
   std::int64_t axis_count;
   // [coordinates]: what a code of 1 stands for. Behind the axes comes the length of what lies outside of them, and
   // where there is one more the length of what words without a vector add.
   const double* steps;
-  double error_step;    // what 1 stands for in the note of how far a code is off; 127 is any number
+  double error_step;  // what 1 stands for in the note of how far a code is off; 127 is any number
   std::int64_t dimensions, coordinates;
 
   bool has_apart() const { return coordinates > axis_count + 1; }
@@ -58,8 +58,8 @@ struct CentroidTarget {
   double new_squares = 0.0;      // of the masses of such words that no document has
 };
 
-// out[i] = the centroid of a row, and apart[i] the length of what its words without a vector add. False when a row leads
-// outside.
+// out[i] = the centroid of a row, and apart[i] the length of what its words without a vector add. False when a row
+// leads outside.
 bool centroids_of(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const std::int64_t* rows,
                   std::int64_t count, double* out, double* apart, Watch& watch);
 
@@ -74,8 +74,8 @@ struct CodedPart {
 
 // The k nearest of the allowed rows by the distance of their centroids to that of the query.
 bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<CodedPart>& codes,
-                      const WordVectors& vectors, const CentroidTarget& query, std::int64_t k, int threads, NearestRows& found,
-                      Watch& watch);
+                      const WordVectors& vectors, const CentroidTarget& query, std::int64_t k, int threads,
+                      NearestRows& found, Watch& watch);
 
 // The distances of some rows.
 bool centroid_distances(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const CentroidTarget& query,

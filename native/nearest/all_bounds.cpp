@@ -11,7 +11,8 @@ namespace wordferry {
 
 namespace {
 
-// The sums of one block. A damaged list may name a row behind the last one, so there is room for all that 16 bits can say.
+// The sums of one block. A damaged list may name a row behind the last one, so there is room for all that 16 bits can
+// say.
 struct Sums {
   std::vector<float> saved, totals;
   std::vector<double> room;
@@ -28,8 +29,8 @@ struct Sums {
   }
 };
 
-// Adds what the list of one word saves, and returns how many rows have the word. What its bits save is added later, as if
-// every row had the word once; the list then adds what more there is.
+// Adds what the list of one word saves, and returns how many rows have the word. What its bits save is added later, as
+// if every row had the word once; the list then adds what more there is.
 std::int64_t add_list(const ListedRows& list, int width, float near, float gain, float common, Sums& sums) {
   float* const saved = sums.saved.data();
   const float* const totals = sums.totals.data();

@@ -19,8 +19,8 @@ struct TouchedWords {
 };
 
 // out[row] = rest - (what the touched words save) / (what the row's words count): the cost of moving the document onto
-// the query when an untouched word costs `rest`. Rows without words get infinity. Returns how many entries of lists were
-// visited, or -1 when the lists lead outside of themselves, which only damaged ones do.
+// the query when an untouched word costs `rest`. Rows without words get infinity. Returns how many entries of lists
+// were visited, or -1 when the lists lead outside of themselves, which only damaged ones do.
 std::int64_t list_bounds(const StoredLists& lists, const TouchedWords& touched, const float* totals, std::int64_t rows,
                          const Repeats& repeats, float rest, float* out, int threads, Watch& watch);
 

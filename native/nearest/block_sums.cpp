@@ -11,8 +11,8 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t chunk = 64;   // rows that are looked at together
-constexpr std::int32_t taken = -1;   // instead of what a row saves
+constexpr std::int64_t chunk = 64;  // rows that are looked at together
+constexpr std::int32_t taken = -1;  // instead of what a row saves
 constexpr float most_units = 1 << 20;
 constexpr float largest_sum = 1.0e9f;
 constexpr float coarse_units = 1 << 10;  // of c_max, in which bits are summed up
@@ -52,7 +52,8 @@ void add_plain(const ListedRows& list, int width, std::int32_t gain, std::int32_
   repeated.rows += list.once;
   repeated.size -= list.once;
   repeated.once = 0;
-  each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) { saved[row] = wrapped(saved[row], count, gain); });
+  each_listed(repeated, width,
+              [&](std::uint16_t row, std::int32_t count) { saved[row] = wrapped(saved[row], count, gain); });
 }
 
 // The same where some of the word may stay, which saves its whole cost.
@@ -69,7 +70,8 @@ void add_common(const ListedRows& list, int width, const ListedWord& word, std::
 // saved += sums * factor.
 WF_CLONES
 void add_sums(const GroupSums& sums, std::int32_t factor, std::int32_t* saved) {
-  for (std::int64_t i = 0; i < group_rows; ++i) saved[i] = wrapped(saved[i], static_cast<std::int32_t>(sums[i]), factor);
+  for (std::int64_t i = 0; i < group_rows; ++i)
+    saved[i] = wrapped(saved[i], static_cast<std::int32_t>(sums[i]), factor);
 }
 
 // saved += sums * factor * totals, rounded up.
@@ -88,7 +90,8 @@ void sum_groups(const std::vector<WeighedBits>& words, std::int64_t groups, Watc
   alignas(64) GroupSums sums;
   for (std::size_t first = 0; first < words.size();) {
     std::size_t last = first;
-    for (std::uint32_t most = 0; last < words.size() && most + words[last].gain <= most_gains; ++last) most += words[last].gain;
+    for (std::uint32_t most = 0; last < words.size() && most + words[last].gain <= most_gains; ++last)
+      most += words[last].gain;
     watch.check();
     for (std::int64_t group = 0; group < groups; ++group) {
       sum_bits(words.data() + first, last - first, group, sums);
@@ -261,9 +264,8 @@ void BlockSums::add_gains(const ListedWords& words, Watch& watch) {
     const float gain = words.words()[list.word].gain;
     if (gain > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(gain * coarse)});
   }
-  sum_groups(weighed_, found_.groups, watch, [this](const GroupSums& sums, std::int64_t row) {
-    add_sums(sums, coarse_, saved_.data() + row);
-  });
+  sum_groups(weighed_, found_.groups, watch,
+             [this](const GroupSums& sums, std::int64_t row) { add_sums(sums, coarse_, saved_.data() + row); });
 }
 
 // What stays of a word is at most the query's mass of it, whatever its count is.

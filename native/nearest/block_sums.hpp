@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "stored/bit_sums.hpp"
 #include "nearest/nearest.hpp"
+#include "stored/bit_sums.hpp"
 #include "support/watch.hpp"
 
 namespace wordferry {
@@ -13,7 +13,7 @@ namespace wordferry {
 // The touched words of a query, rising, with what their lists save.
 struct ListedWord {
   std::int32_t word;
-  float near;    // as in TouchedWords
+  float near;  // as in TouchedWords
   float gain;
   float common;
 };
@@ -90,8 +90,8 @@ class BlockSums {
   BlockWords found_;
   std::vector<WeighedBits> weighed_;
   float c_max_ = 0.0f;
-  float units_ = 1.0f;  // of a cost of 1
-  std::int32_t coarse_ = 1;  // units in one of those in which bits are summed up
+  float units_ = 1.0f;             // of a cost of 1
+  std::int32_t coarse_ = 1;        // units in one of those in which bits are summed up
   const float* totals_ = nullptr;  // of the rows of the block
   const std::uint8_t* allowed_ = nullptr;
   std::int64_t start_ = 0, rows_ = 0;

@@ -21,15 +21,16 @@ class WeighedRows {
     words_.clear();
     values_.clear();
     double total = 0.0;  // summed as everywhere else, one word after the other
-    const bool sound = part.bags.read(row - part.start, weights_.count, [&](const auto* words, const auto* counts, auto size) {
-      for (std::int64_t k = 0; k < size; ++k) {
-        const double weight = weights_.values[words[k]];
-        if (weight == 0.0) continue;
-        words_.push_back(static_cast<std::int32_t>(words[k]));
-        values_.push_back(part.repeats.times(static_cast<std::int64_t>(counts[k]), row - part.start) * weight);
-        total += values_.back();
-      }
-    });
+    const bool sound =
+        part.bags.read(row - part.start, weights_.count, [&](const auto* words, const auto* counts, auto size) {
+          for (std::int64_t k = 0; k < size; ++k) {
+            const double weight = weights_.values[words[k]];
+            if (weight == 0.0) continue;
+            words_.push_back(static_cast<std::int32_t>(words[k]));
+            values_.push_back(part.repeats.times(static_cast<std::int64_t>(counts[k]), row - part.start) * weight);
+            total += values_.back();
+          }
+        });
     distance = std::numeric_limits<float>::infinity();
     if (!sound || !(total > 0.0)) return sound;
     distance = query.value(words_.data(), static_cast<std::int64_t>(words_.size()), Side::both, [&](std::int64_t k) {

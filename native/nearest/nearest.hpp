@@ -1,8 +1,9 @@
 // Exact nearest documents by Rel-RWMD through inverted lists.
 //
-// Moving a document onto the query costs c_max for each word that the query does not touch, so that side of the distance
-// is c_max less what the lists of the touched words save. It bounds the distance from below. The sums of a block of rows
-// stay in the cache, and only rows that can still be among the nearest leave it: nothing is kept for every document.
+// Moving a document onto the query costs c_max for each word that the query does not touch, so that side of the
+// distance is c_max less what the lists of the touched words save. It bounds the distance from below. The sums of a
+// block of rows stay in the cache, and only rows that can still be among the nearest leave it: nothing is kept for
+// every document.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct RowBlock {
 // The blocks of all parts, the largest first.
 std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts);
 
-// The k nearest of the allowed rows of all parts to one query; `slack` is how far bounds and distances may be off. False
-// when the arrays lead outside of themselves, which only damaged ones do.
+// The k nearest of the allowed rows of all parts to one query; `slack` is how far bounds and distances may be off.
+// False when the arrays lead outside of themselves, which only damaged ones do.
 bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
                       float slack, std::int64_t k, int threads, NearestRows& found, Watch& watch);
 

@@ -18,8 +18,8 @@ struct Chunk {
   std::uint8_t wanted[chunk_rows];  // whether some query may want the row
 };
 
-// What the words of one document save in each lane; counted(k) is what the k-th counts. False when a word lies outside of
-// the vocabulary.
+// What the words of one document save in each lane; counted(k) is what the k-th counts. False when a word lies outside
+// of the vocabulary.
 template <class Word, class Counted>
 WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total, const PanelWords& panel,
                               const Counted& counted, Lanes& sums) {
@@ -119,7 +119,8 @@ PanelWords::PanelWords(const std::vector<ListedWords>& queries, std::int64_t voc
   std::uint32_t next = 1;
   staying_ = static_cast<std::uint32_t>(size - count_staying(all.words()));
   std::uint32_t next_staying = staying_;
-  for (const ListedWord& one : all.words()) places_[at(std::int64_t{one.word})] = one.common != 0.0f ? next_staying++ : next++;
+  for (const ListedWord& one : all.words())
+    places_[at(std::int64_t{one.word})] = one.common != 0.0f ? next_staying++ : next++;
   for (std::size_t q = 0; q < queries.size(); ++q) {
     for (const ListedWord& one : queries[q].words()) {
       const std::uint32_t place = places_[at(std::int64_t{one.word})];

@@ -107,8 +107,8 @@ bool compare_rising(std::vector<NearRow>& waiting, Compared<Value>& compared, fl
 
 constexpr std::size_t least_first = 32;  // rows that are compared to learn how near the k-th is
 
-// Looks at one block of a search: what it has nearest is compared, and what can still win goes to `waiting`. `bounds` is
-// as below. False when arrays lead outside.
+// Looks at one block of a search: what it has nearest is compared, and what can still win goes to `waiting`. `bounds`
+// is as below. False when arrays lead outside.
 template <class Value, class Bounds>
 bool look_first(const Bounds& bounds, Compared<Value>& compared, std::size_t first, float slack,
                 std::vector<NearRow>& waiting) {

@@ -27,7 +27,8 @@ class Joining {
     require(distances_.length() == own_.length() && distances_.length(1) == r, "own and distances must have one shape");
     require(later_distances_.length() == later_own_.length() && later_distances_.length(1) == r,
             "later own and distances must have one shape");
-    require(words_.length() > places_.length() && words_.length() > r, "more words than lists, and than places in a list");
+    require(words_.length() > places_.length() && words_.length() > r,
+            "more words than lists, and than places in a list");
     require(words_.length() < most && own_.length() + later_own_.length() < most, "words must fit in 31 bits");
     const int limit = thread_limit(threads);
     run_native([&](Watch& watch) {
@@ -55,7 +56,8 @@ class Joining {
                    const Out<std::int32_t>& places) const {
     require_whole();
     require(own.length() == rows() && own.length(1) == own_.length(1), "own needs a row for each list");
-    require(distances.length() == rows() && distances.length(1) == own_.length(1), "distances needs a row for each list");
+    require(distances.length() == rows() && distances.length(1) == own_.length(1),
+            "distances needs a row for each list");
     require(places.length() == words_.length(), "one place for each word");
     require_place(first, rows());
     std::copy(changed_.own.begin(), changed_.own.end(), own.data());
@@ -97,19 +99,20 @@ class Joining {
 
  private:
   OwnLists lists() const {
-    return {own_.data(), distances_.data(), own_.length(), later_own_.data(), later_distances_.data(), places_.data(),
-            places_.length(), own_.length(1)};
+    return {own_.data(),    distances_.data(), own_.length(), later_own_.data(), later_distances_.data(),
+            places_.data(), places_.length(),  own_.length(1)};
   }
   StoredLinks links() const {
-    return {indices_.data(), data_.data(), indices_.length(), later_indices_.data(), later_data_.data(), starts_.data(),
-            ends_.data()};
+    return {indices_.data(),    data_.data(),   indices_.length(), later_indices_.data(),
+            later_data_.data(), starts_.data(), ends_.data()};
   }
   void require_whole() const { require(changed_.largest < HUGE_VAL, "the vectors are out of range"); }
   void require_spans() const {
     const std::int64_t entries = indices_.length(), last = entries + later_indices_.length();
     for (std::int64_t word = 0; word < places_.length(); ++word) {
       const std::int64_t start = starts_.data()[word], end = ends_.data()[word];
-      require(0 <= start && start <= end && end <= (start < entries ? entries : last), "a row of the graph is not there");
+      require(0 <= start && start <= end && end <= (start < entries ? entries : last),
+              "a row of the graph is not there");
     }
   }
   static void require_place(std::int64_t first, std::int64_t count) {
@@ -144,7 +147,8 @@ void bind_join(nb::module_& m) {
       .def("rank_sums", &Joining::rank_sums, nb::arg("out").noconvert(),
            "By how much the sums of the distances at each place of all lists grow.")
       .def("write_lists", &Joining::write_lists, nb::arg("first"), nb::arg("own").noconvert(),
-           nb::arg("distances").noconvert(), nb::arg("places").noconvert(), "The changed lists, and where all lists are.")
+           nb::arg("distances").noconvert(), nb::arg("places").noconvert(),
+           "The changed lists, and where all lists are.")
       .def("link", &Joining::link, nb::arg("indices").noconvert(), nb::arg("data").noconvert(),
            nb::arg("later_indices").noconvert(), nb::arg("later_data").noconvert(), nb::arg("starts").noconvert(),
            nb::arg("ends").noconvert(), "Find the rows of the graph that change; how many entries they have at most.")

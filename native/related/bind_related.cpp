@@ -40,7 +40,8 @@ class PointsView {
 
 void make_candidates(Candidates* self, std::int64_t words, std::int64_t r) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  require(words >= 0 && words < most && r >= 0 && r < most / 4, "words and r must be whole numbers that fit in 31 bits");
+  require(words >= 0 && words < most && r >= 0 && r < most / 4,
+          "words and r must be whole numbers that fit in 31 bits");
   new (self) Candidates(words, r);
 }
 
@@ -107,7 +108,8 @@ void rank(const PointsView& points, Candidates& candidates, const Ids& words, co
 void distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, const Ids& columns, int threads,
                         const Out<double>& out) {
   require(a.length(1) == b.length(1), "vectors must have the same dimensions");
-  require(rows.length() == columns.length() && rows.length() == out.length(), "one row, column and place for each pair");
+  require(rows.length() == columns.length() && rows.length() == out.length(),
+          "one row, column and place for each pair");
   run_native([&](Watch& watch) {
     require_range(rows.data(), rows.length(), 0, a.length(), "a row that is not there");
     require_range(columns.data(), columns.length(), 0, b.length(), "a column that is not there");
@@ -131,7 +133,8 @@ void centroids(const In<float, 2>& products, const In<float>& half_norms, const 
   });
 }
 
-std::tuple<NumPyArray<std::int64_t>, NumPyArray<std::int32_t>, NumPyArray<float>> union_graph(const In<std::int32_t, 2>& own, const In<float, 2>& distances) {
+std::tuple<NumPyArray<std::int64_t>, NumPyArray<std::int32_t>, NumPyArray<float>> union_graph(
+    const In<std::int32_t, 2>& own, const In<float, 2>& distances) {
   const std::int64_t n = own.length(), r = own.length(1);
   require(distances.length() == n && distances.length(1) == r, "own and distances must have one shape");
   std::vector<std::int64_t> indptr;
@@ -156,8 +159,8 @@ void bind_related(nb::module_& m) {
   nb::class_<Candidates>(m, "Candidates", "For each word, what can still be among its r nearest.")
       .def("__init__", &make_candidates, nb::arg("words"), nb::arg("r"))
       .def_ro("r", &Candidates::r)
-      .def_prop_ro("counts", [](Candidates& self) { return as_array(self.sizes()); },
-                   nb::rv_policy::automatic)
+      .def_prop_ro(
+          "counts", [](Candidates& self) { return as_array(self.sizes()); }, nb::rv_policy::automatic)
       .def("seed", &seed, nb::arg("own").noconvert(), nb::arg("squares").noconvert(),
            "Known lists, nearest first, as the candidates of the first words.")
       .def("unchanged", &unchanged, nb::arg("own").noconvert(), nb::arg("same").noconvert(),

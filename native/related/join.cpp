@@ -15,7 +15,7 @@ namespace wordferry {
 namespace {
 
 constexpr std::int64_t block_rows = 16 * product_rows;  // what a thread takes at once; sums are of such blocks
-constexpr double slightly_above = 1 + 1e-6;                      // a limit is a little above the distance, for the rounding
+constexpr double slightly_above = 1 + 1e-6;             // a limit is a little above the distance, for the rounding
 
 // For each new word, what can still be among its r nearest of the words that one thread has seen.
 class NewCandidates {
@@ -60,9 +60,8 @@ class NewCandidates {
     for (std::int64_t k = 0; k < capacity_; ++k) uppers_.push_back(found[k].square + found[k].slack);
     std::nth_element(uppers_.begin(), uppers_.begin() + (r_ - 1), uppers_.end());
     lower_limit(column, uppers_[at(r_ - 1)]);
-    Found* end = std::remove_if(found, found + capacity_, [&](const Found& one) {
-      return one.square > limits_[at(column)] + one.slack;
-    });
+    Found* end = std::remove_if(found, found + capacity_,
+                                [&](const Found& one) { return one.square > limits_[at(column)] + one.slack; });
     if (end - found > (r_ + capacity_) / 2) {
       std::vector<std::pair<RankedWord, Found>> ranked;
       for (const Found* one = found; one != end; ++one) ranked.emplace_back(exactly(column, one->word), *one);
@@ -76,9 +75,7 @@ class NewCandidates {
     counts_[at(column)] = end - found;
   }
 
-  void lower_limit(std::int64_t column, float value) {
-    limits_[at(column)] = std::min(limits_[at(column)], value);
-  }
+  void lower_limit(std::int64_t column, float value) { limits_[at(column)] = std::min(limits_[at(column)], value); }
 
   const WordVectors& vectors_;
   std::int64_t first_, r_, capacity_;
@@ -129,7 +126,8 @@ class Comparison {
       products_of_rows(rows + (low - first), here, vectors_.dimensions, columns_.data(), sixteen, products.data(),
                        sixteen * lane_width);
       for (std::int64_t i = 0; i < here; ++i) {
-        const double sum = row(low + i, rows[low - first + i], products.data() + i * sixteen * lane_width, nearest, out);
+        const double sum =
+            row(low + i, rows[low - first + i], products.data() + i * sixteen * lane_width, nearest, out);
         (low + i < old_ ? halves : out.total) += sum;
       }
     }
@@ -137,7 +135,8 @@ class Comparison {
   }
 
  private:
-  double row(std::int64_t word, const float* vector, const float* products, NewCandidates& nearest, ComparedBlock& out) {
+  double row(std::int64_t word, const float* vector, const float* products, NewCandidates& nearest,
+             ComparedBlock& out) {
     const double length = squared_length(vector, vectors_.dimensions);
     out.largest = std::max(out.largest, length);
     const auto norm = static_cast<float>(length);

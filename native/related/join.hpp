@@ -41,10 +41,10 @@ struct OwnLists {
 // The lists of the words that change: old ones, rising, then all new ones.
 struct ChangedLists {
   std::vector<std::int32_t> words;
-  std::vector<std::int32_t> own;       // r for each
-  std::vector<float> distances;        // the same
-  std::vector<double> rank_sums;       // by how much the sum of the distances at each place of all lists grows
-  double total = 0;                    // the sum of the distances of all ordered pairs that have a new word
+  std::vector<std::int32_t> own;  // r for each
+  std::vector<float> distances;   // the same
+  std::vector<double> rank_sums;  // by how much the sum of the distances at each place of all lists grows
+  double total = 0;               // the sum of the distances of all ordered pairs that have a new word
   double largest = 0;  // the largest squared length of a vector; where it leaves the range of float, the rest is void
 };
 

@@ -18,7 +18,8 @@ class Present {
 
   bool has(std::int32_t word, std::int32_t other) const {
     const auto found = rows_.find(word);
-    const std::int32_t* own = found == rows_.end() ? lists_.list(word) : changed_.own.data() + found->second * at(lists_.r);
+    const std::int32_t* own =
+        found == rows_.end() ? lists_.list(word) : changed_.own.data() + found->second * at(lists_.r);
     return std::find(own, own + lists_.r, other) != own + lists_.r;
   }
 
@@ -32,7 +33,8 @@ class Present {
 template <class Call>
 void each_word(const std::vector<LinkChange>& changes, Call&& call) {
   for (auto first = changes.begin(); first != changes.end();) {
-    const auto last = std::find_if(first, changes.end(), [&](const LinkChange& one) { return one.word != first->word; });
+    const auto last =
+        std::find_if(first, changes.end(), [&](const LinkChange& one) { return one.word != first->word; });
     call(first->word, &*first, &*first + (last - first));
     first = last;
   }

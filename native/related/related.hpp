@@ -50,8 +50,8 @@ struct Tile {
   bool mirror;
 };
 
-// |x|^2 + |y|^2 - 2xy of a tile is off by at most this times |x|^2 + |y|^2: the bound of a float inner product of d terms
-// in any order, of the rounded norms, and of putting them together.
+// |x|^2 + |y|^2 - 2xy of a tile is off by at most this times |x|^2 + |y|^2: the bound of a float inner product of d
+// terms in any order, of the rounded norms, and of putting them together.
 float product_error(std::int64_t dimensions);
 
 // Selects from a tile and returns the sum of its distances (a word paired with itself left out).

@@ -83,9 +83,7 @@ class Selector {
 
   float error() const { return error_; }
 
-  float limit(std::int32_t word) const {
-    return candidates_.limits[at(word)].load(std::memory_order_relaxed);
-  }
+  float limit(std::int32_t word) const { return candidates_.limits[at(word)].load(std::memory_order_relaxed); }
 
   bool can_enter(std::int32_t word, std::int32_t other, float square) const {
     return square <= limit(word) + error_ * (points_.norms[word] + points_.norms[other]);
@@ -358,8 +356,8 @@ void rank_candidates(const Points& points, Candidates& candidates, const std::in
         const std::int64_t place = i * candidates.r + k;
         const bool known = k < static_cast<std::int64_t>(ranked.size());
         own[place] = known ? ranked[static_cast<std::size_t>(k)].id : -1;
-        distances[place] = known ? std::sqrt(ranked[static_cast<std::size_t>(k)].square)
-                                 : std::numeric_limits<double>::infinity();
+        distances[place] =
+            known ? std::sqrt(ranked[static_cast<std::size_t>(k)].square) : std::numeric_limits<double>::infinity();
       }
     }
   };

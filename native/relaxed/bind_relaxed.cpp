@@ -4,13 +4,13 @@
 #include <limits>
 #include <optional>
 
-#include "support/bind.hpp"
 #include "relaxed/dense.hpp"
 #include "relaxed/pairs.hpp"
 #include "relaxed/panel.hpp"
-#include "support/report.hpp"
 #include "relaxed/scan.hpp"
 #include "relaxed/topk.hpp"
+#include "support/bind.hpp"
+#include "support/report.hpp"
 #include "support/view.hpp"
 #include "support/word_distances.hpp"
 
@@ -29,8 +29,8 @@ void sums(const FloatView& panel, const FloatView& pass, const FloatView& graph,
   require(rows == pass.rows() && columns == panel.rows(), "out has another shape than the documents");
   require(!lower || rows == columns, "lower is for a square matrix");
   const std::int64_t words = product ? std::max(panel.largest(), pass.largest()) + std::int64_t{1} : pass.columns();
-  const PanelJob job{panel.get(), pass.get(), graph.get(), rest,    kind, out.data(), row_stride(out),
-                     transposed,  combine,    lower,       words};
+  const PanelJob job{panel.get(),     pass.get(), graph.get(), rest,  kind, out.data(),
+                     row_stride(out), transposed, combine,     lower, words};
   run_reporting(progress, panel.rows() * pass.rows(), [&](std::atomic<std::int64_t>& done, Watch& watch) {
     panel_sums(job, thread_limit(threads), done, watch);
   });
@@ -152,8 +152,8 @@ void offered(NearestRows& nearest, std::int64_t first_row, const Matrix& values,
   require(first_row >= 0 && first_row <= nearest.rows() - rows, "values has rows that are not there");
   require(first >= 0 && first <= std::numeric_limits<std::int64_t>::max() - columns, "first must not be negative");
   require(!allowed || allowed->length() == columns, "allowed needs a value for each column");
-  const OfferedBlock block{values.data(), row_stride(values), rows,  columns,
-                           first_row,     first,              allowed ? allowed->data() : nullptr};
+  const OfferedBlock block{
+      values.data(), row_stride(values), rows, columns, first_row, first, allowed ? allowed->data() : nullptr};
   run_native([&](Watch& watch) { nearest.offer(block, thread_limit(threads), watch); });
 }
 
@@ -177,8 +177,8 @@ void bind_relaxed(nb::module_& m) {
       .value("residual", Overlap::residual);
   nb::enum_<Side>(m, "Side").value("both", Side::both).value("left", Side::left).value("right", Side::right);
   m.def("panel_sums", &sums, nb::arg("panel"), nb::arg("pass_over"), nb::arg("graph"), nb::arg("rest"), nb::arg("kind"),
-        nb::arg("out").noconvert(), nb::arg("transposed"), nb::arg("combine"), nb::arg("lower"),
-        nb::arg("threads"), nb::arg("progress").none());
+        nb::arg("out").noconvert(), nb::arg("transposed"), nb::arg("combine"), nb::arg("lower"), nb::arg("threads"),
+        nb::arg("progress").none());
   m.def("make_symmetric", &symmetric, nb::arg("values").noconvert(), nb::arg("from_lower"), nb::arg("threads"));
   m.def("transposed_max", &larger_transposed, nb::arg("out").noconvert(), nb::arg("other").noconvert(),
         nb::arg("threads"));

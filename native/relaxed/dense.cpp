@@ -5,21 +5,20 @@
 #include <cstring>
 #include <vector>
 
+#include "relaxed/slot.hpp"
 #include "support/at.hpp"
 #include "support/cpu.hpp"
-#include "relaxed/slot.hpp"
 
 namespace wordferry {
 
 namespace {
-
 
 constexpr std::int64_t rows_expected = 4;  // of costs, asked for before they are needed
 
 // Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
 template <int Wide>
 WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
-                         std::int64_t column, Lanes* result) {
+                                std::int64_t column, Lanes* result) {
   Lanes best[Wide], row;
   for (int v = 0; v < Wide; ++v) fill_lanes(best[v], far_away);
   for (std::int64_t k = 0; k < count; ++k) {
@@ -35,13 +34,13 @@ WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, c
 }
 
 WF_CLONES
-void minima_row(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
-                Lanes* result) {
+void minima_row(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width, Lanes* result) {
   std::int64_t column = 0;
   for (; column + 8 * lane_width <= width; column += 8 * lane_width) {
     minima_of<8>(words, count, costs, width, column, result + column / lane_width);
   }
-  for (; column < width; column += lane_width) minima_of<1>(words, count, costs, width, column, result + column / lane_width);
+  for (; column < width; column += lane_width)
+    minima_of<1>(words, count, costs, width, column, result + column / lane_width);
 }
 
 // For each document, where its entries in the block of words begin and end.
@@ -133,7 +132,8 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
       watch.check();
       const std::int64_t document = std::min(panel * lane_width + place, documents.rows - 1);
       const std::int64_t first = documents.indptr[document];
-      const std::int64_t count = panel * lane_width + place < documents.rows ? documents.indptr[document + 1] - first : 0;
+      const std::int64_t count =
+          panel * lane_width + place < documents.rows ? documents.indptr[document + 1] - first : 0;
       minima_row(documents.indices + first, count, costs, width, minima.data() + place * width / lane_width);
     }
     float* target = nearest + (panel * columns + column0) * lane_width;

@@ -18,14 +18,14 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
                      std::int64_t columns, std::int64_t column0, int threads, Watch& watch);
 
 struct AccumulateJob {
-  CsrF pass;              // the documents whose words move, their words rising
-  CsrF panel;             // the documents moved to: their masses over the same words, rising too
-  const float* nearest;   // [panel][columns][16]
+  CsrF pass;             // the documents whose words move, their words rising
+  CsrF panel;            // the documents moved to: their masses over the same words, rising too
+  const float* nearest;  // [panel][columns][16]
   std::int64_t columns;
   std::int64_t first_word;  // the word of column 0; only the words of columns 0 .. columns - 1 take part
-  bool omr;               // common mass stays; else everything moves
-  bool add;               // add to `out`, or start it
-  float* out;             // [pass][panel]
+  bool omr;                 // common mass stays; else everything moves
+  bool add;                 // add to `out`, or start it
+  float* out;               // [pass][panel]
   std::int64_t stride;
 };
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "support/at.hpp"
-#include "support/cpu.hpp"
 #include "relaxed/dense.hpp"
 #include "relaxed/slot.hpp"
+#include "support/at.hpp"
+#include "support/cpu.hpp"
 
 namespace wordferry {
 

@@ -4,16 +4,16 @@
 #include <cstring>
 #include <vector>
 
+#include "relaxed/slot.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
 #include "support/cpu.hpp"
-#include "relaxed/slot.hpp"
 
 namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t chunk_rows = 256;     // documents passed over before their sums are stored
+constexpr std::int64_t chunk_rows = 256;      // documents passed over before their sums are stored
 constexpr std::int64_t piece_rows = 1 << 12;  // the least worth building a panel again for
 constexpr std::int64_t tile = 64;
 
@@ -236,7 +236,7 @@ inline void put(float* target, float value) {
 // Stores the sums of some rows, as columns `first` .. `first + count` or, transposed, as rows of these numbers.
 template <bool combine>
 void store_sums(const PanelJob& job, const Lanes* sums, std::int64_t begin, std::int64_t end, std::int64_t first,
-           std::int64_t count) {
+                std::int64_t count) {
   float values[lane_width][lane_width];
   for (std::int64_t low = begin; low < end; low += lane_width) {
     const std::int64_t rows = std::min(lane_width, end - low);
@@ -289,8 +289,7 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
   for_blocks(panels * pieces, threads, body, watch);
 }
 
-void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads,
-                    Watch& watch) {
+void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads, Watch& watch) {
   const auto body = [&](std::int64_t block, int) {
     const std::int64_t begin = block * tile, end = std::min(begin + tile, size);
     for (std::int64_t left = 0; left <= begin; left += tile) {

@@ -17,12 +17,12 @@ enum class PanelKind : int {
 };
 
 struct PanelJob {
-  CsrF panel;       // the documents that are taken sixteen at a time
-  CsrF pass;        // the documents that are passed over
-  CsrF graph;       // costs of related words (not used by `product`)
-  float rest;       // the cost of words that are not related; 0 for `product`
+  CsrF panel;  // the documents that are taken sixteen at a time
+  CsrF pass;   // the documents that are passed over
+  CsrF graph;  // costs of related words (not used by `product`)
+  float rest;  // the cost of words that are not related; 0 for `product`
   PanelKind kind;
-  float* out;       // see `transposed`
+  float* out;  // see `transposed`
   std::int64_t stride;
   bool transposed;  // false: out[pass][panel]; true: out[panel][pass]
   bool combine;     // true: the larger of the value and what stands there
@@ -34,8 +34,7 @@ struct PanelJob {
 void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
 
 // Makes a square matrix symmetric: values[i][j] = values[j][i] = the larger of the two, or the lower one.
-void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads,
-                    Watch& watch);
+void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads, Watch& watch);
 
 // out[i][j] = max(out[i][j], other[j][i]).
 void transposed_max(float* out, std::int64_t stride, const float* other, std::int64_t other_stride, std::int64_t rows,

@@ -30,7 +30,8 @@ void for_rows(std::int64_t rows, int threads, Watch& watch, Each&& each) {
 
 NearestRows::NearestRows(std::int64_t rows, std::int64_t k) : rows_(rows), k_(k) {
   if (rows < 0 || k < 1 || (rows > 0 && k > most_places / rows)) {
-    throw std::invalid_argument("rows must not be negative, k must be at least 1, and both of a size that fits in memory");
+    throw std::invalid_argument(
+        "rows must not be negative, k must be at least 1, and both of a size that fits in memory");
   }
   heaps_.assign(at(rows), BestK<float>(k));
 }

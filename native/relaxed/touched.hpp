@@ -1,5 +1,5 @@
-// One query of Rel-RWMD: the words that it has or is related to, ready for documents to be compared with it. Every other
-// word of a document costs c_max.
+// One query of Rel-RWMD: the words that it has or is related to, ready for documents to be compared with it. Every
+// other word of a document costs c_max.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace wordferry {
 
 // A word that the query has or is related to.
 struct TouchedWord {
-  float near = 0.0f;             // the cost of the nearest word of the query that it may move to
-  float mass = 0.0f;             // what the query has of this very word and may stay
-  std::int32_t own = -1;         // its position in the query, or -1
+  float near = 0.0f;                // the cost of the nearest word of the query that it may move to
+  float mass = 0.0f;                // what the query has of this very word and may stay
+  std::int32_t own = -1;            // its position in the query, or -1
   std::int64_t begin = 0, end = 0;  // the query's words related to it, in `links`
 };
 
@@ -26,7 +26,8 @@ class TouchedQuery {
  public:
   TouchedQuery(std::int64_t vocabulary, float c_max, Overlap overlap)
       : c_max_(c_max), overlap_(overlap), vocabulary_(vocabulary),
-        slots_(static_cast<std::uint32_t*>(std::calloc(static_cast<std::size_t>(vocabulary) + 1, sizeof(std::uint32_t)))) {
+        slots_(
+            static_cast<std::uint32_t*>(std::calloc(static_cast<std::size_t>(vocabulary) + 1, sizeof(std::uint32_t)))) {
     if (slots_ == nullptr) throw std::bad_alloc();
     clear();
   }
@@ -147,7 +148,7 @@ class TouchedQuery {
   std::int64_t vocabulary_;
   // The place of each word in touched_, 0 for the others; pages of it that are never written take no memory.
   std::unique_ptr<std::uint32_t[], Free> slots_;
-  std::vector<std::int32_t> words_;   // those with a slot
+  std::vector<std::int32_t> words_;  // those with a slot
   std::vector<TouchedWord> touched_;
   std::vector<Found> found_;
   std::vector<Link> links_;

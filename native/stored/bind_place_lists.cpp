@@ -5,7 +5,8 @@ namespace wordferry {
 
 namespace {
 
-// How many rows the list of each word gets that have it once, and more often; `bits` is not negative for words with bits.
+// How many rows the list of each word gets that have it once, and more often; `bits` is not negative for words with
+// bits.
 template <class Word, class Count>
 void count(const In<Word>& words, const In<Count>& counts, const In<std::int64_t>& bits, const Out<std::int64_t>& once,
            const Out<std::int64_t>& repeated) {

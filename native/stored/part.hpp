@@ -42,8 +42,9 @@ class StoredDocuments {
 
   StoredBags bags() const {
     constexpr int word_widths[] = {2, 4}, count_widths[] = {1, 2, 4};
-    return {indptr_.data(),   data_of(words_), word_widths[words_.index()], data_of(counts_),
-            count_widths[counts_.index()], documents(),    length_of(words_)};
+    return {
+        indptr_.data(), data_of(words_),  word_widths[words_.index()], data_of(counts_), count_widths[counts_.index()],
+        documents(),    length_of(words_)};
   }
 
  private:
@@ -92,8 +93,14 @@ class WeighedDocuments {
   bool has_exact() const { return exact_.length() == documents(); }
 
   SearchedPart get(std::int64_t start, const std::uint8_t* allowed) const {
-    return {stored_.lists(), stored_.bags(), totals_.data(), has_exact() ? exact_.data() : nullptr,
-            mean_total_,     longest_,       repeats_.get(documents()), start,
+    return {stored_.lists(),
+            stored_.bags(),
+            totals_.data(),
+            has_exact() ? exact_.data() : nullptr,
+            mean_total_,
+            longest_,
+            repeats_.get(documents()),
+            start,
             allowed == nullptr ? nullptr : allowed + start};
   }
 

@@ -19,10 +19,10 @@ struct BlockBags {
 
 // Where each word's rows go; moved on as they are placed.
 struct ListPlaces {
-  std::int64_t* once;           // in the rows, for those that a list says to have the word once
-  std::int64_t* repeated;       // in the rows, for the others
-  std::int64_t* counts;         // in the counts of the others
-  const std::int64_t* bits;     // where the bits of a word begin, or -1 for a word without
+  std::int64_t* once;        // in the rows, for those that a list says to have the word once
+  std::int64_t* repeated;    // in the rows, for the others
+  std::int64_t* counts;      // in the counts of the others
+  const std::int64_t* bits;  // where the bits of a word begin, or -1 for a word without
 };
 
 // Counts how many rows each list will have of either kind. False when a word is outside of 0 .. word_count - 1.
@@ -43,8 +43,9 @@ bool count_lists(const BlockBags<Word, Count>& bags, std::int64_t entries, const
 
 // Writes each entry where the list or the bits of its word stand. False when a word or a place is out of range.
 template <class Word, class Count>
-bool place_lists(const BlockBags<Word, Count>& bags, const ListPlaces& places, std::int64_t stored, std::int64_t counted,
-                 std::int64_t numbers, std::uint16_t* out_rows, Count* out_counts, std::uint16_t* out_bits, Watch& watch) {
+bool place_lists(const BlockBags<Word, Count>& bags, const ListPlaces& places, std::int64_t stored,
+                 std::int64_t counted, std::int64_t numbers, std::uint16_t* out_rows, Count* out_counts,
+                 std::uint16_t* out_bits, Watch& watch) {
   Pace pace(watch);
   const std::int64_t begin = bags.indptr[0];
   const auto next = [](std::int64_t& place, std::int64_t size) { return place >= 0 && place < size ? place++ : -1; };

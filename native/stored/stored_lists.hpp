@@ -1,9 +1,9 @@
-// Inverted lists as an index stores them: for each word the rows that have it, by blocks of 65,536 rows, so that what is
-// summed up over a block stays in the cache and a row needs 16 bits.
+// Inverted lists as an index stores them: for each word the rows that have it, by blocks of 65,536 rows, so that what
+// is summed up over a block stays in the cache and a row needs 16 bits.
 //
 // A list names rows that have the word once, then rows that have it more often, with their counts. Of a word that many
-// rows of a block have, there is a bit for each row instead; its list then holds only what is left: the rows that have it
-// more than once, and how many times more. So the count of a row is the sum of what its bit and its list say.
+// rows of a block have, there is a bit for each row instead; its list then holds only what is left: the rows that have
+// it more than once, and how many times more. So the count of a row is the sum of what its bit and its list say.
 #pragma once
 
 #include <algorithm>
@@ -47,10 +47,10 @@ struct StoredLists {
   const std::int64_t* blocks;  // where the words of each block begin; block_count + 1
   const std::int32_t* words;   // of all blocks, rising within a block
   const std::int64_t* starts;  // where the list of each word begins, and where its counts do; 2 * (words + 1)
-  const std::uint16_t* rows;    // within the block
+  const std::uint16_t* rows;   // within the block
   const void* counts;
-  int width;  // bytes of a count: 1, 2 or 4
-  const std::int64_t* bit_blocks;   // the same for words with bits
+  int width;                       // bytes of a count: 1, 2 or 4
+  const std::int64_t* bit_blocks;  // the same for words with bits
   const std::int32_t* bit_words;
   const std::int32_t* bit_sizes;  // how many bits are set
   const std::uint16_t* bits;

@@ -16,12 +16,11 @@ class StoredWordLists {
  public:
   template <class Count>
   StoredWordLists(std::int64_t documents, In<std::int64_t> blocks, In<std::int32_t> words, In<std::int64_t, 2> starts,
-                  In<std::uint16_t> rows, In<Count> counts, In<std::int64_t> bit_blocks,
-                  In<std::int32_t> bit_words, In<std::int32_t> bit_sizes, In<std::uint16_t> bits)
+                  In<std::uint16_t> rows, In<Count> counts, In<std::int64_t> bit_blocks, In<std::int32_t> bit_words,
+                  In<std::int32_t> bit_sizes, In<std::uint16_t> bits)
       : documents_(documents), blocks_(std::move(blocks)), words_(std::move(words)), starts_(std::move(starts)),
-        rows_(std::move(rows)), counts_(std::move(counts)),
-        bit_blocks_(std::move(bit_blocks)), bit_words_(std::move(bit_words)), bit_sizes_(std::move(bit_sizes)),
-        bits_(std::move(bits)) {
+        rows_(std::move(rows)), counts_(std::move(counts)), bit_blocks_(std::move(bit_blocks)),
+        bit_words_(std::move(bit_words)), bit_sizes_(std::move(bit_sizes)), bits_(std::move(bits)) {
     require(documents >= 0, "the number of documents must not be negative");
     require(blocks_.length() == blocks_for(documents) + 1 && bit_blocks_.length() == blocks_.length(),
             "one block for each 65,536 rows");

@@ -1,5 +1,5 @@
-// Arrays as bound functions take them: of the right type, layout and place in memory, or refused with a TypeError before
-// anything is run. Shapes and ranges are for the function itself to require.
+// Arrays as bound functions take them: of the right type, layout and place in memory, or refused with a TypeError
+// before anything is run. Shapes and ranges are for the function itself to require.
 #pragma once
 
 #include <nanobind/nanobind.h>

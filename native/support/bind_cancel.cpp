@@ -21,8 +21,8 @@ void bind_cancel(nb::module_& m) {
       .def(nb::init<>())
       .def("set", [](Token& self) { self.set.store(true); })
       .def_prop_ro("is_set", [](const Token& self) { return self.set.load(); });
-  nb::object variable = nb::module_::import_("contextvars")
-                            .attr("ContextVar")("wordferry_token", nb::arg("default") = nb::none());
+  nb::object variable =
+      nb::module_::import_("contextvars").attr("ContextVar")("wordferry_token", nb::arg("default") = nb::none());
   m.attr("current_token") = variable;
   current = variable.release().ptr();
 }

@@ -157,8 +157,8 @@ inline void fill_lanes(Lanes& a, float value) {
 
 #endif
 
-// Sixteen sums of products, each step of which is rounded once. In halves, because that is how GCC makes good code of it
-// for registers of 256 bits and of 512.
+// Sixteen sums of products, each step of which is rounded once. In halves, because that is how GCC makes good code of
+// it for registers of 256 bits and of 512.
 struct FusedSums {
 #if defined(WF_VECTORS)
   HalfLanes half[2];

@@ -1,5 +1,6 @@
-// Threads over blocks: the caller and helpers from a pool that lives as long as the process. Results never depend on the
-// number of threads: a block's work is a function of its number alone, and every block writes its own part of the output.
+// Threads over blocks: the caller and helpers from a pool that lives as long as the process. Results never depend on
+// the number of threads: a block's work is a function of its number alone, and every block writes its own part of the
+// output.
 #pragma once
 
 #include <cstdint>

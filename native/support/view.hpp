@@ -75,7 +75,8 @@ class CsrView {
     for (std::int64_t i = 0; i < rows(); ++i) {
       Value sum = 0;
       for (std::int64_t k = indptr_.data()[i]; k < indptr_.data()[i + 1]; ++k) {
-        require(data_.data()[k] >= 1 && data_.data()[k] <= largest_mass - sum, "weights must be positive and fit in 2^61");
+        require(data_.data()[k] >= 1 && data_.data()[k] <= largest_mass - sum,
+                "weights must be positive and fit in 2^61");
         sum += data_.data()[k];
         stands[static_cast<std::size_t>(indices_.data()[k])] = 1;
       }

@@ -14,7 +14,8 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t rows_a_task = 16 * product_rows, columns_a_task = 32 * lane_width;  // what a thread takes at once
+constexpr std::int64_t rows_a_task = 16 * product_rows,
+                       columns_a_task = 32 * lane_width;  // what a thread takes at once
 constexpr std::int64_t product_columns = 8 * lane_width;  // columns whose products are held at a time
 
 // One tile: `Rows` rows with sixteen columns, the step for all rows written out so that the sums stay in registers.
@@ -187,7 +188,8 @@ void word_distances(const VectorRows& a, const float* a_squares, const VectorRow
       for (std::int64_t j = low; j < high; j += product_columns) {
         const std::int64_t here = std::min(product_columns, high - j), sixteen = (here + lane_width - 1) / lane_width;
         pace.spend(count * sixteen * d);
-        products_of_rows(rows, count, d, columns.data() + (j - low) / lane_width * d, sixteen, products, product_columns);
+        products_of_rows(rows, count, d, columns.data() + (j - low) / lane_width * d, sixteen, products,
+                         product_columns);
         for (std::int64_t i = 0; i < count; ++i) finish_row(products + i * product_columns, top + i, j, here, pace);
       }
     }

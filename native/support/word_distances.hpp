@@ -1,7 +1,8 @@
 // Inner products and Euclidean distances of vectors, many at a time.
 //
-// A value has the same bits whatever other vectors there are, on every CPU and with the two vectors changed round: every
-// product is summed up in the order of the dimensions by fused steps. Matrix products of a library make no such promise.
+// A value has the same bits whatever other vectors there are, on every CPU and with the two vectors changed round:
+// every product is summed up in the order of the dimensions by fused steps. Matrix products of a library make no such
+// promise.
 #pragma once
 
 #include <cstdint>

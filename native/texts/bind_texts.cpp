@@ -79,8 +79,8 @@ class WordCounter {
     return found;
   }
 
-  Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split,
-                std::int32_t next, int threads) {
+  Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split, std::int32_t next,
+                int threads) {
     require(ends.length() == split.length(), "ends and split must agree in length");
     require(next >= 0 && next < largest_number, "next must be a number that fits");
     const std::int64_t size = static_cast<std::int64_t>(bytes.size());
@@ -127,8 +127,7 @@ void bind_texts(nb::module_& m) {
            nb::arg("counts").noconvert(), nb::arg("tokens").noconvert());
   nb::class_<WordCounter>(m, "WordCounter")
       .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(),
-           nb::arg("words"), nb::arg("codes").noconvert(), nb::arg("stop"), nb::arg("lowercase"),
-           nb::arg("min_length"))
+           nb::arg("words"), nb::arg("codes").noconvert(), nb::arg("stop"), nb::arg("lowercase"), nb::arg("min_length"))
       .def_prop_ro("longest_run", &WordCounter::longest_run, "As far as a search in the table may go.")
       .def("add", &WordCounter::add, nb::arg("words"), nb::arg("codes").noconvert())
       .def("count", &WordCounter::count, nb::arg("bytes"), nb::arg("ends").noconvert(), nb::arg("split").noconvert(),

@@ -243,8 +243,7 @@ void WordTable::grow() {
 }
 
 CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
-                         std::int64_t documents, const Splitting& how, std::int32_t next, int threads,
-                         Watch& watch) {
+                         std::int64_t documents, const Splitting& how, std::int32_t next, int threads, Watch& watch) {
   const std::int64_t count = (documents + documents_a_block - 1) / documents_a_block;
   std::vector<TextBlock> blocks(static_cast<std::size_t>(count));
   const auto read = [&](std::int64_t number, int) {
@@ -263,8 +262,8 @@ CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::in
   for_blocks(count, threads, read, watch);
   CountedTexts all;
   for (TextBlock& block : blocks) next = resolve(table, block, next, all.new_words);
-  for_blocks(count, threads, [&](std::int64_t number, int) { count_block(blocks[static_cast<std::size_t>(number)]); },
-             watch);
+  for_blocks(
+      count, threads, [&](std::int64_t number, int) { count_block(blocks[static_cast<std::size_t>(number)]); }, watch);
   for (TextBlock& block : blocks) {
     append_ends(all.indptr, block.counted.indptr);
     append(all.tokens, block.counted.tokens);

@@ -55,11 +55,10 @@ struct CountedTexts {
   std::string new_words;  // in the order of their numbers, each ended by word_end
 };
 
-// One document after the other in `bytes`, document i ending at ends[i]. Where split[i] is set it is an ASCII text, else
-// words that each end with word_end. Words that the table does not have are added to it with numbers from `next` on,
-// in the order in which they come, so the result does not depend on the number of threads.
+// One document after the other in `bytes`, document i ending at ends[i]. Where split[i] is set it is an ASCII text,
+// else words that each end with word_end. Words that the table does not have are added to it with numbers from `next`
+// on, in the order in which they come, so the result does not depend on the number of threads.
 CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
-                         std::int64_t documents, const Splitting& how, std::int32_t next, int threads,
-                         Watch& watch);
+                         std::int64_t documents, const Splitting& how, std::int32_t next, int threads, Watch& watch);
 
 }  // namespace wordferry

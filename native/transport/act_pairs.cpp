@@ -15,8 +15,7 @@ constexpr float infinite_distance = std::numeric_limits<float>::infinity();
 
 class ActPairs : public Pairs {
  public:
-  ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
-           Watch& watch)
+  ActPairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual, Watch& watch)
       : excess_(x, y, false), all_(x, y, true), costs_(costs), transfers_(transfers), residual_(residual),
         pace_(watch) {}
 
@@ -85,8 +84,7 @@ class ActPairs : public Pairs {
 
   // `words`, some of `all`, send their masses; a row of costs is used up on the way.
   double one_way(const std::vector<std::int32_t>& words, const std::vector<Mass>& masses,
-                 const std::vector<std::int32_t>& all, const std::vector<Mass>& room, Costs& costs,
-                 const Flat& flat) {
+                 const std::vector<std::int32_t>& all, const std::vector<Mass>& room, Costs& costs, const Flat& flat) {
     zero_.assign(at(costs.width), 0);
     double total = 0;
     std::size_t place = 0;

@@ -114,8 +114,8 @@ Where all_values(const TransportDocuments& documents, bool symmetric, std::int64
           "out has another shape than the documents");
   require(offset >= 0 && offset <= std::numeric_limits<std::int32_t>::max(), "offset must not be negative");
   return report([&](Watch& watch) {
-    all_pairs(documents.maker(), documents.x_rows(), documents.y_rows(), symmetric, offset, out.data(), thread_limit(threads),
-              watch);
+    all_pairs(documents.maker(), documents.x_rows(), documents.y_rows(), symmetric, offset, out.data(),
+              thread_limit(threads), watch);
   });
 }
 
@@ -133,8 +133,8 @@ Where nearest_values(const TransportDocuments& documents, const In<float, 2>& bo
           "found, values and proved need k places for each query, counts four");
   const Bounded bounded{bounds.data(), allowed.data(), slack, others, k, budget};
   return report([&](Watch& watch) {
-    search(documents.maker(), queries, bounded, {found.data(), values.data(), proved.data(), counts.data()}, thread_limit(threads),
-           watch);
+    search(documents.maker(), queries, bounded, {found.data(), values.data(), proved.data(), counts.data()},
+           thread_limit(threads), watch);
   });
 }
 
@@ -243,7 +243,8 @@ double solve_pair(const In<float, 2>& vectors, const Longs& x_words, const Longs
   require(vectors.length(1) <= std::numeric_limits<std::int32_t>::max(), "vectors of fewer dimensions");
   run_native([&](Watch& watch) {
     std::int64_t x_sum = 0, y_sum = 0;
-    auto x = counted(x_words, x_counts, vectors.length(), x_sum), y = counted(y_words, y_counts, vectors.length(), y_sum);
+    auto x = counted(x_words, x_counts, vectors.length(), x_sum),
+         y = counted(y_words, y_counts, vectors.length(), y_sum);
     require_multiplies(x_sum, x_sum, y_sum, y_sum);
     try {
       value = single_pair(vectors.data(), static_cast<int>(vectors.length(1)), std::move(x), std::move(y), watch);

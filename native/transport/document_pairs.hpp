@@ -41,7 +41,8 @@ struct Unsolved {
   std::int64_t x, y;
 };
 
-// Values for one query at a time, on one thread; long ones ask the watch that they are made with: begin(row of x, how many rows of y will be asked for), then any of the others.
+// Values for one query at a time, on one thread; long ones ask the watch that they are made with: begin(row of x, how
+// many rows of y will be asked for), then any of the others.
 class Pairs {
  public:
   virtual ~Pairs() = default;

@@ -43,9 +43,7 @@ class ExactSimplex {
   double dual(int node) const { return potential_[at(node)].value(unit_); }
 
  private:
-  const Wide<Limbs>& cost(int i, int j) const {
-    return cost_[at(i) * at(n_) + at(j)];
-  }
+  const Wide<Limbs>& cost(int i, int j) const { return cost_[at(i) * at(n_) + at(j)]; }
 
   void set_potentials(int begin, int end) {
     for (int k = begin; k < end; ++k) {

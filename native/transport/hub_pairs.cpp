@@ -133,7 +133,8 @@ class HubPairs : public Pairs {
                     const std::vector<Mass>& demand, Mass& through_hub) {
     const bool one_source = sources_.size() == 1;
     Mass room = one_source ? supply[at(sources_[0])] : demand[at(sinks_[0])];
-    std::stable_sort(links_.begin() + static_cast<std::ptrdiff_t>(begin), links_.begin() + static_cast<std::ptrdiff_t>(end),
+    std::stable_sort(links_.begin() + static_cast<std::ptrdiff_t>(begin),
+                     links_.begin() + static_cast<std::ptrdiff_t>(end),
                      [](const Link& a, const Link& b) { return a.cost < b.cost; });
     double total = 0;
     for (std::size_t k = begin; k < end && room > 0; ++k) {

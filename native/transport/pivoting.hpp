@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transport/tree.hpp"
 #include "support/watch.hpp"
+#include "transport/tree.hpp"
 
 namespace wordferry {
 

@@ -21,8 +21,7 @@ constexpr double bound_slack = 1e-9;  // what rounding may add to a dual bound, 
 // One evaluator a worker, made when the worker first has something to do.
 class Workers {
  public:
-  Workers(const MakePairs& make, int threads, Watch& watch)
-      : make_(make), watch_(watch), pairs_(at(threads)) {}
+  Workers(const MakePairs& make, int threads, Watch& watch) : make_(make), watch_(watch), pairs_(at(threads)) {}
   Pairs& operator[](int worker) {
     auto& pairs = pairs_[static_cast<std::size_t>(worker)];
     if (!pairs) pairs = make_(watch_);
@@ -110,26 +109,29 @@ void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others,
                float* out, int threads, Watch& watch) {
   const std::int64_t pieces = (others + others_a_block - 1) / others_a_block;
   Workers workers(make, worker_count(queries * pieces, threads), watch);
-  for_blocks(queries * pieces, threads, [&](std::int64_t block, int worker) {
-    Pairs& pairs = workers[worker];
-    const std::int64_t query = block / pieces, first = block % pieces * others_a_block;
-    const std::int64_t last = std::min(others, first + others_a_block);
-    const std::int64_t begin = symmetric ? std::max(first, query + offset) : first;
-    if (begin >= last) return;
-    pairs.begin(query, others);
-    for (std::int64_t other = begin; other < last; ++other) {
-      watch.check();
-      out[query * others + other] = static_cast<float>(pairs.solve(other));
-    }
-  }, watch);
+  for_blocks(
+      queries * pieces, threads,
+      [&](std::int64_t block, int worker) {
+        Pairs& pairs = workers[worker];
+        const std::int64_t query = block / pieces, first = block % pieces * others_a_block;
+        const std::int64_t last = std::min(others, first + others_a_block);
+        const std::int64_t begin = symmetric ? std::max(first, query + offset) : first;
+        if (begin >= last) return;
+        pairs.begin(query, others);
+        for (std::int64_t other = begin; other < last; ++other) {
+          watch.check();
+          out[query * others + other] = static_cast<float>(pairs.solve(other));
+        }
+      },
+      watch);
 }
 
 void search(const MakePairs& make, std::int64_t queries, const Bounded& candidates, const Hits& found, int threads,
             Watch& watch) {
   Workers workers(make, worker_count(queries, threads), watch);
-  for_blocks(queries, threads, [&](std::int64_t query, int worker) {
-    search_one(workers[worker], query, candidates, found, watch);
-  }, watch);
+  for_blocks(
+      queries, threads,
+      [&](std::int64_t query, int worker) { search_one(workers[worker], query, candidates, found, watch); }, watch);
 }
 
 }  // namespace wordferry

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
-#include "transport/document_pairs.hpp"
 #include "support/watch.hpp"
+#include "transport/document_pairs.hpp"
 
 namespace wordferry {
 

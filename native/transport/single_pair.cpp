@@ -25,8 +25,8 @@ struct CompactDocument {
   }
 };
 
-CompactDocument compacted(const std::vector<CountedWord>& words, const std::vector<std::int64_t>& all, const float* vectors,
-          std::size_t dimensions) {
+CompactDocument compacted(const std::vector<CountedWord>& words, const std::vector<std::int64_t>& all,
+                          const float* vectors, std::size_t dimensions) {
   CompactDocument made;
   made.indptr = {0, static_cast<std::int64_t>(words.size())};
   made.place_of.assign(all.size(), -1);
@@ -60,8 +60,8 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
   costs.reserve(x.size() * y.size());
   word_distances(first.rows(dimensions), first.squares(dimensions, watch).data(), second.rows(dimensions),
                  second.squares(dimensions, watch).data(), costs.data(), columns, 1, watch);
-  const auto pairs =
-      wmd_pairs(first.bags(), second.bags(), {costs.data(), first.place_of.data(), second.place_of.data(), columns}, watch);
+  const auto pairs = wmd_pairs(first.bags(), second.bags(),
+                               {costs.data(), first.place_of.data(), second.place_of.data(), columns}, watch);
   pairs->begin(0, 1);
   return pairs->solve(0);
 }

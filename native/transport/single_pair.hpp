@@ -14,7 +14,8 @@ struct CountedWord {
   Mass count;  // positive
 };
 
-// `vectors` has a row of `dimensions` for each word; the words of x and of y rise. Throws Unsolved where a distance of words is not finite.
+// `vectors` has a row of `dimensions` for each word; the words of x and of y rise. Throws Unsolved where a distance of
+// words is not finite.
 double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
                    Watch& watch);
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "support/buffer.hpp"
+#include "support/watch.hpp"
 #include "transport/cost_rows.hpp"
 #include "transport/pivoting.hpp"
 #include "transport/soft_prices.hpp"
 #include "transport/tree.hpp"
-#include "support/watch.hpp"
 
 namespace wordferry {
 
@@ -66,7 +66,7 @@ class Solver {
   }
   const Mass* supply() const { return supply_.data(); }
   const Mass* demand() const { return demand_.data(); }
-  double total() const { return total_; }           // the optimum: sum of mass times cost
+  double total() const { return total_; }  // the optimum: sum of mass times cost
   std::int64_t pivots() const { return pivots_; }
   const std::vector<Flow>& plan() const { return plan_; }
   const double* source_duals() const { return dual_.data(); }
@@ -106,7 +106,7 @@ class Solver {
   std::vector<Candidate> candidates_;
   SoftPrices soft_prices_;
   std::vector<std::uint64_t> wishes_;  // sources by regret: its bits turned round, then the source
-  std::vector<std::int32_t> wanted_;  // the sink that each wants
+  std::vector<std::int32_t> wanted_;   // the sink that each wants
   std::vector<char> reached_;
   std::vector<std::int32_t> found_;
   std::vector<Flow> plan_;

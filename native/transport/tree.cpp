@@ -1,5 +1,5 @@
-#include "support/at.hpp"
 #include "transport/tree.hpp"
+#include "support/at.hpp"
 
 namespace wordferry {
 

@@ -69,7 +69,7 @@ inline std::int32_t* copy_blocks(const std::int32_t* from, const std::int32_t* t
 }  // namespace tree_detail
 
 inline Tree::Moved Tree::pivot(int source, int sink) {
-    std::int32_t* tail = tail_.data();  // from the source up to the join: source, sink, source, ...
+  std::int32_t* tail = tail_.data();  // from the source up to the join: source, sink, source, ...
   std::int32_t* head = head_.data();  // from the sink up to the join: sink, source, sink, ...
   // Arcs from a source of the tail up to its parent lose flow; among equals the one nearest to the source leaves.
   int tails = 0, heads = 0, node = source, last = -1;
@@ -111,7 +111,7 @@ inline Tree::Moved Tree::pivot(int source, int sink) {
 
 // Moves the subtree of path[last], re-rooted at path[0], to a place right below `above`; returns where it begins.
 inline int Tree::place(const std::int32_t* path, int last, int above, int count) {
-    using tree_detail::copy_blocks;
+  using tree_detail::copy_blocks;
   std::int32_t* nodes_now = order.data();
   const int old_begin = position[at(path[last])];
   int from = position[at(path[0])], to = from + size[at(path[0])];
@@ -128,7 +128,8 @@ inline int Tree::place(const std::int32_t* path, int last, int above, int count)
   if (after < old_begin) {
     begin = low = end <= old_begin ? end : after + 1;
     high = old_begin + count;
-    if (old_begin > low) std::memmove(nodes_now + low + count, nodes_now + low, at(old_begin - low) * sizeof(std::int32_t));
+    if (old_begin > low)
+      std::memmove(nodes_now + low + count, nodes_now + low, at(old_begin - low) * sizeof(std::int32_t));
   } else {
     low = old_begin;
     high = after + 1;
@@ -142,7 +143,7 @@ inline int Tree::place(const std::int32_t* path, int last, int above, int count)
 
 // Parents along the path turn round; each arc's flow goes to the node that is now below it.
 inline void Tree::reverse_path(const std::int32_t* path, int last, int above, Mass mass, int count) {
-    int below = 0;  // the old size of the path's node before this one
+  int below = 0;  // the old size of the path's node before this one
   for (int k = 0; k <= last; ++k) {
     const int node = path[k], old_size = size[at(node)];
     parent[at(node)] = above;

@@ -11,8 +11,8 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t many_others = 64;            // from here on a table of the query's costs pays
-constexpr std::int64_t table_cells = 8 << 20;       // but not a larger one than this
+constexpr std::int64_t many_others = 64;       // from here on a table of the query's costs pays
+constexpr std::int64_t table_cells = 8 << 20;  // but not a larger one than this
 constexpr std::int64_t columns_a_block = 256;
 
 Mass total_of(const Bags& bags, std::int64_t row) {

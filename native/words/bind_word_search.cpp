@@ -66,8 +66,14 @@ class WordDocuments {
   }
 
   WordPart get(std::int64_t start, const Once* once) const {
-    return {stored_.lists(),  stored_.bags(), lengths_.data(), classes_.data(),
-            once == nullptr ? nullptr : once->values.data(), least_class_, largest_class_, start};
+    return {stored_.lists(),
+            stored_.bags(),
+            lengths_.data(),
+            classes_.data(),
+            once == nullptr ? nullptr : once->values.data(),
+            least_class_,
+            largest_class_,
+            start};
   }
 
  private:
@@ -113,10 +119,12 @@ FormQuery query_of(const In<std::int32_t>& slots, const In<std::int32_t>& words,
   return query;
 }
 
-std::tuple<std::int64_t, std::int64_t, std::int64_t> best(
-    const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots, const In<std::int32_t>& words,
-    const In<std::uint8_t>& is_exact, const In<double>& factors, double stem, double floor, double slope,
-    const Allowed& allowed, const Out<std::int64_t>& rows, const Out<double>& scores) {
+std::tuple<std::int64_t, std::int64_t, std::int64_t> best(const std::vector<const WordDocuments*>& parts,
+                                                          const In<std::int32_t>& slots, const In<std::int32_t>& words,
+                                                          const In<std::uint8_t>& is_exact, const In<double>& factors,
+                                                          double stem, double floor, double slope,
+                                                          const Allowed& allowed, const Out<std::int64_t>& rows,
+                                                          const Out<double>& scores) {
   const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
   const WordParts all(parts, &query.saturation);
   require(rows.length() == scores.length(), "rows and scores must have the same length");
@@ -136,8 +144,8 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> best(
 }
 
 void near(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& group_of, const In<double>& idf,
-          const In<std::int64_t>& rows, const In<std::int32_t>& wanted,
-          const Out<std::int64_t, 2>& found, const Out<double, 2>& cosines, const Out<std::uint8_t>& complete) {
+          const In<std::int64_t>& rows, const In<std::int32_t>& wanted, const Out<std::int64_t, 2>& found,
+          const Out<double, 2>& cosines, const Out<std::uint8_t>& complete) {
   const WordParts all(parts, nullptr);
   require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
   require(found.length() == rows.length() && cosines.length() == rows.length() && complete.length() == rows.length() &&

@@ -57,7 +57,8 @@ class Rows {
     double squares = 0;
     for (std::size_t at = first; at < entries_.size(); ++at) {
       Entry& entry = entries_[at];
-      entry.weight = (1.0 + (entry.weight == 1.0 ? 0.0 : std::log(entry.weight))) * idf_[static_cast<std::size_t>(entry.stem)];
+      entry.weight =
+          (1.0 + (entry.weight == 1.0 ? 0.0 : std::log(entry.weight))) * idf_[static_cast<std::size_t>(entry.stem)];
       squares += entry.weight * entry.weight;
     }
     const double length = std::sqrt(squares);

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "words/word_search.hpp"
 #include "support/at.hpp"
+#include "words/word_search.hpp"
 
 namespace wordferry {
 

@@ -5,13 +5,13 @@
 #include <limits>
 #include <type_traits>
 
-#include "words/best.hpp"
 #include "stored/bit_sums.hpp"
-#include "words/query_table.hpp"
-#include "words/word_search.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
 #include "support/cpu.hpp"
+#include "words/best.hpp"
+#include "words/query_table.hpp"
+#include "words/word_search.hpp"
 
 namespace wordferry {
 
@@ -30,8 +30,8 @@ WF_ALWAYS_INLINE Sum share_of(std::uint64_t a, std::uint32_t b) {
   return static_cast<Sum>((static_cast<Product>(a) * b + (full - 1)) / full);
 }
 
-// For each count and class of lengths at least tf / (tf + rest), in parts of `full`. Of words with bits, whose lists say
-// how many times more a word comes than once, what these times add.
+// For each count and class of lengths at least tf / (tf + rest), in parts of `full`. Of words with bits, whose lists
+// say how many times more a word comes than once, what these times add.
 class Table {
  public:
   Table(double scale, const Saturation& saturation, int largest_class, bool beside_bits) {
@@ -101,10 +101,12 @@ WF_ALWAYS_INLINE std::int64_t chunk_from(const Sum* sums, std::int64_t first, st
   return rows;
 }
 
-WF_CLONES std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows, std::uint16_t need) {
+WF_CLONES std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows,
+                                  std::uint16_t need) {
   return chunk_from(sums, first, rows, need);
 }
-WF_CLONES std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows, std::uint32_t need) {
+WF_CLONES std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows,
+                                  std::uint32_t need) {
   return chunk_from(sums, first, rows, need);
 }
 
@@ -157,7 +159,8 @@ class Search {
     }
     // Another form is worth at most so much of what the word itself is: for short documents the most.
     const double rest = constants.floor + constants.slope * least_length(least);
-    const double other = constants.stem > 1 ? constants.stem : saturated(constants.stem, rest) * (1 + rest) * (1 + 1e-9);
+    const double other =
+        constants.stem > 1 ? constants.stem : saturated(constants.stem, rest) * (1 + rest) * (1 + 1e-9);
     double total = 0.0;
     for (const StoredForm& form : query.forms) total += query.factors[at(form.slot)] * std::max(other, 1.0);
     const double room = largest() - 2 * static_cast<double>(query.forms.size());
@@ -294,7 +297,8 @@ class Search {
     if constexpr (sizeof(Sum) != 2) {
       for (std::size_t i = 0; i < lists_.size(); ++i) {
         if (lists_[i].bits == nullptr) continue;
-        each_bit(lists_[i].bits, groups, [&](std::int64_t row) { sums_[at(row)] += share_of<Sum>(once_weights_[i], once[row]); });
+        each_bit(lists_[i].bits, groups,
+                 [&](std::int64_t row) { sums_[at(row)] += share_of<Sum>(once_weights_[i], once[row]); });
         pace_.spend(2 * lists_[i].present + 20 * groups);
       }
     }
