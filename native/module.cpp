@@ -5,11 +5,10 @@
 #include "support/pool.hpp"
 
 namespace wordferry {
-void bind_cancel(nanobind::module_&);
+void bind_support(nanobind::module_&);
 void bind_relaxed(nanobind::module_&);
 void bind_join(nanobind::module_&);
 void bind_related(nanobind::module_&);
-void bind_numbers(nanobind::module_&);
 void bind_place_lists(nanobind::module_&);
 void bind_stored(nanobind::module_&);
 void bind_all_bounds(nanobind::module_&);
@@ -18,7 +17,6 @@ void bind_nearest_lists(nanobind::module_&);
 void bind_word_search(nanobind::module_&);
 void bind_texts(nanobind::module_&);
 void bind_transport(nanobind::module_&);
-void bind_views(nanobind::module_&);
 }  // namespace wordferry
 
 NB_MODULE(_native, m) {
@@ -26,12 +24,10 @@ NB_MODULE(_native, m) {
   wordferry::prepare_for_forks();
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
-  wordferry::bind_cancel(m);
-  wordferry::bind_views(m);
+  wordferry::bind_support(m);
   wordferry::bind_relaxed(m);
   wordferry::bind_related(m);
   wordferry::bind_join(m);
-  wordferry::bind_numbers(m);
   wordferry::bind_place_lists(m);
   wordferry::bind_stored(m);
   wordferry::bind_all_bounds(m);

@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 def cpu_variant() -> str:
     """The instruction-set variant the kernels run as."""
 
-class Token:
-    """A flag that kernels look at while they run."""
-
-    def __init__(self) -> None: ...
-    def set(self) -> None: ...
-    @property
-    def is_set(self) -> bool: ...
-
-current_token: ContextVar[Token | None]
-
 class Csr:
     """
     A sparse matrix of float32, checked once; its arrays must not be changed after that.
@@ -56,6 +46,23 @@ class WholeCsr:
 
     @property
     def shape(self) -> tuple[int, int]: ...
+
+class Token:
+    """A flag that kernels look at while they run."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+    @property
+    def is_set(self) -> bool: ...
+
+current_token: ContextVar[Token | None]
+
+def parse_numbers(
+    text: bytes, begin: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")]
+) -> bool:
+    """
+    Numbers with one blank between them, from a place in a line on; False when the line holds anything else.
+    """
 
 class PanelKind(enum.Enum):
     omr = 0
@@ -331,13 +338,6 @@ class Joining:
         ends: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
     ) -> None:
         """The changed rows, and where all rows are."""
-
-def parse_numbers(
-    text: bytes, begin: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")]
-) -> bool:
-    """
-    Numbers with one blank between them, from a place in a line on; False when the line holds anything else.
-    """
 
 @overload
 def count_lists(

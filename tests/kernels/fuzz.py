@@ -244,10 +244,10 @@ def set_alarm(seconds: int) -> None:
 
 
 def limit_memory() -> None:
-    """Let an absurd size be a MemoryError. Under AddressSanitizer it ends the process, so there is none."""
+    """Let an absurd size be a MemoryError. Under sanitizers it ends the process, so there is none."""
     if sys.platform == "linux":
         with open("/proc/self/maps", encoding="utf-8") as maps:
-            if "libasan" in maps.read():
+            if re.search("lib[at]san", maps.read()):
                 EXTREMES[:] = [value for value in EXTREMES if not 0 < value < 2**62]
                 return
         import resource

@@ -43,9 +43,20 @@ def arguments(owner: str, method: str, maker: fuzz.Maker) -> list[Any]:
     """Arguments without the object itself."""
     make = fuzz.starts().get(f"{owner}.{method}")
     if make is not None and maker.rng.random() < 0.9:
-        return make()[1:]
+        return [own(value) for value in make()[1:]]
     wanted = maker.one_of(*fuzz.kinds(fuzz.targets()[f"{owner}.{method}"]))
     return maker.arguments(wanted[1:])
+
+
+def own(value: Any) -> Any:
+    """An array of this thread alone, as aligned as kernels want it; anything else as it is."""
+    if not isinstance(value, np.ndarray):
+        return value
+    memory = np.empty(value.nbytes + 64, np.uint8)
+    start = int(-memory.ctypes.data % 64)
+    copy = memory[start : start + value.nbytes].view(value.dtype).reshape(value.shape)
+    copy[...] = value
+    return copy
 
 
 def together(thing: Any, owner: str, calls: int, seed: int) -> None:
