@@ -220,7 +220,6 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _ones("u1", ROWS, 2), _ones("i8", ROWS, 4), 2,
         ],
         "Nearest.offer": lambda: [_native.Nearest(ROWS, 2), 0, out, 0, None, 2],
-        "Nearest.finish": lambda: [_native.Nearest(ROWS, 2), _f4(ROWS, 2), _ones("i8", ROWS, 2), 2],
         "StoredWordLists": _lists,
         "StoredDocuments": _stored_arrays,
         "StoredDocuments.add_sums": lambda: [_stored(), _ones("f8", WORDS), True, _repeats(), _ones("f8", 2), 2],

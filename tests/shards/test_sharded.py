@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from wordferry.errors import FormatError, InputError, NotFound, VocabularyMismatch, Unsupported
+from wordferry.errors import FormatError, InputError, NotFound, Unsupported, VocabularyMismatch
 from wordferry.index import Index
 from wordferry.shards import Choices, build
 from wordferry.shards.manifest import Manifest
