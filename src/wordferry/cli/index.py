@@ -104,7 +104,7 @@ def create(
     A large collection is added in steps. If the command is stopped, the same command with --resume goes on after them.
     """
     from wordferry.index import Index
-    from wordferry.index.create import check_target, swap_in
+    from wordferry.index.write.create import check_target, swap_in
 
     check_target(index, overwrite)
     beside = index.absolute().with_name(f".{index.name}.new")  # so that it is there whole or not at all
