@@ -60,41 +60,18 @@ struct Spans {
   }
 };
 
-// The masses of the words of sixteen documents: own[column] is a place in `mass`, the first of which is empty.
-struct OwnMasses {
-  std::vector<std::uint32_t> own;
-  LaneArray mass;
-
-  OwnMasses(const AccumulateJob& job, const Spans& spans, std::int64_t first, std::int64_t count)
-      : own(at(job.columns), 0), mass(1) {
-    std::uint32_t used = 1;
-    for (std::int64_t place = 0; place < count; ++place) {
-      const std::int64_t from = spans.from[at(first + place)], to = spans.to[at(first + place)];
-      mass.grow(at(used + to - from));
-      for (std::int64_t k = from; k < to; ++k) {
-        std::uint32_t& slot = own[at(job.panel.indices[k] - job.first_word)];
-        if (slot == 0) slot = used++;
-        lane(mass.data()[slot], static_cast<int>(place)) = job.panel.data[k];
-      }
-    }
-  }
+// What sixteen documents know of one word, side by side in memory: costs first, then masses.
+struct Slot {
+  Lanes near, mass;
 };
 
 // Two documents at a time, so that neither sum waits for the other. Each is summed up word by word, and goes on from
 // where it stands: the value is the same however the words are cut into blocks.
-template <bool WithMass>
-WF_ALWAYS_INLINE void pass_pairs(const AccumulateJob& job, const Spans& spans, const float* nearest,
-                                 const std::uint32_t* own, const Lanes* mass, std::int64_t begin, std::int64_t end,
-                                 Lanes* sums) {
-  const auto add = [&](Lanes& sum, std::int64_t k) WF_INLINE_LAMBDA {
-    const std::int64_t column = job.pass.indices[k] - job.first_word;
-    Lanes near;
-    load_aligned(near, nearest + column * lane_width);
-    if constexpr (WithMass) {
-      add_excess(sum, job.pass.data[k], near, mass[own[column]]);
-    } else {
-      add_whole(sum, job.pass.data[k], near);
-    }
+WF_CLONES void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin,
+                          std::int64_t end, Lanes* sums) {
+  const auto add = [&](Lanes& sum, std::int64_t k) {
+    const Slot& slot = table[job.pass.indices[k] - job.first_word];
+    add_excess(sum, job.pass.data[k], slot.near, slot.mass);
   };
   for (std::int64_t row = begin; row < end; row += 2) {
     const std::int64_t other = std::min(row + 1, end - 1);
@@ -112,12 +89,19 @@ WF_ALWAYS_INLINE void pass_pairs(const AccumulateJob& job, const Spans& spans, c
   }
 }
 
-WF_CLONES void pass_block(const AccumulateJob& job, const Spans& spans, const float* nearest, const std::uint32_t* own,
-                          const Lanes* mass, std::int64_t begin, std::int64_t end, Lanes* sums) {
-  if (job.omr) {
-    pass_pairs<true>(job, spans, nearest, own, mass, begin, end, sums);
-  } else {
-    pass_pairs<false>(job, spans, nearest, own, mass, begin, end, sums);
+void build_table(const AccumulateJob& job, const Spans& spans, std::int64_t panel, std::int64_t count,
+                 std::vector<Slot>& table) {
+  const float* nearest = job.nearest + panel * job.columns * lane_width;
+  for (std::int64_t c = 0; c < job.columns; ++c) {
+    load_aligned(table[at(c)].near, nearest + c * lane_width);
+    table[at(c)].mass = Lanes{};
+  }
+  if (!job.omr) return;
+  for (std::int64_t place = 0; place < count; ++place) {
+    const auto document = at(panel * lane_width + place);
+    for (std::int64_t k = spans.from[document]; k < spans.to[document]; ++k) {
+      lane(table[at(job.panel.indices[k] - job.first_word)].mass, static_cast<int>(place)) = job.panel.data[k];
+    }
   }
 }
 
@@ -153,11 +137,11 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
   const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
   const auto body = [&](std::int64_t panel, int) {
     const std::int64_t first = panel * lane_width, count = std::min(lane_width, job.panel.rows - first);
-    const float* const nearest = job.nearest + panel * job.columns * lane_width;
-    OwnMasses masses(job, targets, first, job.omr ? count : 0);
+    std::vector<Slot> table(at(job.columns));
     LaneArray sums(static_cast<std::size_t>(chunk));
     const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
     const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
+    build_table(job, targets, panel, count, table);
     for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
       watch.check();
       const std::int64_t end = std::min(begin + chunk, job.pass.rows);
@@ -166,7 +150,7 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
         fill_lanes(some[row - begin], 0.0f);
         if (job.add) std::memcpy(some + (row - begin), out_at(row), bytes);
       }
-      pass_block(job, moving, nearest, masses.own.data(), masses.mass.data(), begin, end, some);
+      pass_block(job, moving, table.data(), begin, end, some);
       for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
     }
     done += count * job.pass.rows;
