@@ -13,8 +13,6 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t rows_expected = 4;  // of costs, asked for before they are needed
-
 // Minima of `Wide` vectors at a time, so that they stay in registers over all words of the document.
 template <int Wide>
 WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width,
@@ -23,9 +21,7 @@ WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, c
   for (int v = 0; v < Wide; ++v) fill_lanes(best[v], far_away);
   for (std::int64_t k = 0; k < count; ++k) {
     const float* from = costs + words[k] * width + column;
-    const float* next = costs + words[std::min(k + rows_expected, count - 1)] * width + column;
     for (int v = 0; v < Wide; ++v) {
-      prefetch_line(next + v * lane_width);
       load_aligned(row, from + v * lane_width);
       keep_lower(best[v], row);
     }
