@@ -140,10 +140,11 @@ def test_a_closed_index_goes_at_once(tmp_path: Path, distance: str) -> None:
     gc.disable()
     try:
         index = Index.open(tmp_path / "index")
-        kept = weakref.ref(index.embeddings)
+        kept = [weakref.ref(one) for one in (index.embeddings, index.backend, index.backend.words)]
         index.similar(str(documents(1)[0]["text"]), distance=distance)
+        index.search("w01 w02 w03", explain=True)
         index.close()
         del index
-        assert kept() is None
+        assert [one() for one in kept] == [None, None, None]
     finally:
         gc.enable()

@@ -39,7 +39,7 @@ from wordferry.index.search.filters import Condition
 from wordferry.index.search.passages import best_passages
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.index.search.views import View, Views
+from wordferry.index.search.views import View, Views, ViewSource
 from wordferry.index.search.weights import QueryWords, words_of_row
 from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, set_meta
@@ -93,7 +93,7 @@ class LocalIndex:
         self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
         self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base, vouched)
-        self._views = Views(self.embeddings, self._graphs, self._catalogue.file, together)
+        self._views = Views(ViewSource(self.embeddings, self._graphs, self._catalogue.file, together))
         self.words = WordSearcher(self.config.language, self._catalogue.file, together)
         fields = frozenset() if together is None else together.fields
         self._snapshots = Snapshots(self.path, self.config.fingerprint, fields)
@@ -116,7 +116,7 @@ class LocalIndex:
     def related(self) -> RelatedWords | None:
         """The related words of the documents' words; None where none has a vector."""
         with self.state() as (_, snapshot):
-            return self._views.graph(snapshot)
+            return self._views.source.graph(snapshot)
 
     @property
     def closed(self) -> bool:
@@ -320,13 +320,13 @@ class LocalIndex:
         checked = -1
         while True:
             with self._catalogue.reading() as connection:
-                generation = get_meta(connection, "state", self._file)["generation"]
+                state = get_meta(connection, "state", self._file)
             try:
                 return Checker(self._catalogue, self.config, self.embeddings, self._graphs).run()
             except MissingFolder as error:  # compacted away meanwhile, or lost
-                if generation == checked:
+                if state is None or state["generation"] == checked:
                     raise with_remedy(FormatError(f"The index is damaged. {error}")) from None
-                checked = generation
+                checked = state["generation"]
 
     # -- changing ---------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ class DocumentWeights:
 class View:
     """One state of an index and one weighting; what is derived from both is made when first needed, and kept."""
 
-    def __init__(self, snapshot: Snapshot, weights: WordWeights, source: Views) -> None:
+    def __init__(self, snapshot: Snapshot, weights: WordWeights, source: ViewSource) -> None:
         self.snapshot, self.weights = snapshot, weights
         self.embeddings = source.embeddings
         self._source = source
@@ -147,36 +147,16 @@ class View:
         )
 
 
-class Views:
-    """The views of an index that were asked for last."""
+class ViewSource:
+    """What all views of an index are made of; it knows none of them, so that none keeps itself."""
 
     def __init__(
         self, embeddings: Embeddings, graphs: Graphs, file: Path, together: CollectionStatistics | None = None
     ) -> None:
-        self.embeddings, self.file = embeddings, file
+        self.embeddings, self.file, self.together = embeddings, file, together
         self._graphs = graphs
-        self.together = together
         self._mutex = Lock()
-        self._views: OrderedDict[tuple[int, str, bool], View] = OrderedDict()
         self._costs: tuple[tuple[int, int], WordCosts] | None = None
-
-    def get(self, snapshot: Snapshot, measure: Measure) -> View:
-        """The view of a state by a measure; the tf-idf distances bring their own weights."""
-        scheme = "idf" if measure.distance.tfidf else measure.weights
-        key = (snapshot.generation, scheme, measure.unknown != "drop")
-        with self._mutex:
-            found = self._views.get(key)
-            if found is None:
-                weights = fit_weights(scheme, key[2], snapshot, self.embeddings, self.together)
-                found = View(snapshot, weights, self)
-                if scheme in FREQUENCY_FREE:
-                    for earlier in (view for known, view in self._views.items() if known[1:] == key[1:]):
-                        found.take_over(earlier)
-                self._views[key] = found
-            self._views.move_to_end(key)
-            while len(self._views) > _KEPT or next(iter(self._views))[0] < snapshot.generation - 1:
-                self._views.popitem(last=False)
-            return found
 
     def graph(self, snapshot: Snapshot) -> RelatedWords | None:
         """The related words of the words of a state that have vectors; None where there are none."""
@@ -191,3 +171,30 @@ class Views:
             if self._costs is None or self._costs[0] != key:
                 self._costs = key, WordCosts(self.embeddings, graph, snapshot.terms)
             return self._costs[1]
+
+
+class Views:
+    """The views of an index that were asked for last."""
+
+    def __init__(self, source: ViewSource) -> None:
+        self.source = source
+        self._mutex = Lock()
+        self._views: OrderedDict[tuple[int, str, bool], View] = OrderedDict()
+
+    def get(self, snapshot: Snapshot, measure: Measure) -> View:
+        """The view of a state by a measure; the tf-idf distances bring their own weights."""
+        scheme = "idf" if measure.distance.tfidf else measure.weights
+        key = (snapshot.generation, scheme, measure.unknown != "drop")
+        with self._mutex:
+            found = self._views.get(key)
+            if found is None:
+                weights = fit_weights(scheme, key[2], snapshot, self.source.embeddings, self.source.together)
+                found = View(snapshot, weights, self.source)
+                if scheme in FREQUENCY_FREE:
+                    for earlier in (view for known, view in self._views.items() if known[1:] == key[1:]):
+                        found.take_over(earlier)
+                self._views[key] = found
+            self._views.move_to_end(key)
+            while len(self._views) > _KEPT or next(iter(self._views))[0] < snapshot.generation - 1:
+                self._views.popitem(last=False)
+            return found

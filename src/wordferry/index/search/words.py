@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -121,7 +122,7 @@ class WordSearcher:
         self._parts = parts
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
         forms = StoredForms(self._keys, self._numbers, self._group_of, stems, self._file)
-        collection = WordCollection(documents, forms, len(self._numbers), self._damaged)
+        collection = WordCollection(documents, forms, len(self._numbers), partial(_damaged, self._file))
         return Ranker(collection, snapshot.alive, self._together), forms
 
     def _part(
@@ -139,10 +140,7 @@ class WordSearcher:
         except FormatError:  # of the catalogue
             raise
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
-            raise self._damaged(error) from None
-
-    def _damaged(self, error: Exception) -> FormatError:
-        return with_remedy(FormatError(f"A segment of {self._file.parent} is damaged: {error}."))
+            raise _damaged(self._file, error) from None
 
     def _learn(self, snapshot: Snapshot) -> None:
         """Know the stems that segments have, so that only words that are in none of them need to be stemmed."""
@@ -197,6 +195,10 @@ class WordSearcher:
         with self._mutex:
             forms.spell(connection, [word.group for word in ranking.query])
         return explain_score(ranker, ranking, place, names)
+
+
+def _damaged(file: Path, error: Exception) -> FormatError:
+    return with_remedy(FormatError(f"A segment of {file.parent} is damaged: {error}."))
 
 
 def own_id(snapshot: Snapshot, row: int) -> str:
