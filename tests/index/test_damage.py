@@ -181,7 +181,7 @@ def test_changed_rows_are_found(place: Path, table: str) -> None:
         with sqlite3.connect(file) as connection:
             connection.execute(
                 f"UPDATE {table} SET {column} = CASE typeof({column}) WHEN 'integer' THEN {column} + 1000003 "
-                f"WHEN 'blob' THEN zeroblob(length({column})) ELSE {column} || 'x' END "
+                f"WHEN 'blob' THEN zeroblob(length({column})) WHEN 'null' THEN 7 ELSE {column} || 'x' END "
                 f"WHERE rowid = (SELECT rowid FROM {table} ORDER BY rowid DESC LIMIT 1)"
             )
         connection.close()

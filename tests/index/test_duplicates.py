@@ -58,7 +58,7 @@ def test_the_reason_of_a_pair_is_the_words_that_differ(index):
 
 def test_a_lower_threshold_needs_no_new_distances_and_a_higher_one_is_refused(index, monkeypatch):
     found = index.duplicates(0.5)
-    monkeypatch.setattr(type(index), "view", None)
+    monkeypatch.setattr(type(index.backend), "state", None)
     low = sorted(pair.distance for pair in found)[2]
     again = found.rethreshold(low)
     assert [pair for pair in found if pair.distance <= low] == list(again)
