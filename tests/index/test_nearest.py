@@ -122,7 +122,7 @@ def check(documents: Documents, rows: int, query: lists.ListQuery, allowed: Bool
 
 
 @pytest.mark.parametrize("overlap", ["omr", "keep"])
-@pytest.mark.parametrize(("widths", "growth"), zip(WIDTHS, [*GROWTHS, *GROWTHS], strict=True))
+@pytest.mark.parametrize(("widths", "growth"), list(zip(WIDTHS, [*GROWTHS, *GROWTHS], strict=True)))
 def test_several_blocks_and_parts(overlap: str, widths: tuple[Any, Any], growth: str) -> None:
     """More rows than a block has, in parts of different sizes, with ties all over and documents without words."""
     rng = np.random.default_rng(4)
