@@ -107,7 +107,7 @@ def test_explain(place: Path, capsys: Capture) -> None:
 
 def test_rerank_is_said_to_be_inexact(place: Path, capsys: Capture) -> None:
     run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
-    code, hits, err = run(capsys, "search", place / "index", "w01 w02", "-k", 2, "--rerank", "wmd", "--candidates", 9)
+    code, hits, err = run(capsys, "similar", place / "index", "w01 w02", "-k", 2, "--rerank", "wmd", "--candidates", 9)
     assert (code, len(hits)) == (0, 2)
     assert "9 candidates by rel-rwmd, ordered by wmd: not exact" in err
 
@@ -178,7 +178,7 @@ def test_words_find_and_a_line_without_an_answer_stops_no_other(
     assert (code, [hit["query"] for hit in hits]) == (1, [1, 3])
     assert "line 2: The query has no words" in err
     assert "1 of 3 queries could not be answered" in err
-    code, hits, _ = run(capsys, "similar", index, "b")
+    code, hits, _ = run(capsys, "similar", index, "--id", "b")
     assert (code, [hit["id"] for hit in hits]) == (0, ["a"])
 
 

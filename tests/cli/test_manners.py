@@ -91,7 +91,7 @@ def test_no_hits_where_they_were_demanded(pets: str) -> None:
 
 
 def test_bad_input_is_2_and_debug_shows_where(pets: str) -> None:
-    done = run("search", pets, "a cat", "--distance", "nearness")
+    done = run("similar", pets, "a cat", "--distance", "nearness")
     assert done.returncode == 2
     assert done.stderr.startswith("wordferry: Unknown distance 'nearness'. Choose one of: ")
     shown = run("--debug", "search", pets, "a cat", "--distance", "nearness")
@@ -165,7 +165,7 @@ def test_completion_knows_commands_and_distances() -> None:
         return run(_WORDFERRY_COMPLETE="bash_complete", **options).stdout
 
     assert complete("wordferry sea").split() == ["plain,search"]
-    assert complete("wordferry search x y --distance rel-").split() == ["plain,rel-rwmd", "plain,rel-wmd"]
+    assert complete("wordferry similar x y --distance rel-").split() == ["plain,rel-rwmd", "plain,rel-wmd"]
 
 
 def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str]) -> None:

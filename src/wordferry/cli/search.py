@@ -29,11 +29,7 @@ Query = tuple[int, "str | FormatError"]
     "INDEX",
     argument("query", "The words to search for, @FILE to read them from a file, or - for one query a line from stdin."),
     "-k",
-    bundle(
-        "given",
-        option("-d --distance", "Compare texts by this distance, as 'similar' does.", **options.DISTANCE),
-        "--filter --explain --set --rerank --candidates --threads",
-    ),
+    bundle("given", "--filter --explain --set --candidates"),
     "--strict",
     ROWS,
     examples=[
@@ -57,33 +53,33 @@ def search(index: Path, query: str, k: int, given: dict[str, Any], strict: bool,
 
 @command(
     "INDEX",
-    argument(
-        "query", "A text, the id of a document, @FILE to read a text from a file, or - for one a line from stdin."
-    ),
+    argument("query", "A text, @FILE to read it from a file, or - for one a line from stdin.", required=False),
+    option("--id", "A document of the index, in the place of a text."),
     "-k",
     bundle("given", "--distance --weights --unknown --filter --explain --rerank --candidates --threads"),
     "--strict",
     ROWS,
     examples=[
         "wordferry similar news 'The president greets the press in Chicago' -k 5",
-        "wordferry similar news article-17 --distance wmd --explain",
+        "wordferry similar news --id article-17 --distance wmd --explain",
         "cat texts.txt | wordferry similar news - --rerank wmd --json",
     ],
 )
-def similar(index: Path, query: str, k: int, given: dict[str, Any], strict: bool, out: Output) -> int:
+def similar(
+    index: Path, query: str | None, id: str | None, k: int, given: dict[str, Any], strict: bool, out: Output
+) -> int:
     """Find the documents nearest to a text, or to one of them."""
+    from wordferry.errors import InputError
     from wordferry.index import Index
 
     given["filter"] = options.parse_filters(given["filter"])
     with Index.open(index) as opened:
-
-        def ask(batch: list[str]) -> list[Hits]:
-            if any(text in opened for text in batch):
-                return [opened.similar(text, k, **given) for text in batch]
-            found: list[Hits] = opened.similar(batch, k, **given)
-            return found
-
-        return _Asking(opened, given, out, strict).all(query, ask)
+        asking = _Asking(opened, given, out, strict)
+        if query is not None and id is None:
+            return asking.all(query, lambda batch: opened.similar(batch, k, **given))
+        if query is not None or id is None:
+            raise InputError("Give a text, or a document of the index with --id.")
+        return asking.all(f"@{id}" if id[:1] == "@" else id, lambda _: [opened.similar(id=id, k=k, **given)])
 
 
 @dataclass(frozen=True)
