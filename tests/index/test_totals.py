@@ -39,7 +39,7 @@ def halves(whole, tmp_path_factory):
     folder = tmp_path_factory.mktemp("statistics")
     local = whole.backend
     with local.state() as (connection, snapshot):
-        bags = snapshot.live_bags()
+        bags = snapshot.bags_of(snapshot.live_rows())
         ranker, forms = local.words.ranker(connection, snapshot)
         keys, stems = stem_counts(forms.stem_keys, ranker.df)
         statistics = CollectionStatistics(
