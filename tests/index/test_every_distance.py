@@ -314,6 +314,7 @@ def test_a_word_that_hardly_counts_is_not_overlooked(make: Callable[..., Index])
             np.array([numbers.get(word, 100 + word) for word in bag]),
             np.array([*bag]),
             np.array([*bag.values()], dtype=np.float64),
+            with_vectors=len(bag),
         )
         near = similar.nearest(view, [asked], Request(measure.distance, measure.overlap, 1, None, 1))
     assert (near.indices[0, 0], near.distances[0, 0]) == (40, row[40])
@@ -325,7 +326,7 @@ def test_damaged_bags_are_named(make: Callable[..., Index], distance: str) -> No
     index = make()
     index.add(["w01 w02", "w03", "w04 w05 w06 w07 w08"])
     measure = index.measure(distance)
-    asked = QueryWords(np.array([2]), np.array([3]), np.ones(1))
+    asked = QueryWords(np.array([2]), np.array([3]), np.ones(1), with_vectors=1)
     with index.backend.state() as (_, snapshot):
         part = snapshot.parts[0]
         wrong = replace(part.rows.bags, words=np.where(part.rows.bags.words == 1, 999, part.rows.bags.words))
