@@ -94,7 +94,7 @@ def test_bad_input_is_2_and_debug_shows_where(pets: str) -> None:
     done = run("similar", pets, "a cat", "--distance", "nearness")
     assert done.returncode == 2
     assert done.stderr.startswith("wordferry: Unknown distance 'nearness'. Choose one of: ")
-    shown = run("--debug", "search", pets, "a cat", "--distance", "nearness")
+    shown = run("--debug", "similar", pets, "a cat", "--distance", "nearness")
     assert shown.returncode != 0
     assert "Traceback" in shown.stderr
 
