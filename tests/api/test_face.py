@@ -16,7 +16,7 @@ import pytest
 import wordferry
 import wordferry.neighbors
 from wordferry.compare.distances.act import Act
-from wordferry.errors import InputError
+from wordferry.errors import InputError, WordferryError
 
 A, B = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
 OURS = ("compare", "judge", "clouds")
@@ -167,14 +167,15 @@ def test_numbers_beyond_reason_are_refused() -> None:
     [
         ([b"a text"], "decode"),
         (b"a text", "list of texts"),
-        ([[(0, 1), (5, 2)]], "corpus2csc"),
+        ([[(0, 1), (5, 2)]], "doc2bow"),
         ([[]], "no tokens"),
         ([["cat", 3]], "tokens must be str"),
-        ([None], "None"),
-        ([float("nan")], "float"),
+        ([None], "Document 0 has no known word"),
+        ([float("nan")], "Document 0 has no known word"),
+        ([3.5], "float"),
         (np.array([["a cat", "a dog"], ["x", "y"]], dtype=object), "one-dimensional"),
-        (np.array(["a cat", None], dtype=object), "None"),
-        ([{"text": "a cat"}], "dict"),
+        (np.array(["a cat", None], dtype=object), "Document 1 has no known word"),
+        ([{"title": "a cat"}], "expected a field 'text'"),
     ],
 )
 def test_what_is_no_text_is_said_in_the_user_s_words(documents: Any, words: str) -> None:
@@ -183,7 +184,7 @@ def test_what_is_no_text_is_said_in_the_user_s_words(documents: Any, words: str)
         lambda: wordferry.top_k(["a cat"], documents, 1, "wcd"),
         lambda: wordferry.Searcher(documents, "wcd"),
     ):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(WordferryError, match=words):
             call()
 
 

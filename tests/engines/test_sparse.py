@@ -48,7 +48,11 @@ def test_the_inner_product_is_the_sum_of_both_sides(made):
 @pytest.mark.parametrize("error", [0.05, 0.3])
 def test_what_is_left_out_changes_a_distance_by_no_more_than_was_said(error):
     queries = known(QUERIES)
-    exact, pruned = Sparse.of(TEXTS), Sparse.of(TEXTS, error=error)
+    whole_embeddings = wordferry.default_embeddings()
+    words = sorted({word for text in known(TEXTS) for word in text if word in whole_embeddings})
+    few = {"embeddings": whole_embeddings.restrict(words)}  # among fewer words, related ones are further apart
+    few["related"] = wordferry.RelatedWords.build(few["embeddings"])
+    exact, pruned = Sparse.of(TEXTS, **few), Sparse.of(TEXTS, **few, error=error)
     whole = (exact.queries(queries) @ next(exact.documents()).T).toarray()
     less = (pruned.queries(queries) @ next(pruned.documents()).T).toarray()
     assert next(pruned.documents()).nnz < next(exact.documents()).nnz

@@ -36,7 +36,7 @@ def test_the_text_is_shown_and_the_tokens_are_compared(index):
     assert index.search("chats") == []
     explanation = index.similar("cats sleep", k=1)[0].explain()
     assert set(explanation.b) == {"cat", "sleep"}
-    assert index.similar("kept", k=1)[0].id != "kept"
+    assert index.similar(id="kept", k=1)[0].id != "kept"
 
 
 def test_they_survive_a_rebuild_a_second_opening_and_an_export(index, tmp_path):
