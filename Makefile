@@ -7,6 +7,7 @@
 #   make browser    chromium for the tests of the page, where it can be installed
 #   make test-slow  the long tests, and those that need libraries of their own
 #   make test-spark  the jobs on a Spark cluster of processes (installs PySpark, and a Java runtime where it can)
+#   make test-gpu   the tests of the GPU's kernels on the GPU of this machine (CuPy must be there)
 #   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some); results are kept in benchmarks/results
 #   make bench-report  the history of those results, as a page of the documentation
 #   make docs       the documentation, into docs/_build/html
@@ -31,7 +32,7 @@ PROCESSES ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
 FORMATTED := $(shell find native -name '*.?pp')
 # Tests that call kernels, for the builds below.
-KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport
+KERNEL_TESTS ?= tests/kernels tests/related tests/relaxed tests/transport tests/device
 # A part of the tests of every part, for make quick.
 QUICK_TESTS ?= tests/reference tests/data_model tests/compare tests/relaxed/test_top_k.py tests/transport/test_golden.py \
   tests/find tests/index/test_index.py tests/index/test_words.py tests/shards/test_batch.py tests/tables/test_lines.py \
@@ -46,7 +47,7 @@ CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: help demo quick test check browser test-slow test-spark lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
+.PHONY: help demo quick test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
 
 help:
 	@sed -n '/^# make demo/,/^PYTHON/ s/^# \{0,1\}//p' Makefile
@@ -74,6 +75,13 @@ test-spark: $(TOOLS)
 	  || echo "a Java runtime cannot be had here; the tests on Spark will be skipped"
 	$(PIP) "wordferry[spark]"
 	$(BIN)/python -m pytest -m spark tests/engines $(PYTEST_OPTIONS)
+
+# The same tests that make test runs on kernels in plain C++; with compute-sanitizer where it is installed.
+test-gpu: $(TOOLS)
+	WORDFERRY_TEST_GPU=1 $(BIN)/python -m pytest tests/device $(PYTEST_OPTIONS)
+	@command -v compute-sanitizer >/dev/null || echo "compute-sanitizer is not here; memory accesses are not checked"
+	@! command -v compute-sanitizer >/dev/null || WORDFERRY_TEST_GPU=1 compute-sanitizer --error-exitcode 1 \
+	  $(BIN)/python -m pytest -p no:cacheprovider tests/device -k "all_pairs or as_they_are or lists_are" $(PYTEST_OPTIONS)
 
 lint: $(TOOLS)
 	$(BIN)/ruff check $(CODE)
@@ -138,7 +146,7 @@ sanitize: $(TOOLS)
 	$(CONFIGURE) -DWORDFERRY_SANITIZE=ON >/dev/null
 	$(BUILD)
 	@$(STAGE)
-	PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	WORDFERRY_SANITIZE=1 PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
 # As above; Python itself is not instrumented, but its locks are seen.

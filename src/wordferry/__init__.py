@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wordferry.compare.measure import Measure as Measure
     from wordferry.compare.search import Searcher as Searcher
     from wordferry.compare.transport import solve as solve
+    from wordferry.compare.transport import solve_batch as solve_batch
     from wordferry.index import Index as Index
     from wordferry.texts.bow import encode as encode
     from wordferry.texts.datasets import default_embeddings as default_embeddings
@@ -54,6 +55,7 @@ _HOMES = {
     "read_documents": "texts.documents",
     "sample": "texts.datasets",
     "solve": "compare.transport",
+    "solve_batch": "compare.transport",
     "top_k": "compare.calls",
 }
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise as pairwise_of
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def distance(
     weights: tuple[Any, Any] = (None, None),
     side: str = "both",
     normalize: bool = True,
+    device: str | None = None,
 ) -> float:
     """The distance of two clouds.
 
@@ -58,6 +60,8 @@ def distance(
     side : for rwmd: "left" moves the tokens of a onto those of b, "right" the other way, "both" is the larger of the
         two.
     normalize : scale vectors to unit length first.
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------
@@ -69,9 +73,8 @@ def distance(
     >>> print(distance([[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [3.0, 0.0]]))
     0.0
     """
-    found = pairwise(
-        [a], [b], distance, weights=([weights[0]], [weights[1]]), side=side, normalize=normalize, threads=1
-    )
+    both = [weights[0]], [weights[1]]
+    found = pairwise([a], [b], distance, weights=both, side=side, normalize=normalize, threads=1, device=device)
     return float(found[0, 0])
 
 
@@ -85,13 +88,15 @@ def pairwise(
     normalize: bool = True,
     threads: int | None = None,
     progress: ShowProgress = None,
+    device: str | None = None,
 ) -> Float32Array:
     """Distances of all clouds of X to all of Y, or of X to each other.
 
     Parameters
     ----------
-    X, Y : lists of clouds: matrices with one row per token and the same number of columns. ``Y=None`` compares X with
-        itself.
+    X, Y : lists of clouds: matrices with one row per token and the same number of columns; or packed clouds: a pair
+        ``(vectors, offsets)`` of one matrix of all tokens and where clouds begin in it, cloud i being the rows from
+        ``offsets[i]`` to ``offsets[i + 1]``. ``Y=None`` compares X with itself.
     distance : one of ``wordferry.clouds.DISTANCES``.
     weights : two lists, for X and for Y, with the weights of each cloud's tokens; None means that all tokens of a cloud
         count the same.
@@ -100,6 +105,8 @@ def pairwise(
     normalize : scale vectors to unit length first.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
     progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------
@@ -113,9 +120,8 @@ def pairwise(
     """
     stacked = _stack(distance, (X, Y), weights, normalize)
     first, second = stacked.sides[0], None if Y is None else stacked.sides[1]
-    result: Float32Array = pairwise_documents(
-        first, second, distance, embeddings=stacked.embeddings, side=side, threads=threads, progress=progress
-    )
+    how: dict[str, Any] = {"side": side, "threads": threads, "progress": progress, "device": device}
+    result: Float32Array = pairwise_documents(first, second, distance, embeddings=stacked.embeddings, **how)
     return result
 
 
@@ -130,12 +136,15 @@ def top_k(
     normalize: bool = True,
     threads: int | None = None,
     progress: ShowProgress = None,
+    device: str | None = None,
 ) -> Neighbors:
     """The k clouds of Y nearest to each of X, exact; wmd solves only what can still win.
 
     Parameters
     ----------
-    X, Y : the queries and the clouds to search: matrices with one row per token and the same number of columns.
+    X, Y : the queries and the clouds to search: lists of matrices with one row per token and the same number of
+        columns; or packed clouds: a pair ``(vectors, offsets)`` of one matrix of all tokens and where clouds begin in
+        it, cloud i being the rows from ``offsets[i]`` to ``offsets[i + 1]``.
     k : number of clouds to find for each query; where Y has fewer, all of them are given.
     distance : one of ``wordferry.clouds.DISTANCES``.
     weights : two lists, for X and for Y, with the weights of each cloud's tokens; None means that all tokens of a cloud
@@ -145,6 +154,8 @@ def top_k(
     normalize : scale vectors to unit length first.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
     progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------
@@ -160,9 +171,8 @@ def top_k(
     """
     stacked = _stack(distance, (X, Y), weights, normalize)
     first, second = stacked.sides
-    return nearest_documents(
-        first, second, k, distance, embeddings=stacked.embeddings, side=side, threads=threads, progress=progress
-    )
+    how: dict[str, Any] = {"side": side, "threads": threads, "progress": progress, "device": device}
+    return nearest_documents(first, second, k, distance, embeddings=stacked.embeddings, **how)
 
 
 def explain(
@@ -263,6 +273,8 @@ def _stack(
 
 def _matrices(name: str, clouds: Sequence[Any]) -> list[Float32Array]:
     """The clouds of one side as matrices of finite numbers."""
+    if isinstance(clouds, tuple) and len(clouds) == 2 and np.ndim(clouds[1]) == 1:
+        clouds = _unpacked(name, *clouds)
     if isinstance(clouds, str) or not hasattr(clouds, "__iter__"):
         raise InputError(f"{name} must be a list of matrices, one per document; got {type(clouds).__name__}.")
     result = []
@@ -280,6 +292,18 @@ def _matrices(name: str, clouds: Sequence[Any]) -> list[Float32Array]:
             raise InputError(f"{name}[{number}] has no token. Leave such documents out.")
         result.append(matrix)
     return result
+
+
+def _unpacked(name: str, vectors: Any, offsets: Any) -> list[Any]:
+    """Packed clouds as views of their matrix."""
+    matrix, ends = np.asarray(vectors), np.asarray(offsets)
+    sound = ends.dtype.kind in "iu" and len(ends) > 0 and matrix.ndim == 2
+    if not sound or ends[0] != 0 or ends[-1] != len(matrix) or (np.diff(ends.astype(np.int64)) < 0).any():
+        raise InputError(
+            f"Packed clouds are (vectors, offsets): {name} needs whole offsets that rise from 0 to the number of rows "
+            f"of its matrix; got offsets of type {ends.dtype} for an array of shape {matrix.shape}."
+        )
+    return [matrix[low:high] for low, high in pairwise_of(ends.tolist())]
 
 
 def _rows(name: str, clouds: list[Float32Array], weights: Any, start: int, tokens: int) -> sp.csr_array:

@@ -158,3 +158,16 @@ def test_an_explanation_names_the_tokens_and_sums_to_the_distance():
 def test_bad_input_says_what_was_wrong(a, b, options, words):
     with pytest.raises(InputError, match=words):
         clouds.distance(a, b, **options)
+
+
+def test_packed_clouds_are_those_of_the_list() -> None:
+    rng = np.random.default_rng(5)
+    clouds_of = [rng.normal(size=(size, 6)) for size in (3, 1, 4)]
+    packed = np.concatenate(clouds_of), np.array([0, 3, 4, 8])
+    for distance in ("wmd", "rwmd"):
+        expected = clouds.pairwise(clouds_of, clouds_of[:2], distance)
+        np.testing.assert_array_equal(clouds.pairwise(packed, clouds_of[:2], distance), expected)
+    found = clouds.top_k(packed, packed, 2)
+    np.testing.assert_array_equal(found.indices, clouds.top_k(clouds_of, clouds_of, 2).indices)
+    with pytest.raises(InputError, match="offsets that rise from 0"):
+        clouds.pairwise((packed[0], np.array([0, 3, 9])))

@@ -28,7 +28,7 @@ logger.addHandler(logging.NullHandler())
 
 MEMORY = 256 << 20
 """Default of ``memory=``: bytes to work in beside the inputs and the output."""
-DEVICES = ("cpu",)
+DEVICES = ("cpu", "cuda", "auto")
 """What ``device=`` may name."""
 
 
@@ -76,6 +76,15 @@ def thread_count(threads: int | None = None) -> int:
         except ValueError:
             raise InputError(f"WORDFERRY_THREADS must be a whole number of threads, got {text!r}.") from None
     return whole_number(threads, "threads", most=MOST_THREADS, advice="Leave it out to use every core.")
+
+
+def device_name(device: str | None = None) -> str:
+    """The device to use: the argument, else ``WORDFERRY_DEVICE``, else "cpu"."""
+    name = "device" if device is not None else "WORDFERRY_DEVICE"
+    chosen = device if device is not None else os.environ.get("WORDFERRY_DEVICE", "").strip() or "cpu"
+    if chosen not in DEVICES:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, DEVICES))}; got {chosen!r}.")
+    return chosen
 
 
 def usable_cores() -> int:
@@ -174,24 +183,25 @@ class Run:
     Parameters
     ----------
     threads : how many threads; None means ``WORDFERRY_THREADS``, else every usable core.
-    memory : bytes to work in beside the inputs and the output, at least a megabyte.
+    memory : bytes to work in beside the inputs and the output, at least a megabyte; on a GPU these are bytes of the
+        device, and half of what is free there unless a number is given.
     progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` while a long
         call runs.
-    device : where to compute: "cpu".
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU), or "auto", which is a GPU where there is one; None means
+        ``WORDFERRY_DEVICE``, else "cpu". What has no method for a GPU is computed on the CPU.
     """
 
     threads: int | None = None
     memory: int = MEMORY
     progress: ShowProgress = None
-    device: str = "cpu"
+    device: str | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None:  # else it is decided when threads are needed: a single pair needs none
             object.__setattr__(self, "threads", thread_count(self.threads))
         object.__setattr__(self, "memory", check_memory(self.memory))
         object.__setattr__(self, "progress", progress_for(self.progress))
-        if self.device not in DEVICES:
-            raise InputError(f"device must be one of {', '.join(map(repr, DEVICES))}; got {self.device!r}.")
+        object.__setattr__(self, "device", device_name(self.device))
 
     @property
     def workers(self) -> int:

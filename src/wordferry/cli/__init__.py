@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from wordferry.base.runtime import DEVICES
 from wordferry.cli.options import HELP
 from wordferry.errors import NotFound, WordferryError
 
@@ -84,9 +85,16 @@ def _show_version(ctx: click.Context, option: click.Parameter, value: bool) -> N
     help="Show version, CPU variant and threads.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def app(debug: bool) -> None:
+@click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    help="Where to compute: cpu, cuda, or auto for a GPU where there is one (default: WORDFERRY_DEVICE, else cpu).",
+)
+def app(debug: bool, device: str | None) -> None:
     if debug:
         os.environ["WORDFERRY_DEBUG"] = "1"
+    if device:
+        os.environ["WORDFERRY_DEVICE"] = device
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -35,7 +35,7 @@ def distance(
     unknown: Unknown = "match",
     memory: int = MEMORY,
     threads: int | None = None,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> float:
     """The distance of two documents: Word Mover's Distance with the default vectors unless told otherwise.
 
@@ -63,7 +63,8 @@ def distance(
         "drop" leaves them out, "error" refuses them. A matrix has no such words.
     memory : bytes to work in beside the inputs.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
-    device : where to compute: "cpu".
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------
@@ -96,7 +97,7 @@ def paired(
     memory: int = MEMORY,
     threads: int | None = None,
     progress: ShowProgress = None,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Float32Array:
     """The distance of each document of X to the document of Y in the same place.
 
@@ -125,7 +126,8 @@ def paired(
     memory : bytes to work in beside the inputs and the output.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
     progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
-    device : where to compute: "cpu".
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------
@@ -159,7 +161,7 @@ def pairwise(
     memory: int = MEMORY,
     threads: int | None = None,
     progress: ShowProgress = None,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Float32Array:
     """Distances of all documents of X to all of Y, or of X to each other.
 
@@ -192,7 +194,8 @@ def pairwise(
     memory : bytes to work in beside the inputs and the output.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
     progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
-    device : where to compute: "cpu".
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------
@@ -230,7 +233,7 @@ def top_k(
     memory: int = MEMORY,
     threads: int | None = None,
     progress: ShowProgress = None,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> Neighbors:
     """The k documents of Y nearest to each of X, exact; no matrix of all distances is held.
 
@@ -265,7 +268,8 @@ def top_k(
     memory : bytes to work in beside the inputs and the result.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
     progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
-    device : where to compute: "cpu".
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
 
     Returns
     -------

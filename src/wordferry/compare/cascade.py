@@ -7,17 +7,27 @@ that of solving everything, ties included.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Report
-from wordferry.compare.distances.transport import ByPairs, raise_unsolved
+from wordferry.compare.distances.transport import ByPairs, raise_unsolved, solve_pairs, solvers
+from wordferry.compare.on_device import PairSolver
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
+from wordferry.device.best import MOST, Best, allowed_bytes
+from wordferry.device.launch import runtime
 
 _SLACK = 2e-5
 """What the float32 kernels may add to a bound, relative to the largest cost: twice what their tests allow."""
+_BOUNDS_AT_ONCE = 1 << 26
+"""Bounds of a round on a GPU."""
+_LISTED = 256
+"""Candidates of a query that are put in order of their bounds at first."""
 _SHARE_OF_BOUNDS = 0.3
 """Of the time, about; for progress only."""
 
@@ -29,6 +39,8 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
     of the full answer. Places beyond the solved ones are empty (-1, inf).
     """
     allowed = np.ones(problem.shape[1], bool) if mask is None else np.ascontiguousarray(mask)
+    if budget is None and any(method.device for method in problem.methods):
+        return _on_device(problem, k, allowed)
     limit = -1
     if budget is not None:  # no query has more problems than there are documents
         limit = min(whole_number(budget, "budget", 0, of="problems to solve for a query"), problem.shape[1])
@@ -60,6 +72,74 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
     names = ("solved", "dual", "candidates", "unsolved")
     tally = {"pairs": pairs, **{name: int(count) for name, count in zip(names, counts, strict=True)}}
     return Neighbors(rows, values, tally["solved"], tally, None if budget is None else proved)
+
+
+def _on_device(problem: Problem, k: int, allowed: BoolArray) -> Neighbors:
+    """The k nearest on a GPU: candidates in order of their bounds, solved in rounds until no other can win."""
+    k_used, (rows, columns) = min(k, int(allowed.sum())), problem.shape
+    found = Neighbors(np.full((rows, k), -1, np.int64), np.full((rows, k), np.inf, np.float32))
+    tally = {"pairs": rows * int(allowed.sum()), "solved": 0, "by_cpu": 0}
+    report = Report(problem.run.progress, rows)
+    for start, stop, solver in solvers(problem) if k_used else ():
+        step = max(1, _BOUNDS_AT_ONCE // max(columns, 1))
+        for low in range(start, stop, step):
+            high = min(low + step, stop)
+            part = problem.part(slice(low, high), slice(0, columns))
+            rounds = Rounds(problem.part(slice(start, stop), slice(0, columns)), solver, low - start, k_used)
+            found.indices[low:high, :k_used], found.distances[low:high, :k_used] = rounds.run(
+                lower_bounds(part), allowed, _slack(problem)
+            )
+            tally["solved"] += rounds.solved
+            tally["by_cpu"] += rounds.by_cpu
+            report(high, rows)
+    return replace(found, solved=tally["solved"], counts=tally)
+
+
+class Rounds:
+    """Queries of a part, from row ``first`` on, whose nearest documents are found by solving what may win."""
+
+    def __init__(self, problem: Problem, solver: PairSolver, first: int, k: int) -> None:
+        self.problem, self.solver, self.first, self.k = problem, solver, first, k
+        self.solved = self.by_cpu = 0
+        self.best: tuple[Any, Any] = (np.zeros((0, k), np.int64), np.zeros((0, k), np.float32))
+
+    def run(self, bounds: Float32Array, allowed: BoolArray, slack: float) -> tuple[Any, Any]:
+        """Columns and distances of the nearest, given lower bounds of all pairs that may be ``slack`` too high."""
+        rows, columns = bounds.shape
+        self.best = np.full((rows, self.k), -1, np.int64), np.full((rows, self.k), np.inf, np.float32)
+        lists = Best(rows, min(max(_LISTED, 2 * self.k), columns, MOST))
+        lists.offer(slice(0, rows), slice(0, columns), runtime().put(bounds), allowed_bytes(allowed))
+        places, least = lists.read()
+        ends = sorted({min(end, lists.places) for end in (2 * self.k, _LISTED // 4, lists.places)})
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            near = (places[:, begin:end] >= 0) & (least[:, begin:end] <= self.best[1][:, -1:] + slack)
+            i, at = np.nonzero(near)
+            self._solve(i, places[i, begin + at])
+        limit = self.best[1][:, -1] + np.float32(slack)
+        for row in np.flatnonzero((least[:, -1] <= limit) & (places[:, -1] >= 0)).tolist():
+            last = least[row, -1], places[row, -1]
+            behind = (bounds[row] > last[0]) | ((bounds[row] == last[0]) & (np.arange(columns) > last[1]))
+            more = np.flatnonzero(behind & allowed & (bounds[row] <= limit[row]))
+            self._solve(np.full(len(more), row), more)
+        return self.best
+
+    def _solve(self, i: Any, j: Any) -> None:
+        """Solve pairs, and put those among the nearest of their rows."""
+        if not len(i):
+            return
+        values, by_cpu = solve_pairs(self.problem, self.solver, i + self.first, j)
+        self.solved, self.by_cpu = self.solved + len(i), self.by_cpu + by_cpu
+        rows = np.unique(i)
+        old = np.repeat(rows, self.k), self.best[0][rows].ravel(), self.best[1][rows].ravel()
+        every = [np.concatenate(pair) for pair in zip(old, (i, j, values), strict=True)]
+        keep = every[1] >= 0
+        every = [part[keep] for part in every]
+        order = np.lexsort((every[1], every[2], every[0]))
+        every = [part[order] for part in every]
+        rank = np.arange(len(order)) - np.searchsorted(every[0], every[0])
+        first = rank < self.k
+        self.best[0][every[0][first], rank[first]] = every[1][first]
+        self.best[1][every[0][first], rank[first]] = every[2][first]
 
 
 def lower_bounds(problem: Problem) -> Float32Array:

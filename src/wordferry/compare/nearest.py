@@ -13,7 +13,7 @@ from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Report
 from wordferry.compare import cascade
-from wordferry.compare.plan import MethodPlan, fill, make_plan
+from wordferry.compare.plan import MethodPlan, fill, find_method, make_plan
 from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
 from wordferry.kernels.passes import Heaps
@@ -65,8 +65,24 @@ def nearest(
     return found.resized(columns)
 
 
+def _nearest_on_device(problem: Problem, k: int, mask: BoolArray | None, plan: MethodPlan) -> Neighbors:
+    """Lists reduced by a method's own search; rows in which rounding could have decided are searched on the CPU."""
+    on_cpu = problem.running(replace(problem.run, device="cpu"))
+    found = find_method(problem, plan.method).nearest(problem, k, mask)
+    if found is None:
+        return _nearest_values(on_cpu, k, mask, make_plan(on_cpu))
+    lists, unsure = found
+    if len(unsure):
+        some = replace(on_cpu.running(on_cpu.run.telling(None)), x=problem.x.take(unsure))
+        again = _nearest_values(some, k, mask, make_plan(some))
+        lists.indices[unsure], lists.distances[unsure] = again.indices, again.distances
+    return replace(lists, counts={**lists.counts, "refined": len(unsure)})
+
+
 def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: MethodPlan) -> Neighbors:
     """Blocks of distances, each offered to the heaps of its rows and then forgotten."""
+    if find_method(problem, plan.method).device:
+        return _nearest_on_device(problem, k, mask, plan)
     heaps = Heaps(problem.shape[0], k)
     half = problem.run.memory // 2
     rows, columns = _tile_shape(problem, half)

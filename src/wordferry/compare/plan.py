@@ -41,7 +41,7 @@ class MethodPlan:
 def make_plan(problem: Problem, algorithm: str = "auto") -> MethodPlan:
     """The cheapest method that applies, of the algorithm asked for; the choice is logged at debug level."""
     _check_algorithm(problem, algorithm)
-    found = [method for method in problem.distance.methods if method.applies(problem)]
+    found = problem.methods
     if algorithm != "auto":
         found = [method for method in found if method.algorithm == algorithm]
     if not found:
@@ -62,7 +62,7 @@ def make_plan(problem: Problem, algorithm: str = "auto") -> MethodPlan:
 def fill(problem: Problem, out: Float32Array, plan: MethodPlan | None = None) -> Float32Array:
     """Write all distances of the problem to ``out``, by the method of the plan."""
     chosen = plan or make_plan(problem)
-    method = _method(problem, chosen.method)
+    method = find_method(problem, chosen.method)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
     if not problem.x.nnz or not problem.y.nnz:  # every pair has an empty document, so nothing is left to compute
         out.fill(np.inf)
@@ -79,7 +79,8 @@ def fill(problem: Problem, out: Float32Array, plan: MethodPlan | None = None) ->
     return out
 
 
-def _method(problem: Problem, name: str) -> Method:
+def find_method(problem: Problem, name: str) -> Method:
+    """The method of a plan."""
     return next(method for method in problem.distance.methods if method.name == name)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array, Float64Array
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report, Run
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken
+from wordferry.device.launch import available, runtime
 from wordferry.errors import Unsupported
 
 _OTHER_SIDE = {"both": "both", "left": "right", "right": "left"}
@@ -30,6 +31,8 @@ class Method:
     """"standard" (pair by pair) or "linear" (all documents at once); "" where a distance has no such choice."""
     few_first: bool = False
     """True when the side with fewer documents should play the part of x."""
+    device: bool = False
+    """True when it runs on a GPU: such methods, where one applies, are the only ones there, and nowhere else."""
 
     def applies(self, problem: Problem) -> bool:
         """Whether this method can compute the problem."""
@@ -42,6 +45,11 @@ class Method:
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         """Fill ``out``; pairs with an empty document are settled afterwards."""
         raise NotImplementedError
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        """The k nearest rows of y to each row of x without a matrix of values, and the rows in which rounding could
+        have decided; None where there is no such way."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -177,6 +185,13 @@ class Problem:
     def threads(self) -> int:
         return self.run.workers
 
+    @property
+    def methods(self) -> list[Method]:
+        """The methods that can compute it where it is to run: those of a GPU, or where none applies the others."""
+        found = [method for method in self.distance.methods if method.applies(self)]
+        on_device = [method for method in found if method.device] if chosen_device(self.run) == "cuda" else []
+        return on_device or [method for method in found if not method.device]
+
     def turned(self) -> Problem:
         """The problem with x and y in each other's place."""
         return replace(self, side=_OTHER_SIDE[self.side], x=self.y, y=self.x)
@@ -208,3 +223,11 @@ class Problem:
         out[self.x.empty, :] = np.inf
         out[:, self.y.empty] = np.inf
         out[np.ix_(self.x.empty, self.y.empty)] = 0.0
+
+
+def chosen_device(run: Run) -> str:
+    """ "cpu" or "cuda": what ``device=`` comes to on this machine. A GPU that was asked for by name must be there."""
+    if run.device == "cuda":
+        runtime()
+        return "cuda"
+    return "cuda" if run.device == "auto" and available() else "cpu"

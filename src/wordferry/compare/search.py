@@ -51,7 +51,8 @@ class Searcher:
         "drop" leaves them out, "error" refuses them.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
     memory : bytes to work in beside the collection and the result.
-    device : where to compute: "cpu".
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
     words : columns that count as words of Y even where no document has them: where the documents' own words are none of
         ``related``, whose words others are joined to.
 
@@ -77,7 +78,7 @@ class Searcher:
         unknown: Unknown = "match",
         threads: int | None = None,
         memory: int = MEMORY,
-        device: str = "cpu",
+        device: str | None = None,
         words: Int64Array | None = None,
     ) -> None:
         measure = Measure(distance, overlap, side, weights, unknown, embeddings, related, tokenizer, on_empty)

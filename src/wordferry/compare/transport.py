@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
+from wordferry.base.runtime import Run
 from wordferry.compare.masses import SCALE, scaled_masses
+from wordferry.device.launch import available, runtime
+from wordferry.device.transport import Given
 from wordferry.errors import InputError, SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels.native_transport import Proof
@@ -17,6 +21,10 @@ _LARGEST_MASS = 2**61
 _SMALLEST, _LARGEST = 1e-150, 1e150
 """Sums of masses that can be scaled to whole numbers and back without leaving the range of float64."""
 _SUM_TOLERANCE = 1e-6
+_BOUNDED = 1e-9
+"""What the CPU's solver proves of every answer."""
+_AT_ONCE = 1 << 16
+"""Problems that are put on a GPU at a time."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,137 @@ def solve(masses_a: Any, masses_b: Any, costs: Any) -> Transport:
             "Divide the costs by a large number."
         )
     return Transport(cost, plan, duals, found.pivots, found.proof.name)
+
+
+@dataclass(frozen=True, eq=False)
+class TransportBatch:
+    """The cheapest transports of many problems."""
+
+    costs: Float64Array
+    gaps: Float64Array
+    """For each problem a proved bound on how far its cost can be above the optimum, relative to the cost."""
+    on_device: int
+    """Problems whose answer is that of the GPU."""
+    on_cpu: int
+    """Problems that the CPU has solved: all without a GPU, else those that were too large or not proved there."""
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+
+def solve_batch(
+    masses_a: Any,
+    masses_b: Any,
+    costs: Any,
+    *,
+    tolerance: float = 1e-9,
+    threads: int | None = None,
+    device: str | None = None,
+) -> TransportBatch:
+    """Solve many transportation problems, each to a proved optimum.
+
+    Parameters
+    ----------
+    masses_a, masses_b, costs : one entry for each problem, as :func:`solve` takes them: lists of arrays of any sizes,
+        or stacked arrays of shapes (problems, sources), (problems, sinks) and (problems, sources, sinks).
+    tolerance : the proved bound on how far a cost can be above the optimum, relative to it. What a GPU does not prove
+        to this is solved on the CPU, which proves 1e-9.
+    threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
+    device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
+        ``WORDFERRY_DEVICE``, else "cpu".
+
+    Returns
+    -------
+    TransportBatch
+        The cost of each problem, and a proved bound on how far it can be above the optimum.
+
+    Examples
+    --------
+    >>> batch = solve_batch([[1, 2], [1, 1]], [[2, 1], [2]], [[[0, 1], [1, 3]], [[1], [5]]])
+    >>> batch.costs.tolist(), bool((batch.gaps <= 1e-9).all())
+    ([3.0, 6.0], True)
+    """
+    run = Run(threads=threads, device=device)
+    counts = {len(part) for part in (masses_a, masses_b, costs)}
+    if len(counts) > 1:
+        raise InputError(f"masses_a, masses_b and costs must have as many entries; got {sorted(counts)}.")
+    problems = [_Whole.of(*one, number) for number, one in enumerate(zip(masses_a, masses_b, costs, strict=True))]
+    values, gaps = np.zeros(len(problems)), np.zeros(len(problems))
+    left = [number for number, one in enumerate(problems) if one.costs.size]
+    on_cpu = len(problems)
+    if run.device == "cuda" or (run.device == "auto" and available()):
+        left = _solve_on_device(problems, left, tolerance, (values, gaps))
+        on_cpu = len(left)
+    _solve_on_cpu(problems, left, run.workers, (values, gaps))
+    units = np.array([one.unit for one in problems])
+    return TransportBatch(values * units, gaps, len(problems) - on_cpu, on_cpu)
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """One problem of positive whole masses, sources no more than sinks."""
+
+    a: Int64Array
+    b: Int64Array
+    costs: Float64Array
+    unit: float
+
+    @classmethod
+    def of(cls, masses_a: Any, masses_b: Any, costs: Any, number: int) -> _Whole:
+        """From what a caller passed; errors name the problem."""
+        try:
+            a, b, unit = _whole_masses(np.asarray(masses_a), np.asarray(masses_b))
+            matrix = _checked_costs(costs, (len(a), len(b)))
+        except InputError as error:
+            raise InputError(f"Problem {number}: {error}") from None
+        if not a.all() or not b.all():
+            matrix = np.ascontiguousarray(matrix[np.ix_(a > 0, b > 0)])
+            a, b = a[a > 0], b[b > 0]
+        if not np.isfinite(matrix).all():
+            raise InputError(f"Problem {number} has costs that are NaN or infinite. Give every arc a finite cost.")
+        if len(a) > len(b):
+            return cls(b, a, np.ascontiguousarray(matrix.T), unit)
+        return cls(a, b, matrix, unit)
+
+
+def _solve_on_device(
+    problems: list[_Whole], numbers: list[int], tolerance: float, out: tuple[Float64Array, Float64Array]
+) -> list[int]:
+    """Solve problems on a GPU; the numbers of those that are not proved to the tolerance come back."""
+    left: list[int] = []
+    for low in range(0, len(numbers), _AT_ONCE):
+        some = numbers[low : low + _AT_ONCE]
+        parts = [problems[number] for number in some]
+        rows, columns, cells = (np.cumsum([0, *sizes]) for sizes in zip(*_sizes(parts), strict=True))
+        a, b = (np.concatenate([getattr(one, side) for one in parts]) for side in "ab")
+        given = Given(rows, columns, cells, a, b, np.concatenate([one.costs.ravel() for one in parts]))
+        found, device = given.solve(), runtime()
+        values, gaps, proved = (device.get(part) for part in (found.values, found.gaps, found.proved(tolerance)))
+        chosen, values, gaps = np.array(some)[proved], values[proved], gaps[proved]
+        out[0][chosen] = values
+        out[1][chosen] = np.divide(gaps, np.abs(values), out=np.zeros(len(chosen)), where=values != 0)
+        left += np.array(some)[~proved].tolist()
+    return left
+
+
+def _sizes(problems: list[_Whole]) -> Iterator[tuple[int, int, int]]:
+    return ((len(one.a), len(one.b), one.costs.size) for one in problems)
+
+
+def _solve_on_cpu(
+    problems: list[_Whole], numbers: list[int], threads: int, out: tuple[Float64Array, Float64Array]
+) -> None:
+    """Solve problems on the CPU, those of one shape together."""
+    shapes: dict[tuple[int, ...], list[int]] = {}
+    for number in numbers:
+        shapes.setdefault(problems[number].costs.shape, []).append(number)
+    for some in shapes.values():
+        a, b, costs = (np.stack([getattr(problems[number], part) for number in some]) for part in ("a", "b", "costs"))
+        values, _, proofs = kernels.transport_many(a, b, costs, threads)
+        if (proofs == int(Proof.failed.value)).any():
+            raise SolverError(f"Problem {some[int(np.argmin(proofs))]} has an optimum that is too large for float64.")
+        out[0][some] = values
+        out[1][some] = np.where(proofs == int(Proof.exact.value), 0.0, _BOUNDED)
 
 
 def _checked_costs(costs: Any, shape: tuple[int, int]) -> Float64Array:

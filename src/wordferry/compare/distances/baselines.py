@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
+from wordferry.compare import on_device
 from wordferry.compare.moves import Taken, bag_of, by_word
 from wordferry.compare.problem import Distance, Effort, Method, Problem, Shared
 from wordferry.kernels import passes, reference
@@ -39,8 +40,35 @@ class CosinePanels(_Panels):
         if symmetric:
             passes.make_symmetric(out, threads, from_lower=True)
         np.subtract(1, out, out=out)
-        x, y = passes.aligned_views(problem.x.rising_unit_view, problem.y.rising_unit_view, len(problem.frame.words))
-        passes.refine_cosine(x, y, _LOST, out, threads)
+        _refine(problem, out)
+
+
+def _refine(problem: Problem, out: Float32Array) -> None:
+    """Compute again the distances that have lost digits."""
+    x, y = passes.aligned_views(problem.x.rising_unit_view, problem.y.rising_unit_view, len(problem.frame.words))
+    passes.refine_cosine(x, y, _LOST, out, problem.threads)
+
+
+class CudaCosine(CosinePanels):
+    """Products of unit rows on a GPU."""
+
+    name = "cuda panels"
+    title = "thirty-two documents at a time against all others, on a GPU"
+    device = True
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        on_device.fill_values(on_device.CosinePass.of(problem), problem, out, report)
+        if problem.symmetric:
+            passes.make_symmetric(out, problem.threads, from_lower=True)
+        _refine(problem, out)
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        found = on_device.Search(problem, k, mask).by(on_device.CosinePass.of(problem))
+        if found is None:
+            return None
+        lists, unsure = found
+        lost = np.flatnonzero((lists.distances < 2 * _LOST).any(axis=1))  # these need the refinement of the CPU
+        return lists, np.union1d(unsure, lost)
 
 
 class L1Panels(_Panels):
@@ -66,7 +94,7 @@ class Cosine(Distance):
 
     family: str = "cosine"
     title: str = "Cosine of the bags of words"
-    methods: tuple[Method, ...] = (CosinePanels(),)
+    methods: tuple[Method, ...] = (CosinePanels(), CudaCosine())
     shared: Shared | None = Shared.PRODUCT
     effort: Effort = _EFFORT
 

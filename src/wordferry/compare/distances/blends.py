@@ -49,7 +49,7 @@ def _parts(problem: Problem) -> list[tuple[Problem, float]]:
 
 
 def _cheapest(problem: Problem) -> tuple[Method, float]:
-    costs = [(method, method.cost(problem)) for method in problem.distance.methods if method.applies(problem)]
+    costs = [(method, method.cost(problem)) for method in problem.methods]
     return min(costs, key=lambda pair: pair[1])
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report, products
+from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken, bag_of, by_word
@@ -103,6 +104,23 @@ class Products(Method):
             passes.make_symmetric(out, problem.threads, from_lower=True)
 
 
+class CudaProducts(Products):
+    """Products on a GPU."""
+
+    name = "cuda products"
+    title = "one matrix product of centroids on a GPU"
+    device = True
+
+    def applies(self, problem: Problem) -> bool:
+        return _Apart.of(problem) is None
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        on_device.fill_values(on_device.centroid_pass(problem), problem, out, report)
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        return on_device.Search(problem, k, mask).by(on_device.centroid_pass(problem))
+
+
 _EFFORT = Effort()
 
 
@@ -114,7 +132,7 @@ class CentroidDistance(Distance):
     title: str = "Word centroid distance"
     needs_vectors: bool = True
     by_centroids: bool = True
-    methods: tuple[Method, ...] = (Products(),)
+    methods: tuple[Method, ...] = (Products(), CudaProducts())
     effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:

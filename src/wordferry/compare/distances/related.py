@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
+from wordferry.compare import on_device
 from wordferry.compare.moves import Taken, bag_of, least_moves, relaxed_taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.device import panels
 from wordferry.kernels import passes
 
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
@@ -113,6 +116,21 @@ class Scan(RelatedLists):
         return min(problem.shape) * max(problem.x.nnz, problem.y.nnz) * _SCAN
 
 
+class CudaPanels(Panels):
+    """Panels of sixty-four documents on a GPU."""
+
+    name = "cuda panels"
+    title = "sixty-four documents at a time against all others, on a GPU"
+    device = True
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        on_device.fill_values(on_device.related_pass(problem), problem, out, report)
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        work, exact = on_device.related_pass(problem), partial(on_device.related_pass, wide=True)
+        return on_device.Search(problem, k, mask).by(work, exact, partial(panels.refine_related, work))
+
+
 _EFFORT = Effort(0.2)
 """Most documents are ruled out by the lists of an index; four times what was measured with a million of them."""
 
@@ -127,7 +145,7 @@ class RelatedRelaxed(Distance):
     needs_related: bool = True
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")
-    methods: tuple[Method, ...] = (Panels(), Scan(), RelatedLists())
+    methods: tuple[Method, ...] = (Panels(), Scan(), RelatedLists(), CudaPanels())
     by_lists: bool = True
     effort: Effort = _EFFORT
 

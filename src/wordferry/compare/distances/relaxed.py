@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
-from wordferry.compare import dense
+from wordferry.compare import dense, on_device
 from wordferry.compare.moves import Taken, bag_of, relaxed_taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.kernels import passes
@@ -88,6 +89,21 @@ class QueryRows(Method):
         dense.standard(problem, out, report)
 
 
+class CudaBlocks(Blocks):
+    """Blocks on a GPU."""
+
+    name = "cuda blocks"
+    title = "distances of the whole vocabulary by blocks on a GPU, minima over documents, sums"
+    device = True
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        on_device.fill_values(on_device.vector_pass(problem), problem, out, report)
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        exact = partial(on_device.vector_pass, wide=True)
+        return on_device.Search(problem, k, mask).by(on_device.vector_pass(problem), exact)
+
+
 _EFFORT = Effort(8.0, 2.0)
 
 
@@ -100,7 +116,7 @@ class Relaxed(Distance):
     needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")
-    methods: tuple[Method, ...] = (Blocks(), QueryRows())
+    methods: tuple[Method, ...] = (Blocks(), QueryRows(), CudaBlocks())
     costly: bool = True
     effort: Effort = _EFFORT
 

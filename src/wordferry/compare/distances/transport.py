@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from wordferry.base.arrays import Csr, Float32Array, Float64Array
-from wordferry.base.runtime import Report
+from wordferry.base.jobs import run_jobs
+from wordferry.base.runtime import Report, no_progress
+from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
 from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
@@ -17,6 +19,7 @@ from wordferry.compare.distances.relaxed import Relaxed
 from wordferry.compare.moves import Costs, Taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.compare.transport import solve
+from wordferry.device.launch import budget, runtime
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels import reference
@@ -25,6 +28,7 @@ from wordferry.kernels.native_transport import Kind
 _LARGEST_MASS = 2**61
 _COST_BYTES = 64 << 20
 _ROWS_A_CALL = 512
+_PAIRS_A_CALL = 1 << 22
 _ARC = 12.0  # nanoseconds for one pair of words of one problem
 
 
@@ -91,6 +95,70 @@ class ByPairs(Method):
             kind, transfers = self.kind_of(problem), self.transfers(problem)
             documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, kind, transfers)
             yield Block(start + low, start + high, documents)
+
+
+class CudaPairs(ByPairs):
+    """One warp of a GPU for each pair; what it does not prove is solved on the CPU."""
+
+    name = "cuda pairs"
+    title = "pair by pair from word-to-word costs, on a GPU"
+    device = True
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        xp, width = runtime().xp, problem.shape[1]
+        for start, stop, solver in solvers(problem):
+            step = max(1, _PAIRS_A_CALL // max(width, 1))
+            for low in range(start, stop, step):
+                high = min(low + step, stop)
+                i = xp.repeat(xp.arange(low - start, high - start, dtype=np.int32), width)
+                j = xp.tile(xp.arange(width, dtype=np.int32), high - low)
+                some = problem.part(slice(start, stop), slice(0, width))
+                if problem.symmetric:
+                    upper = xp.flatnonzero(j > i + start)
+                    i, j = i[upper], j[upper]
+                values = solve_pairs(some, solver, i, j)[0]
+                if problem.symmetric:
+                    rows, columns = runtime().get(i) + start, runtime().get(j)
+                    out[rows, columns] = out[columns, rows] = values
+                    out[np.arange(low, high), np.arange(low, high)] = 0
+                else:
+                    out[low:high] = values.reshape(high - low, width)
+                report(high, problem.shape[0])
+
+
+def solvers(problem: Problem) -> Iterator[tuple[int, int, on_device.PairSolver]]:
+    """Rows of x in parts whose costs fit on the device, and a solver for each."""
+    room = budget(problem.run.memory)
+    waiting = [(0, problem.shape[0])]
+    while waiting:
+        start, stop = waiting.pop()
+        part = problem.part(slice(start, stop), slice(0, problem.shape[1]))
+        if stop - start > 1 and on_device.table_bytes(part) > room // 2:
+            middle = (start + stop) // 2
+            waiting += [(middle, stop), (start, middle)]
+        elif stop > start:
+            yield start, stop, on_device.PairSolver(part, whole_bags(part.x, part.y))
+
+
+def solve_pairs(problem: Problem, solver: on_device.PairSolver, i: Any, j: Any) -> tuple[Float32Array, int]:
+    """Distances of pairs of rows (arrays of the device, or NumPy's), and how many of them the CPU has solved."""
+    values, left = solver.solve(i, j)
+    rows, columns = (np.asarray(runtime().get(part[left])) for part in (i, j))
+    filled = (np.diff(problem.x.masses.indptr)[rows] > 0) & (np.diff(problem.y.masses.indptr)[columns] > 0)
+    left, rows, columns = left[filled], rows[filled], columns[filled]
+    alone = problem.running(replace(problem.run, device="cpu", threads=1, progress=None))
+
+    def solve_row(row: int) -> float:
+        some = rows == row
+        one = replace(alone, x=problem.x.slice(row, row + 1), y=problem.y.take(columns[some]))
+        found = np.empty(one.shape, dtype=np.float32)
+        ByPairs().run(one, found, Report(None, 1))
+        values[left[some]] = found[0]
+        return float(some.sum())
+
+    if len(left):
+        run_jobs(np.unique(rows).tolist(), solve_row, problem.threads, no_progress)
+    return values, len(left)
 
 
 def _costs(problem: Problem, words: Any) -> kernels.WordCosts:
@@ -171,7 +239,7 @@ class WordMoverTransport(Distance):
     title: str = "Word Mover's Distance"
     needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("residual", "keep", "omr")
-    methods: tuple[Method, ...] = (ByPairs(),)
+    methods: tuple[Method, ...] = (ByPairs(), CudaPairs())
     transport: bool = True
     costly: bool = True
 

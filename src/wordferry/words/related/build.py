@@ -8,7 +8,18 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Progress, ShowProgress, blas_threads, logger, no_progress, progress_for, thread_count
+from wordferry.base.runtime import (
+    Progress,
+    ShowProgress,
+    blas_threads,
+    device_name,
+    logger,
+    no_progress,
+    progress_for,
+    thread_count,
+)
+from wordferry.device.launch import available, runtime
+from wordferry.device.neighbours import applies, nearest_words
 from wordferry.errors import InputError
 from wordferry.words.related.clusters import (
     ClusterOptions,
@@ -17,12 +28,14 @@ from wordferry.words.related.clusters import (
     measured_recall,
     with_sampled_total,
 )
-from wordferry.words.related.exact import OwnLists, build_exact, scaled_points
+from wordferry.words.related.exact import OwnLists, build_exact, in_range, scaled_points
 
 METHODS = ("auto", "exact", "clusters")
 
 EXACT_LIMIT = 2e12
 """``auto`` is exact up to this many multiplications (about ten seconds of two cores)."""
+DEVICE_LIMIT = 1e15
+"""Multiplications up to which ``auto`` is exact on a GPU."""
 _SELECTION = 60  # looking at one inner product costs about as much as this many of its multiplications
 _USUAL_PROBES = 10
 
@@ -58,16 +71,25 @@ class Work:
     memory: int
     threads: int
     progress: Progress
+    on_device: bool = False
+    """Whether exact lists are found on a GPU."""
 
     @classmethod
-    def checked(cls, memory: int, threads: int | None, progress: ShowProgress) -> Work:
+    def checked(cls, memory: int, threads: int | None, progress: ShowProgress, device: str | None = None) -> Work:
         """From what a caller passed."""
         tell = progress_for(progress, "relating words") or no_progress
-        return cls(whole_number(memory, "memory", of="bytes"), thread_count(threads), tell)
+        name = device_name(device)
+        if name == "cuda":
+            runtime()
+        on_device = name == "cuda" or (name == "auto" and available())
+        return cls(whole_number(memory, "memory", of="bytes"), thread_count(threads), tell, on_device)
 
 
-def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> tuple[str, str]:
-    """``exact`` or ``clusters`` by the number of multiplications each needs, and the reason in words."""
+def choose_method(
+    n: int, dimensions: int, r: int, options: ClusterOptions, limit: float = EXACT_LIMIT
+) -> tuple[str, str]:
+    """``exact`` or ``clusters`` by the number of multiplications each needs, and the reason in words; up to ``limit``
+    of them exact is preferred."""
     if r >= n - 1:
         return "exact", "every pair is related"
     exact = n * n / 2 * (dimensions + _SELECTION)
@@ -76,8 +98,8 @@ def choose_method(n: int, dimensions: int, r: int, options: ClusterOptions) -> t
     steps = n * clusters * dimensions * (options.iterations + 1)
     clustered = steps + n * n * probes / clusters * (dimensions + _SELECTION)
     cost = f"exact needs about {exact:.1e} operations, clusters {clustered:.1e}"
-    if exact <= EXACT_LIMIT:
-        return "exact", f"{cost}; up to {EXACT_LIMIT:.0e} exact is preferred"
+    if exact <= limit:
+        return "exact", f"{cost}; up to {limit:.0e} exact is preferred"
     if clustered > exact / 2:
         return "exact", f"{cost}; clusters would not save half"
     return "clusters", cost
@@ -101,9 +123,14 @@ def build_lists(
     n, dimensions = matrix.shape
     reason = "asked for"
     if method == "auto" or (method == "clusters" and r >= n - 1):
-        method, reason = choose_method(n, dimensions, r, options)
+        limit = DEVICE_LIMIT if work.on_device else EXACT_LIMIT
+        method, reason = choose_method(n, dimensions, r, options, limit)
     logger.debug("related words of %d words, r=%d: %s (%s)", n, r, method, reason)
     with blas_threads(1):
+        if method == "exact" and work.on_device and applies(n, r) and in_range(_largest_square(matrix)):
+            found = nearest_words(matrix, r, work.memory, work.progress)
+            lists = OwnLists(found.own, found.distances, found.rank_sums, found.total)
+            return lists, RelatedRecord(r, "exact", reason, "all pairs")
         if method == "exact":
             lists = build_exact(matrix, r, memory=work.memory, threads=work.threads, progress=work.progress)
             return lists, RelatedRecord(r, "exact", reason, "none" if r >= n - 1 else "all pairs")
@@ -124,6 +151,10 @@ def build_lists(
         seed=options.seed,
     )
     return result.lists, record
+
+
+def _largest_square(matrix: Float32Array) -> float:
+    return float(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64, optimize=False).max(initial=0.0))
 
 
 def extend_lists(

@@ -76,6 +76,7 @@ class RelatedWords:
         memory: int = 256 << 20,
         threads: int | None = None,
         progress: ShowProgress = None,
+        device: str | None = None,
     ) -> RelatedWords:
         """Find the r nearest words of each word.
 
@@ -93,6 +94,8 @@ class RelatedWords:
         memory : bytes for blocks of inner products (the lists themselves, about 0.4 KB per word, come on top).
         threads : None for ``WORDFERRY_THREADS`` or every core. The answer does not depend on it.
         progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)``.
+        device : where to find exact lists: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None
+            means ``WORDFERRY_DEVICE``, else "cpu".
 
         >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
         >>> related = RelatedWords.build(emb, r=1)
@@ -102,7 +105,7 @@ class RelatedWords:
         embeddings = as_embeddings(embeddings)
         r = checked_r(r)
         options = checked_options(iterations, probes, seed)
-        work = Work.checked(memory, threads, progress)
+        work = Work.checked(memory, threads, progress, device)
         lists, record = build_lists(embeddings.matrix, r, method, options, work)
         return cls(embeddings.vocabulary, lists, record, embeddings.fingerprint)
 

@@ -1,0 +1,274 @@
+"""Problems on a GPU: what is kept there beside bags and frames, values of all pairs, and nearest documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int64Array, Neighbors
+from wordferry.base.runtime import Report
+from wordferry.compare.bags import Bags
+from wordferry.compare.frame import Frame
+from wordferry.compare.problem import Problem
+from wordferry.device import best, panels, transport, vectors
+from wordferry.device.launch import runtime, within_memory
+from wordferry.kernels import passes
+
+_Made = TypeVar("_Made")
+_SPARE = 8
+"""Places of lists beyond the one behind k: what is not listed must be farther by the error of the longest document."""
+_COST_ERROR = 2.0**-23
+"""How far distances of words from matrix products may be from those of the CPU, relative to the largest."""
+_PROOF = 2.0**-23
+"""A distance of transport may be above the optimum by this share of itself at most: the rounding of float32."""
+
+
+def kept(owner: Bags | Frame, name: str, make: Callable[[], _Made]) -> _Made:
+    """What ``make`` gives the first time, kept with bags or with a frame for as long as they live."""
+    found = owner.__dict__.setdefault("_on_device", {})
+    device = runtime()
+    if name not in found or found[name][0] is not device:
+        found[name] = device, make()
+    made: _Made = found[name][1]
+    return made
+
+
+def side_of(bags: Bags) -> panels.Side:
+    """The masses of documents on the device."""
+    return kept(bags, "masses", lambda: panels.Side.of(bags.masses))
+
+
+def moving_of(bags: Bags, size: int) -> panels.Moving:
+    """Documents as what moves: rows of tables for the words that stand in them."""
+    return kept(bags, f"moving {size}", lambda: panels.Moving(side_of(bags), bags.words, size))
+
+
+def unit_of(bags: Bags, size: int) -> panels.Moving:
+    """Documents scaled to Euclidean length 1, as what moves."""
+    return kept(bags, f"unit {size}", lambda: panels.Moving(panels.Side.of(bags.unit), bags.words, size))
+
+
+def ordered_of(bags: Bags, size: int) -> panels.Moving:
+    """Documents as what moves, words with a vector first."""
+    return kept(bags, f"ordered {size}", lambda: panels.Moving(side_of(bags), bags.ordered.words, size))
+
+
+def vector_pass(problem: Problem, wide: bool = False) -> panels.Pass:
+    """The pass of rwmd: costs are distances of all words of one side to all of the other. Wide, sums go as those of the
+    CPU, and only costs differ by their rounding."""
+    frame, size = problem.frame, len(problem.frame.words)
+    words = {side_of(bags): _words(bags, frame) for bags in (problem.x, problem.y)}
+    scale = 2 * frame.longest
+    far = 0.0 if frame.unknown is None else frame.far
+    error = (_COST_ERROR if frame.unknown is None else 4 * _COST_ERROR) * scale
+    costs = vectors.VectorCosts(words, max(scale, far), far, problem.overlap == "keep", error, wide)
+    return panels.Pass(ordered_of(problem.x, size), ordered_of(problem.y, size), costs, problem.side)
+
+
+def _words(bags: Bags, frame: Frame) -> vectors.Words:
+    def make() -> vectors.Words:
+        return vectors.Words(vectors.Vectors.of(*bags.ordered_vectors(frame)), bags.ordered.words)
+
+    return kept(bags, "words", make)
+
+
+def centroid_pass(problem: Problem) -> vectors.CentroidPass:
+    """The pass of wcd."""
+    return vectors.CentroidPass.of(problem.x.centroids(problem.frame), problem.y.centroids(problem.frame))
+
+
+@dataclass(frozen=True, eq=False)
+class CosinePass:
+    """Products of unit rows on the device, as cosine distances."""
+
+    products: panels.Pass
+    error: float = 0.0
+    error_per_word: float = 0.0
+
+    @classmethod
+    def of(cls, problem: Problem) -> CosinePass:
+        """The pass of cosine."""
+        size = len(problem.frame.words)
+        return cls(panels.Pass(unit_of(problem.x, size), unit_of(problem.y, size), panels.Products(), "left"))
+
+    def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
+        """Rows, columns and values of blocks that need about ``room`` bytes."""
+        for rows, columns, values in self.products.blocks(room):
+            yield rows, columns, 1 - values
+
+
+def related_pass(problem: Problem, wide: bool = False) -> panels.Pass:
+    """The pass of rel-rwmd. Wide, values have the bits of the CPU."""
+    words = len(problem.frame.words)
+    costs = replace(related_costs(problem.frame, problem.overlap == "keep"), wide=wide)
+    return panels.Pass(moving_of(problem.x, words), moving_of(problem.y, words), costs, problem.side)
+
+
+def related_costs(frame: Frame, keep: bool) -> panels.RelatedCosts:
+    """The graph of a frame on the device."""
+    graph: Csr | None = frame.graph
+    assert graph is not None
+    return kept(frame, f"graph {keep}", lambda: panels.RelatedCosts.of(graph, frame.c_max, keep))
+
+
+class Blocks(Protocol):
+    """Values of all pairs on the device, block by block."""
+
+    @property
+    def error(self) -> float:
+        """How far a value may be from that of the CPU,"""
+
+    @property
+    def error_per_word(self) -> float:
+        """and how much more for each word of the longer document, relative to the value."""
+
+    def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
+        """Rows, columns and values of blocks that need about ``room`` bytes."""
+
+
+def fill_values(work: Blocks, problem: Problem, out: Float32Array, report: Report) -> None:
+    """All values of a pass, copied from the device block by block."""
+
+    def fill(room: int) -> None:
+        done = 0
+        for rows, columns, values in work.blocks(room):
+            out[rows, columns] = runtime().get(values)
+            done += values.size
+            report(done, max(out.size, 1))
+
+    within_memory(fill, problem.run.memory)
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is searched: the k nearest rows of y, where ``mask`` allows them, to each row of x."""
+
+    problem: Problem
+    k: int
+    mask: BoolArray | None
+
+    @property
+    def allowed(self) -> int:
+        """How many rows of y may be found."""
+        return self.problem.shape[1] if self.mask is None else int(self.mask.sum())
+
+    def by(
+        self, work: Blocks, exact: Exact | None = None, refine: Refine | None = None
+    ) -> tuple[Neighbors, Int64Array] | None:
+        """The nearest rows, reduced on the device, and the rows of x in which rounding could have decided.
+
+        For such rows, ``refine`` gives their candidates the values of the CPU, and ``exact`` makes another pass with
+        smaller errors where that was not enough. None where the device cannot say: lists that would be too long, or
+        empty documents.
+        """
+        rows, columns = self.problem.shape
+        places = min(self.k + 1 + _SPARE, columns)
+        if places > best.MOST or len(self.problem.x.empty) or len(self.problem.y.empty) or not rows:
+            return None
+        lists = self._candidates(work, places)
+        found, values = lists.read()
+        unsure = self._unsure(work, found, values)
+        if refine is not None and len(unsure):
+            keys = runtime().xp.ascontiguousarray(lists.keys[runtime().put(unsure)])
+            if refine(unsure, keys):
+                outside = self._outside(work, values[unsure])
+                found[unsure], values[unsure] = best.read_keys(np.sort(runtime().get(keys), axis=1))
+                unsure = unsure[values[unsure, min(self.k, places) - 1] >= outside]
+        if exact is not None and len(unsure):
+            again = replace(self, problem=replace(self.problem, x=self.problem.x.take(unsure)))
+            finer = exact(again.problem)
+            found[unsure], values[unsure] = again._candidates(finer, places).read()
+            unsure = unsure[again._unsure(finer, found[unsure], values[unsure])]
+        counts = {"pairs": rows * self.allowed}
+        return replace(Neighbors(found[:, : self.k], values[:, : self.k]), counts=counts), unsure
+
+    def _unsure(self, work: Blocks, found: Int64Array, values: Float32Array) -> Int64Array:
+        """Rows whose first k places could be others, given the errors of the values.
+
+        They are sure where everything before a place stays below everything behind it, whatever the errors are.
+        """
+        if not work.error and not work.error_per_word:
+            return np.zeros(0, dtype=np.int64)
+        x, y = (np.diff(bags.masses.indptr) for bags in (self.problem.x, self.problem.y))
+        longer = np.maximum(x[:, None], y[np.maximum(found, 0)])
+        near = np.where(found >= 0, values, np.inf).astype(np.float64)
+        error = work.error + work.error_per_word * longer * np.where(found >= 0, values, 0)
+        highest = np.maximum.accumulate(near + error, axis=1)
+        lowest = np.minimum.accumulate((near - error)[:, ::-1], axis=1)[:, ::-1]
+        most = min(self.k, found.shape[1] - 1)
+        unsure = (highest[:, :most] >= lowest[:, 1 : most + 1]) & np.isfinite(lowest[:, 1 : most + 1])
+        result = unsure.any(axis=1)
+        result |= highest[:, most - 1 if most else 0] >= self._outside(work, values)
+        return np.flatnonzero(result)
+
+    def _outside(self, work: Blocks, values: Float32Array) -> Any:
+        """For each row what no row of y can be below that is not listed; lists end with the last of the values."""
+        if self.allowed <= values.shape[1]:
+            return np.full(len(values), np.inf)
+        longest = int(np.diff(self.problem.y.masses.indptr).max())
+        return values[:, -1].astype(np.float64) * (1 - work.error_per_word * longest) - work.error
+
+    def _candidates(self, work: Blocks, places: int) -> best.Best:
+        rows, columns = self.problem.shape
+        report = Report(self.problem.run.progress, rows * columns)
+        allowed = best.allowed_bytes(self.mask)
+
+        def search(room: int) -> best.Best:
+            found, done = best.Best(rows, places), 0
+            for some, others, values in work.blocks(room):
+                found.offer(some, others, values, None if allowed is None else allowed[others])
+                done += values.size
+                report(done, rows * columns)
+            return found
+
+        return within_memory(search, self.problem.run.memory)
+
+
+Exact = Callable[[Problem], Blocks]
+Refine = Callable[[Int64Array, Any], bool]
+
+
+class PairSolver:
+    """Exact transport of pairs of documents on the device; what it does not prove is left to the caller."""
+
+    def __init__(self, problem: Problem, whole: tuple[Csr, Csr]) -> None:
+        self.problem = problem
+        self.x, self.y = (transport.WholeSide.of(bags) for bags in whole)
+        self.costs = self._costs()
+
+    def _costs(self) -> transport.TableCosts | panels.RelatedCosts:
+        problem, frame = self.problem, self.problem.frame
+        if frame.graph is not None and problem.distance.needs_related:
+            return related_costs(frame, problem.overlap == "keep")
+        device, known = runtime(), [bags.words for bags in (problem.x, problem.y)]
+        if frame.unknown is not None:
+            known = [words[~frame.unknown[words]] for words in known]
+        a, b = (vectors.Vectors.of(some, passes.squares(some)) for some in map(frame.vectors_of, known))
+        shape = len(a) + (frame.unknown is not None), len(b) + (frame.unknown is not None)
+        table = device.xp.empty((max(shape[0], 1), max(shape[1], 1)), dtype=np.float32)
+        a.costs(b, table)
+        if frame.unknown is not None:  # one row and one column for all words without a vector
+            table[-1, :] = frame.far
+            table[:, -1] = frame.far
+        places = []
+        for words in known:
+            place = np.full(len(frame.words), len(words), dtype=np.int32)
+            place[words] = np.arange(len(words), dtype=np.int32)
+            places.append(device.put(place))
+        return transport.TableCosts(table, *places)
+
+    def solve(self, rows: Any, columns: Any) -> tuple[Float32Array, Int64Array]:
+        """Distances of pairs, and the places of those that are not proved; pairs may be arrays of the device."""
+        found = transport.solve_documents((rows, columns), self.x, self.y, self.costs)
+        device = runtime()
+        left = device.get(device.xp.flatnonzero(~found.proved(_PROOF)))
+        return device.get(found.values.astype(np.float32)), left
+
+
+def table_bytes(problem: Problem) -> int:
+    """Device memory for the costs between all words of x and all of y; 0 where they are those of related words."""
+    related = problem.frame.graph is not None and problem.distance.needs_related
+    return 0 if related else 4 * (len(problem.x.words) + 1) * (len(problem.y.words) + 1)

@@ -1,0 +1,1 @@
+"""Kernels for one GPU: CUDA sources under ``cuda/``, launched by ``launch`` alone; arrays in, arrays out."""

@@ -1,0 +1,56 @@
+"""The k nearest documents of each row, reduced on the device block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.arrays import BoolArray, Float32Array, Int64Array
+from wordferry.device.launch import runtime
+
+MOST = 992
+"""Places of a list that is reduced on the device; longer ones are for the CPU."""
+_WARPS = 4
+_NONE = np.uint64(2**64 - 1)
+
+
+def list_size(places: int) -> int:
+    """Keys that a warp sorts at once: a power of two with room for a list and for new candidates."""
+    return 1 << (places + 31).bit_length()
+
+
+class Best:
+    """Lists of the least values of rows: 64-bit keys on the device, the bits of a value above its column."""
+
+    def __init__(self, rows: int, places: int) -> None:
+        device = runtime()
+        self.rows, self.places, self.size = rows, places, list_size(places)
+        self.keys = device.xp.full((rows, places), _NONE, dtype=np.uint64)
+
+    def offer(self, rows: slice, columns: slice, values: Any, allowed: Any = None) -> None:
+        """Offer a block of values; ``allowed`` has a byte for each column of the block."""
+        count = rows.stop - rows.start
+        runtime().launch(
+            "best_of_rows", -(-count // _WARPS), 32 * _WARPS, 8 * _WARPS * self.size, values, values.shape[1], allowed,
+            count, columns.stop - columns.start, columns.start, self.places, self.size,
+            self.keys[rows.start : rows.stop],
+        )  # fmt: skip
+
+    def read(self) -> tuple[Int64Array, Float32Array]:
+        """Columns and values; places without a candidate are (-1, inf)."""
+        return read_keys(runtime().get(self.keys))
+
+
+def read_keys(keys: Any) -> tuple[Int64Array, Float32Array]:
+    """Columns and values of keys; of keys without a candidate (-1, inf)."""
+    keys = np.ascontiguousarray(keys)
+    columns = (keys & np.uint64(2**32 - 1)).astype(np.int64)
+    values = (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
+    columns[keys == _NONE], values[keys == _NONE] = -1, np.inf
+    return columns, values
+
+
+def allowed_bytes(mask: BoolArray | None) -> Any:
+    """A mask on the device, a byte for each document; None where all are allowed."""
+    return None if mask is None else runtime().put(np.ascontiguousarray(mask).view(np.uint8))

@@ -1,0 +1,207 @@
+// Transport problems in batches: given as they are, or made of documents. WF_SLOTS is how many columns a lane has, and
+// WF_solve_given or WF_solve_documents which kernel is wanted: they are set when this is compiled, once for each that
+// comes up.
+#pragma once
+
+#include "transport.cuh"
+
+namespace wordferry {
+
+// What is left of one document without what it has in common with another, appended in order; returns how many words.
+// Words rise in both. With `keep` everything is left.
+struct Bag {
+  const int* words;
+  const Mass* weights;
+  int count;
+  Mass scale;
+};
+
+WF_DEVICE int place_in(const Bag& bag, int word) {
+  int low = 0, high = bag.count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (bag.words[middle] < word) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < bag.count && bag.words[low] == word ? low : -1;
+}
+
+WF_DEVICE int take_common(const Bag& bag, const Bag& other, bool keep, int* words, Mass* masses) {
+  int count = 0;
+  for (int first = 0; first < bag.count; first += 32) {
+    Lanes<Mass> left;
+    Lanes<bool> some;
+    WF_LANES(lane) {
+      const int k = first + lane;
+      left[lane] = k < bag.count ? bag.weights[k] * bag.scale : 0;
+      const int place = keep || k >= bag.count ? -1 : place_in(other, bag.words[k]);
+      if (place >= 0) left[lane] -= other.weights[place] * other.scale;
+      some[lane] = left[lane] > 0;
+    }
+    const unsigned chosen = warp_ballot(some);
+    WF_LANES(lane) {
+      if (some[lane]) {
+        const int at = count + bits_set(chosen & ((1u << lane) - 1u));
+        words[at] = bag.words[first + lane];
+        masses[at] = left[lane];
+      }
+    }
+    count += bits_set(chosen);
+  }
+  WF_FENCE();
+  return count;
+}
+
+// Costs from a table of distances between words: row row_of[word of x], column column_of[word of y].
+struct TableCosts {
+  const float* table;
+  const int* row_of;
+  const int* column_of;
+  Index columns;
+};
+
+WF_DEVICE void gather_costs(Problem& p, const TableCosts& table, const int* rows, const int* columns, bool swapped) {
+  for (int i = 0; i < p.rows; ++i) {
+    WF_LANES(lane) {
+      for (int j = lane; j < p.columns; j += 32) {
+        const int x = swapped ? columns[j] : rows[i], y = swapped ? rows[i] : columns[j];
+        p.costs[i * p.columns + j] = table.table[table.row_of[x] * table.columns + table.column_of[y]];
+      }
+    }
+  }
+  WF_FENCE();
+}
+
+// Costs of related words, c_max for all others and 0 for the same word.
+WF_DEVICE void gather_related(Problem& p, const Graph& graph, float c_max, const int* rows, const int* columns) {
+  const Bag sinks{columns, nullptr, p.columns, 1};
+  for (int i = 0; i < p.rows; ++i) {
+    WF_LANES(lane) {
+      for (int j = lane; j < p.columns; j += 32) p.costs[i * p.columns + j] = columns[j] == rows[i] ? 0.0f : c_max;
+    }
+    WF_FENCE();
+    WF_LANES(lane) {
+      for (Index e = graph.indptr[rows[i]] + lane; e < graph.indptr[rows[i] + 1]; e += 32) {
+        const int j = place_in(sinks, graph.words[e]);
+        if (j >= 0) p.costs[i * p.columns + j] = graph.costs[e];
+      }
+    }
+  }
+  WF_FENCE();
+}
+
+WF_DEVICE void write_result(Index problem, double total, double gap, int steps, double* totals, double* gaps,
+                            int* counts) {
+  WF_LANES(lane) {
+    if (lane == 0) {
+      totals[problem] = total;
+      gaps[problem] = gap;
+      counts[problem] = steps;
+    }
+  }
+}
+
+}  // namespace wordferry
+
+#ifdef WF_solve_given
+// Problems as they are: masses and costs one behind the other, from offsets. Blocks take every `stride`-th problem of
+// `order`. `scratch` holds `cells` costs for each block where they are too many for shared memory.
+WF_KERNEL(solve_given)
+(const long long* order, wordferry::Index count, wordferry::Index stride, const wordferry::Index* row_offsets,
+ const wordferry::Index* column_offsets, const wordferry::Index* cost_offsets, const long long* masses_a,
+ const long long* masses_b, const double* costs, wordferry::Index most_rows, wordferry::Index most_columns,
+ wordferry::Index cells, float* scratch, double* totals, double* gaps, int* steps) {
+  using namespace wordferry;
+  WF_WARPS(warp) {
+    static_cast<void>(warp);
+    for (Index k = block_number(); k < count; k += stride) {
+      const Index problem = order[k];
+      Problem p;
+      float* room = scratch == nullptr ? nullptr : scratch + block_number() * cells;
+      place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
+                    static_cast<int>(most_columns), room);
+      p.rows = static_cast<int>(row_offsets[problem + 1] - row_offsets[problem]);
+      p.columns = static_cast<int>(column_offsets[problem + 1] - column_offsets[problem]);
+      p.fine = costs + cost_offsets[problem];
+      Lanes<double> sum;
+      WF_LANES(lane) {
+        sum[lane] = 0;
+        for (int i = lane; i < p.rows; i += 32) {
+          p.excess[i] = masses_a[row_offsets[problem] + i];
+          sum[lane] += static_cast<double>(p.excess[i]);
+        }
+        for (int j = lane; j < p.columns; j += 32) p.room[j] = masses_b[column_offsets[problem] + j];
+        for (int cell = lane; cell < p.rows * p.columns; cell += 32) p.costs[cell] = static_cast<float>(p.fine[cell]);
+      }
+      const double mass = warp_sum(sum);
+      WF_FENCE();
+      double total = 0, gap = 0;
+      int count_of_steps = 0;
+      solve<WF_SLOTS>(p, mass, total, gap, count_of_steps);
+      write_result(problem, total, gap, count_of_steps, totals, gaps, steps);
+      WF_FENCE();
+    }
+  }
+}
+#endif
+
+#ifdef WF_solve_documents
+// Pairs of documents with whole weights. Without a table costs are those of related words.
+WF_KERNEL(solve_documents)
+(const int* pairs_x, const int* pairs_y, const long long* order, wordferry::Index count, wordferry::Index stride,
+ const wordferry::Index* x_indptr, const int* x_words, const long long* x_weights, const long long* x_sums,
+ const wordferry::Index* y_indptr, const int* y_words, const long long* y_weights, const long long* y_sums,
+ const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns,
+ const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max, int keep,
+ wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, float* scratch, double* values, double* gaps, int* steps) {
+  using namespace wordferry;
+  WF_WARPS(warp) {
+    static_cast<void>(warp);
+    char* memory = reinterpret_cast<char*>(shared_memory());
+    int* x_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_columns)));
+    int* y_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_columns)));
+    Mass* x_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_columns)));
+    Mass* y_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_columns)));
+    for (Index k = block_number(); k < count; k += stride) {
+      const Index problem = order[k];
+      const int i = pairs_x[problem], j = pairs_y[problem];
+      const Mass x_sum = x_sums[i], y_sum = y_sums[j];
+      const bool equal = x_sum == y_sum;
+      const Bag x{x_words + x_indptr[i], x_weights + x_indptr[i], static_cast<int>(x_indptr[i + 1] - x_indptr[i]),
+                  equal ? 1 : y_sum};
+      const Bag y{y_words + y_indptr[j], y_weights + y_indptr[j], static_cast<int>(y_indptr[j + 1] - y_indptr[j]),
+                  equal ? 1 : x_sum};
+      const int xs = take_common(x, y, keep != 0, x_left, x_mass), ys = take_common(y, x, keep != 0, y_left, y_mass);
+      const bool swapped = ys < xs;
+      Problem p;
+      float* room = scratch == nullptr ? nullptr : scratch + block_number() * cells;
+      place_problem(p, memory, static_cast<int>(most_rows), static_cast<int>(most_columns), room);
+      p.rows = swapped ? ys : xs;
+      p.columns = swapped ? xs : ys;
+      WF_LANES(lane) {
+        for (int r = lane; r < p.rows; r += 32) p.excess[r] = swapped ? y_mass[r] : x_mass[r];
+        for (int s = lane; s < p.columns; s += 32) p.room[s] = swapped ? x_mass[s] : y_mass[s];
+      }
+      WF_FENCE();
+      const double mass = static_cast<double>(x_sum) * static_cast<double>(x.scale);
+      double total = 0, gap = 0;
+      int count_of_steps = 0;
+      if (p.rows > 0) {
+        const int* rows = swapped ? y_left : x_left;
+        const int* columns = swapped ? x_left : y_left;
+        if (table != nullptr) {
+          gather_costs(p, {table, row_of, column_of, table_columns}, rows, columns, swapped);
+        } else {
+          gather_related(p, {graph_indptr, graph_words, graph_costs}, c_max, rows, columns);
+        }
+        solve<WF_SLOTS>(p, mass, total, gap, count_of_steps);
+      }
+      write_result(problem, total / mass, gap / mass, count_of_steps, values, gaps, steps);
+      WF_FENCE();
+    }
+  }
+}
+#endif

@@ -1,0 +1,104 @@
+// rel-rwmd of chosen pairs, with the order of sums and the rounding of the kernels of the CPU: a warp is a pair. A bit for
+// each word says whether the other document has it.
+#pragma once
+
+#include "best.cuh"
+#include "lanes.cuh"
+
+namespace wordferry {
+
+WF_DEVICE void mark_words(unsigned* bits, const Documents& documents, Index document) {
+  const Index begin = documents.indptr[document], end = documents.indptr[document + 1];
+  WF_LANES(lane) {
+    for (Index k = begin + lane; k < end; k += 32) {
+      const unsigned word = static_cast<unsigned>(documents.words[k]);
+      atomic_set_bits(bits + word / 32, 1u << (word % 32));
+    }
+  }
+  WF_FENCE();
+}
+
+WF_DEVICE bool has_word(const unsigned* bits, int word) {
+  return (bits[static_cast<unsigned>(word) / 32] >> (static_cast<unsigned>(word) % 32)) & 1u;
+}
+
+// The mass of a word that a document is known to have.
+WF_DEVICE float mass_in(const Documents& documents, Index document, int word) {
+  const Index begin = documents.indptr[document], end = documents.indptr[document + 1];
+  for (Index k = begin; k < end; k += 32) {
+    Lanes<bool> same;
+    WF_LANES(lane) same[lane] = k + lane < end && documents.words[k + lane] == word;
+    const unsigned found = warp_ballot(same);
+    if (found != 0) return documents.masses[k + lowest_bit(found)];
+  }
+  return 0.0f;
+}
+
+// One side: the words of a document onto those of another, whose words are marked.
+WF_DEVICE float moved(const Documents& from, Index document, const Documents& onto, Index other, const unsigned* marked,
+                      const Graph& graph, float c_max, bool keep) {
+  float even = 0, odd = 0;
+  const Index begin = from.indptr[document], end = from.indptr[document + 1];
+  for (Index k = begin; k < end; ++k) {
+    const int word = from.words[k];
+    Lanes<unsigned> cost;
+    WF_LANES(lane) {
+      cost[lane] = bits_of(c_max);
+      for (Index e = graph.indptr[word] + lane; e < graph.indptr[word + 1]; e += 32) {
+        const unsigned own = bits_of(graph.costs[e]);
+        if (own < cost[lane] && has_word(marked, graph.words[e])) cost[lane] = own;
+      }
+    }
+    float least = float_of(warp_least(cost)), mass = from.masses[k];
+    if (has_word(marked, word)) {
+      if (keep) {
+        least = 0.0f;
+      } else {
+        mass = greater(mass - mass_in(onto, other, word), 0.0f);
+      }
+    }
+    if ((k - begin) % 2 == 0) {
+      even = unfused(mass, least, even);
+    } else {
+      odd = unfused(mass, least, odd);
+    }
+  }
+  return even + odd;
+}
+
+}  // namespace wordferry
+
+// lists[row, width]: keys whose columns are rows of y (~0: none), of the rows of x that `rows` names; their values are
+// replaced by exact ones. side: 0 both, 1 left, 2 right.
+WF_KERNEL(refine_related)
+(unsigned long long* lists, wordferry::Index width, const long long* rows, const wordferry::Index* x_indptr,
+ const int* x_words, const float* x_masses, const wordferry::Index* y_indptr, const int* y_words, const float* y_masses,
+ const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, wordferry::Index words,
+ float c_max, int keep, int side) {
+  using namespace wordferry;
+  const Documents x{x_indptr, x_words, x_masses}, y{y_indptr, y_words, y_masses};
+  const Graph graph{graph_indptr, graph_words, graph_costs};
+  const Index room = (words + 31) / 32, row = rows[block_number() / width];
+  const Key key = lists[block_number()];
+  unsigned* x_bits = reinterpret_cast<unsigned*>(shared_memory());
+  unsigned* y_bits = x_bits + room;
+  WF_WARPS(warp) {
+    static_cast<void>(warp);
+    if (key != ~Key{0}) {
+      WF_LANES(lane) {
+        for (Index k = lane; k < 2 * room; k += 32) x_bits[k] = 0;
+      }
+      WF_FENCE();
+      const Index other = static_cast<Index>(key & 0xffffffffu);
+      mark_words(x_bits, x, row);
+      mark_words(y_bits, y, other);
+      const float left = side == 2 ? 0.0f : moved(x, row, y, other, y_bits, graph, c_max, keep != 0);
+      const float right = side == 1 ? 0.0f : moved(y, other, x, row, x_bits, graph, c_max, keep != 0);
+      WF_LANES(lane) {
+        if (lane == 0) {
+          lists[block_number()] = (static_cast<Key>(bits_of(greater(left, right))) << 32) | static_cast<Key>(other);
+        }
+      }
+    }
+  }
+}
