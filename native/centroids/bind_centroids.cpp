@@ -167,7 +167,7 @@ class CentroidQuery {
       coded.push_back(codes[p]->get(parts[p]->documents()));
       require(coded.back().frame.dimensions == vectors.dimensions, "codes of other dimensions than the vectors");
     }
-    NearestRows found;
+    NearestDocuments found;
     bool sound = true;
     run_native([&](Watch& watch) {
       sound = nearest_by_codes(all, coded, vectors, target_, rows.length(), thread_limit(threads), found, watch);

@@ -280,7 +280,7 @@ bool encode_centroids(const SearchedPart& part, const WordVectors& vectors, cons
 
 bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<CodedPart>& codes,
                       const WordVectors& vectors, const CentroidTarget& query, std::int64_t k, int threads,
-                      NearestRows& found, Watch& watch) {
+                      NearestDocuments& found, Watch& watch) {
   const std::vector<RowBlock> blocks = blocks_of(parts);
   if (blocks.empty() || k <= 0) return true;
   double squares = query.new_squares;

@@ -75,7 +75,7 @@ struct CodedPart {
 // The k nearest of the allowed rows by the distance of their centroids to that of the query.
 bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<CodedPart>& codes,
                       const WordVectors& vectors, const CentroidTarget& query, std::int64_t k, int threads,
-                      NearestRows& found, Watch& watch);
+                      NearestDocuments& found, Watch& watch);
 
 // The distances of some rows.
 bool centroid_distances(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const CentroidTarget& query,

@@ -34,7 +34,7 @@ std::tuple<std::int64_t, std::int64_t> nearest(const std::vector<const ListQuery
     require(query->c_max() == queries.front()->c_max(), "the queries of a panel must have the same c_max");
     require(query->vocabulary() >= weights.get().count, "a query must know every word that weighs something");
   }
-  std::vector<NearestRows> found(queries.size());
+  std::vector<NearestDocuments> found(queries.size());
   bool sound = true;
   run_native([&](Watch& watch) {
     std::vector<TouchedQuery> made;

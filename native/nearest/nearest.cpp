@@ -117,7 +117,7 @@ std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts) {
 }
 
 bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                      float slack, std::int64_t k, int threads, NearestRows& found, Watch& watch) {
+                      float slack, std::int64_t k, int threads, NearestDocuments& found, Watch& watch) {
   const std::vector<RowBlock> blocks = blocks_of(parts);
   if (blocks.empty() || k <= 0) return true;
   const QueryLists lists(query, weights, mean_weight(parts));
@@ -133,7 +133,7 @@ bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights&
 
 bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights& weights,
                       std::vector<TouchedQuery>& queries, float slack, std::int64_t k, int threads,
-                      std::vector<NearestRows>& found, Watch& watch) {
+                      std::vector<NearestDocuments>& found, Watch& watch) {
   const std::vector<RowBlock> blocks = blocks_of(parts);
   found.assign(queries.size(), {});
   if (blocks.empty() || k <= 0 || queries.empty()) return true;

@@ -26,13 +26,13 @@ std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts);
 // The k nearest of the allowed rows of all parts to one query; `slack` is how far bounds and distances may be off.
 // False when the arrays lead outside of themselves, which only damaged ones do.
 bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                      float slack, std::int64_t k, int threads, NearestRows& found, Watch& watch);
+                      float slack, std::int64_t k, int threads, NearestDocuments& found, Watch& watch);
 
 // The same for up to sixteen queries with one c_max: the lists say how near the k-th is, then documents are walked once
 // for all of them.
 bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights& weights,
                       std::vector<TouchedQuery>& queries, float slack, std::int64_t k, int threads,
-                      std::vector<NearestRows>& found, Watch& watch);
+                      std::vector<NearestDocuments>& found, Watch& watch);
 
 // The distances of some rows. False as above.
 bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,

@@ -23,7 +23,7 @@ inline bool nearer(const NearRow& a, const NearRow& b) {
   return a.distance != b.distance ? a.distance < b.distance : a.row < b.row;
 }
 
-struct NearestRows {
+struct NearestDocuments {
   std::vector<NearRow> best;   // by (distance, row)
   std::int64_t visited = 0;    // entries of lists
   std::int64_t evaluated = 0;  // documents that were compared in full

@@ -37,7 +37,7 @@ class Joining {
       for (std::int64_t word = 0; word < places_.length(); ++word) {
         require_range(lists().list(word), r, 0, places_.length(), "a word in a list is not among the words");
       }
-      const WordVectors points{vectors_.data(), vectors_.length(1), words_.data(), words_.length()};
+      const GraphVectors points{vectors_.data(), vectors_.length(1), words_.data(), words_.length()};
       changed_ = join_lists(points, lists(), limit, watch);
       if (changed_.largest < HUGE_VAL) links_ = changed_links(changed_, lists());
     });

@@ -20,7 +20,7 @@ constexpr double slightly_above = 1 + 1e-6;             // a limit is a little a
 // For each new word, what can still be among its r nearest of the words that one thread has seen.
 class NewCandidates {
  public:
-  NewCandidates(const WordVectors& vectors, std::int64_t first, std::int64_t count, std::int64_t r)
+  NewCandidates(const GraphVectors& vectors, std::int64_t first, std::int64_t count, std::int64_t r)
       : vectors_(vectors), first_(first), r_(r), capacity_(r + std::max<std::int64_t>(r, 32)),
         found_(at(count * capacity_)), counts_(at(count), 0), limits_(at(count), unlimited) {}
 
@@ -77,7 +77,7 @@ class NewCandidates {
 
   void lower_limit(std::int64_t column, float value) { limits_[at(column)] = std::min(limits_[at(column)], value); }
 
-  const WordVectors& vectors_;
+  const GraphVectors& vectors_;
   std::int64_t first_, r_, capacity_;
   std::vector<Found> found_;
   std::vector<std::int64_t> counts_;
@@ -98,7 +98,7 @@ struct ComparedBlock {
 // Compares all words with the new ones.
 class Comparison {
  public:
-  Comparison(const WordVectors& vectors, const OwnLists& lists)
+  Comparison(const GraphVectors& vectors, const OwnLists& lists)
       : vectors_(vectors), lists_(lists), old_(lists.words), count_(vectors.words - lists.words),
         error_(product_error(vectors.dimensions)), norms_(at(count_)) {
     std::vector<const float*> columns(at(count_));
@@ -183,7 +183,7 @@ class Comparison {
     return correction;
   }
 
-  const WordVectors& vectors_;
+  const GraphVectors& vectors_;
   const OwnLists& lists_;
   std::int64_t old_, count_;
   float error_;
@@ -195,7 +195,7 @@ class Comparison {
 // Equal distances are told apart by their squares, which are computed again where that matters.
 class Insertion {
  public:
-  Insertion(const WordVectors& vectors, const OwnLists& lists) : vectors_(vectors), lists_(lists) {}
+  Insertion(const GraphVectors& vectors, const OwnLists& lists) : vectors_(vectors), lists_(lists) {}
 
   bool into(std::int32_t word, const std::vector<RankedWord>& found, ChangedLists& out) {
     const std::int32_t* own = lists_.list(word);
@@ -228,11 +228,11 @@ class Insertion {
     return found.square < exact_square(vectors_.of(word), vectors_.of(other), vectors_.dimensions);
   }
 
-  const WordVectors& vectors_;
+  const GraphVectors& vectors_;
   const OwnLists& lists_;
 };
 
-void change_old_lists(const WordVectors& vectors, const OwnLists& lists, const std::vector<ComparedBlock>& blocks,
+void change_old_lists(const GraphVectors& vectors, const OwnLists& lists, const std::vector<ComparedBlock>& blocks,
                       ChangedLists& out, Watch& watch) {
   Insertion insertion(vectors, lists);
   Pace pace(watch);
@@ -253,7 +253,7 @@ void change_old_lists(const WordVectors& vectors, const OwnLists& lists, const s
   }
 }
 
-void add_new_lists(const WordVectors& vectors, const OwnLists& lists, const std::vector<NewCandidates>& nearest,
+void add_new_lists(const GraphVectors& vectors, const OwnLists& lists, const std::vector<NewCandidates>& nearest,
                    ChangedLists& out, Watch& watch) {
   Pace pace(watch);
   std::vector<RankedWord> found;
@@ -278,7 +278,7 @@ void add_new_lists(const WordVectors& vectors, const OwnLists& lists, const std:
 
 }  // namespace
 
-ChangedLists join_lists(const WordVectors& vectors, const OwnLists& lists, int threads, Watch& watch) {
+ChangedLists join_lists(const GraphVectors& vectors, const OwnLists& lists, int threads, Watch& watch) {
   const std::int64_t count = (vectors.words + block_rows - 1) / block_rows;
   Comparison comparison(vectors, lists);
   std::vector<NewCandidates> nearest(at(worker_count(count, threads)), comparison.nearest());

@@ -10,7 +10,7 @@
 namespace wordferry {
 
 // Vectors of more words than are in play: word i has row rows[i].
-struct WordVectors {
+struct GraphVectors {
   const float* values;
   std::int64_t dimensions;
   const std::int64_t* rows;
@@ -49,7 +49,7 @@ struct ChangedLists {
 };
 
 // The lists after the words from lists.words on have come. Their distances are true ones, ties go to the smaller id.
-ChangedLists join_lists(const WordVectors& vectors, const OwnLists& lists, int threads, Watch& watch);
+ChangedLists join_lists(const GraphVectors& vectors, const OwnLists& lists, int threads, Watch& watch);
 
 // The graph: the edges of word i are from starts[i] to ends[i], which may lie in a second place as well.
 struct StoredLinks {

@@ -37,7 +37,7 @@ inline void require(bool fits, const char* message) {
 inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 64 == 0; }
 
 inline std::int64_t row_stride(const Matrix& matrix) {
-  require(matrix.shape(1) <= 1 || matrix.stride(1) == 1, "rows must be contiguous");
+  require(matrix.shape(0) == 0 || matrix.shape(1) <= 1 || matrix.stride(1) == 1, "rows must be contiguous");
   return matrix.shape(0) > 1 ? matrix.stride(0) : matrix.length(1);
 }
 

@@ -64,9 +64,9 @@ def test_an_address_without_a_cluster_is_one_line(what):
 
 
 def test_all_cores_of_a_cluster_work_by_default(ray_engine):
-    from wordferry.cli.cluster import Running
+    from wordferry.cli.cluster import running
 
-    with Running(None, "local", None, None, False) as run:
+    with running(None, "local", None, False) as run:
         assert run["engine"].workers == 2
 
 

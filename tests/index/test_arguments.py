@@ -154,11 +154,10 @@ def test_no_child_keeps_the_lock_of_a_parent_that_was_killed(index: Index, tmp_p
     if parent == 0:  # a process that takes the lock, forks, and is killed; its child lives on
         held = Index.open(tmp_path / "index")
         held.add(["w01"])
-        child = os.fork()
-        if child == 0:
+        if os.fork() == 0:
+            os.write(writing, str(os.getpid()).encode())  # by now Python has told the package that it was forked
             time.sleep(60)
             os._exit(0)
-        os.write(writing, str(child).encode())
         time.sleep(60)
         os._exit(0)
     grandchild = int(os.read(reading, 100))

@@ -113,14 +113,14 @@ def test_words_made_to_meet_in_one_place_do_not() -> None:
     chosen = letters[(found ^ found >> np.uint64(29)) & np.uint64(2047) == 0]
     words = [bytes(row).decode() for row in chosen[:1000]]
     assert len(set(words)) == 1000
-    counter = WordCounter({}, {}, [], lowercase=True, min_length=1)
+    counter = WordCounter({}, [], lowercase=True, min_length=1)
     assert counter.count([words, words[::-1]], 0, 1).new_words == words
     assert counter.longest_run < 100
 
 
 def test_words_are_added_while_texts_are_counted() -> None:
     """A thread that waits for the other's table must not keep what the other asks for now and then."""
-    counter = WordCounter({}, {}, [], lowercase=True, min_length=1)
+    counter = WordCounter({}, [], lowercase=True, min_length=1)
     text = " ".join(f"w{number}" for number in range(50_000))
     adding = threading.Thread(target=lambda: [counter.add({f"a{i}": i}) for i in range(2000)])
     adding.start()
