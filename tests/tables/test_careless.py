@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,3 +193,42 @@ def test_table_rows_are_taken_by_the_libraries():
     assert frame["id"].tolist() == ["a", "b"]
     assert frame["distance"].tolist() == [0.25, 0.5]
     assert dict(rows[0]) == {"id": "a", "distance": 0.25, "year": 1999}
+
+
+def test_hits_are_tables_of_every_library(tmp_path: Path) -> None:
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    with wordferry.Index.create(tmp_path / "index") as index:
+        index.add([{"text": "bread and butter", "year": 1999, "id": "a"}, {"text": "fresh bread", "id": "b"}])
+        for hits in (index.search("bread"), index.similar("bread and butter")):
+            value = "score" if hits.method == "words" else "distance"
+            for table in (pd.DataFrame(hits), pl.DataFrame(hits), pa.table(hits).to_pandas()):
+                assert {"id", value, "label", "text", "year"} <= set(table.columns)
+                assert list(table["id"]) == [hit.id for hit in hits]
+                assert list(table[value]) == [getattr(hit, value) for hit in hits]
+            assert hits == list(hits)
+            assert hits[:1] == [hits[0]]
+
+
+def test_a_call_says_what_becomes_of_texts_without_words(tmp_path: Path) -> None:
+    with wordferry.Index.create(tmp_path / "index") as index:
+        with pytest.raises(wordferry.errors.EmptyDocumentError, match="on_empty='drop'"):
+            index.add(["some bread", None])
+        assert len(index) == 0
+        assert index.add([{"id": "a", "text": "some bread"}, {"id": "b", "text": None}], on_empty="drop") == ["a"]
+        assert index.upsert([{"id": "c", "text": "?!"}], on_empty="keep") == ["c"]
+        assert index.upsert([{"id": "a", "text": ""}], on_empty="drop") == []  # it replaced the text, and has no words
+        assert [document.id for document in index] == ["c"]
+        with pytest.raises(wordferry.errors.InputError, match="on_empty"):
+            index.add(["bread"], on_empty="leave")
+
+
+def test_several_columns_are_one_text_and_one_is_its_title() -> None:
+    with wordferry.Index.create() as index:  # in a folder that goes with it
+        folder = index.path
+        rows = {"head": ["Bread prices rise"], "body": ["Flour costs more than last year."], "id": ["a"]}
+        index.add(rows, text=["head", "body"], title="head")
+        assert index.search("flour")[0].metadata["title"] == "Bread prices rise"
+        assert index.search("bread")[0].id == "a"
+        assert folder.is_dir()
+    assert not folder.exists()
+    assert not folder.parent.exists()

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from wordferry.index.write import segment_writer
 from wordferry.index.write.create import create_folder
 from wordferry.index.write.entries import checked_id, entries
 from wordferry.index.write.export import export_documents
-from wordferry.texts.bow import OnEmpty
+from wordferry.texts.bow import OnEmpty, check_on_empty
 from wordferry.texts.records import Fields, Record
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import check_scheme
@@ -75,11 +76,13 @@ class Index:
         """A name that no other index has."""
         self._settings = Settings().changed(**self.config.settings)
         self._measures: dict[tuple[str | None, ...], Measure] = {}
+        self._temporary: TemporaryDirectory[str] | None = None
+        """The folder that goes when this index is closed."""
 
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         *,
         embeddings: Any = None,
         related: Any = None,
@@ -94,11 +97,12 @@ class Index:
         overwrite: bool = False,
         settings: Mapping[str, Any] | None = None,
     ) -> Index:
-        """Make an empty index in a new folder.
+        """Make an empty index in a new folder, or in a temporary one that goes when the index is closed.
 
         Parameters
         ----------
-        path : the folder; it must not exist, or be an index that ``overwrite=True`` allows to be replaced.
+        path : the folder; it must not exist, or be an index that ``overwrite=True`` allows to be replaced. None is a
+            temporary one.
         embeddings : word vectors, their path, or None for the default ones.
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
@@ -120,6 +124,10 @@ class Index:
         -------
         The opened index.
         """
+        temporary = None
+        if path is None:
+            temporary = TemporaryDirectory(prefix="wordferry-", ignore_cleanup_errors=True)
+            path = Path(temporary.name) / "index"
         create_folder(
             Path(path),
             measure={"distance": distance, "overlap": overlap, "weights": weights, "unknown": unknown},
@@ -129,7 +137,9 @@ class Index:
             overwrite=overwrite,
             settings=settings,
         )
-        return cls(open_backend(path))
+        index = cls(open_backend(path))
+        index._temporary = temporary
+        return index
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None) -> Index:
@@ -398,10 +408,12 @@ class Index:
         self,
         documents: Any,
         *,
-        text: str = "text",
+        text: str | Iterable[str] = "text",
         id: str = "id",
         label: str = "label",
+        title: str = "title",
         skip: Iterable[str] = (),
+        on_empty: OnEmpty | None = None,
         threads: int | None = None,
         progress: ShowProgress = None,
         graph_progress: ShowProgress = None,
@@ -414,41 +426,50 @@ class Index:
             ``text`` (or ``tokens``) and optionally ``id``, ``label`` and ``metadata``; other keys of a mapping are
             metadata too. Or a table: a DataFrame of any library, an Arrow table, a Hugging Face dataset, a dict of
             columns. An id that exists is an error.
-        text, id, label, skip : the columns (or keys) that hold these, and those to leave out; the rest is metadata.
+        text, id, label, title, skip : the columns (or keys) that hold these, and those to leave out; the rest is
+            metadata. Of several columns for the text, each follows the one before it.
+        on_empty : documents without any word, None and NaN among them: "error", "drop" (left out, and with
+            :meth:`upsert` what they replace is deleted) or "keep"; None is the index's own choice.
         threads : on how many threads texts are split; the index is the same whatever their number.
         progress : is told of documents; True shows a bar, for the related words too.
         graph_progress : is told of the related words, which are extended when many new words have come.
         """
-        fields = Fields.of(text, id, label, skip=skip)
-        return self._store(documents, fields, False, threads, (progress, graph_progress))
+        fields = Fields.of(text, id, label, skip=skip, title=title)
+        return self._store(documents, fields, (False, on_empty), threads, (progress, graph_progress))
 
     def upsert(
         self,
         documents: Any,
         *,
-        text: str = "text",
+        text: str | Iterable[str] = "text",
         id: str = "id",
         label: str = "label",
+        title: str = "title",
         skip: Iterable[str] = (),
+        on_empty: OnEmpty | None = None,
         threads: int | None = None,
         progress: ShowProgress = None,
         graph_progress: ShowProgress = None,
     ) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
-        fields = Fields.of(text, id, label, skip=skip)
-        return self._store(documents, fields, True, threads, (progress, graph_progress))
+        fields = Fields.of(text, id, label, skip=skip, title=title)
+        return self._store(documents, fields, (True, on_empty), threads, (progress, graph_progress))
 
     def _store(
         self,
         documents: Any,
         fields: Fields,
-        replace: bool,
+        choices: tuple[bool, OnEmpty | None],
         threads: int | None,
         progress: tuple[ShowProgress, ShowProgress],
     ) -> list[str]:
         report, count = _reporter(documents, progress[0]), thread_count(threads)
+        replace, on_empty = choices
+        if on_empty is not None:
+            check_on_empty(on_empty)
+        rest: dict[str, Any] = {"replace": replace, "on_empty": on_empty, "report": report, "threads": count}
         ids: list[str] = self.backend.store(
-            lambda writer: writer.add(entries(documents, fields), replace=replace, report=report, threads=count),
+            lambda writer: writer.add(entries(documents, fields), **rest),
             _graph_progress(*progress),
         )
         return ids
@@ -457,9 +478,10 @@ class Index:
         self,
         documents: Any,
         *,
-        text: str = "text",
+        text: str | Iterable[str] = "text",
         id: str = "id",
         label: str = "label",
+        title: str = "title",
         skip: Iterable[str] = (),
         resume: bool = False,
         step: int | None = None,
@@ -473,14 +495,14 @@ class Index:
 
         Parameters
         ----------
-        documents, text, id, label, skip, threads, progress, graph_progress : as in :meth:`add`.
+        documents, text, id, label, title, skip, threads, progress, graph_progress : as in :meth:`add`.
         resume : go on after what an earlier call has stored: pass the same documents again, which is checked; those
             that are stored are passed over. The index is then the same as if nothing had happened.
         step : the number of documents of a step (262,144): fewer need less memory.
         """
         step = whole_number(segment_writer.SEGMENT if step is None else step, "step")
         report, count = _reporter(documents, progress), thread_count(threads)
-        given = entries(documents, Fields.of(text, id, label, skip=skip))
+        given = entries(documents, Fields.of(text, id, label, skip=skip, title=title))
         stored: int = self.backend.store(
             lambda writer: writer.fill(given, resume=resume, step=step, report=report, threads=count),
             _graph_progress(progress, graph_progress),
@@ -511,7 +533,9 @@ class Index:
         keep : as in :meth:`create`.
         """
         self.backend.revector(embeddings, keep)
+        temporary = self._temporary
         Index.__init__(self, self.backend)
+        self._temporary = temporary
 
     # -- all documents together -------------------------------------------------------------------------------------
 
@@ -638,6 +662,8 @@ class Index:
     def close(self) -> None:
         """Put what is only in memory on the disk, give the lock back, and close the files."""
         self.backend.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def __enter__(self) -> Index:
         return self

@@ -8,7 +8,7 @@ from reprlib import Repr
 from typing import Any
 
 from wordferry.base.charts import bars
-from wordferry.base.frames import Tabular, columns_of
+from wordferry.base.frames import TableRow, TableRows, columns_of
 from wordferry.texts.records import KeptText
 
 _SHOWN = 3
@@ -50,7 +50,7 @@ class Document:
 
 
 @dataclass(frozen=True, repr=False)
-class Hit(Document):
+class Hit(Document, TableRow):
     """A document that was found: by words it has a score, by comparing texts a distance."""
 
     distance: float | None = None
@@ -65,6 +65,16 @@ class Hit(Document):
     def _found(self) -> str:
         name, value = ("distance", self.distance) if self.score is None else ("score", self.score)
         return "" if value is None else f", {name}={value:.4f}"
+
+    def to_row(self) -> dict[str, Any]:
+        """Id, distance or score, label, text, and the metadata's fields.
+
+        Of tokens the text has a blank between two. A field called like one of those is ``metadata_`` and its name.
+        """
+        name, value = ("distance", self.distance) if self.score is None else ("score", self.score)
+        text = self.text if isinstance(self.text, str) else " ".join(self.text)
+        own = {"id": self.id, name: value, "label": self.label, "text": text}
+        return own | {f"metadata_{key}" if key in own or key == "rank" else key: v for key, v in self.metadata.items()}
 
     def explained(self, explanation: Any) -> Hit:
         """This hit with an explanation attached."""
@@ -86,7 +96,7 @@ class Hit(Document):
         return [] if self.where is None else self.where(count, distance)
 
 
-class Hits(list[Hit], Tabular):
+class Hits(TableRows[Hit]):
     """The hits of one query, best or nearest first; ties go to the document that was added first.
 
     ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
@@ -123,17 +133,8 @@ class Hits(list[Hit], Tabular):
         return bars([one.id for one in self], values, ax=ax, label="score" if any(scored) else "distance")
 
     def to_columns(self) -> dict[str, Any]:
-        """One row per hit: rank, id, distance or score, label, text, and the metadata's fields.
-
-        Of tokens the text has a blank between two. A field called like one of those is ``metadata_`` and its name.
-        """
+        """One row per hit: its rank and the columns of :meth:`Hit.to_row`."""
         value = "score" if self.method == "words" else "distance"
-        rows = [_columns(hit, rank, value) for rank, hit in enumerate(self, start=1)]
+        rows = [{"rank": rank} | hit.to_row() for rank, hit in enumerate(self, start=1)]
         fields = dict.fromkeys(key for row in rows for key in row)
         return columns_of(rows, dict.fromkeys(("rank", "id", value, "label", "text", *fields)))
-
-
-def _columns(hit: Hit, rank: int, value: str) -> dict[str, Any]:
-    text = hit.text if isinstance(hit.text, str) else " ".join(hit.text)
-    own = {"rank": rank, "id": hit.id, value: getattr(hit, value), "label": hit.label, "text": text}
-    return own | {f"metadata_{key}" if key in own else key: value for key, value in hit.metadata.items()}

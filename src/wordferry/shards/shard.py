@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -266,7 +266,7 @@ def near_documents(
     return [_ordered(*both) for both in zip(hits, again, strict=True)], counts
 
 
-def _ordered(candidates: Sequence[Any], again: Sequence[Any]) -> list[Near]:
+def _ordered(candidates: Iterable[Any], again: Iterable[Any]) -> list[Near]:
     """The candidates of one query with their second distance."""
     places = {hit.id: (place, hit) for place, hit in enumerate(again)}
     found = []

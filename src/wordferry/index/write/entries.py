@@ -106,6 +106,8 @@ def _entry(document: Any, where: str) -> Entry:
     else:
         parts = (None, document, None, {})
     given_id, words, label, metadata = parts
+    if not isinstance(words, str | Sequence) and plain_value(words) is None:
+        words = ""  # None, NaN and pandas' NA are texts without words
     identifier = None if given_id is None else checked_id(given_id, where)
     if identifier is not None:
         where = f"{where} ({identifier!r})"
@@ -119,7 +121,7 @@ def _entry(document: Any, where: str) -> Entry:
 
 def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
     words = document.get("text", document.get("tokens"))
-    if words is None:
+    if "text" not in document and "tokens" not in document:
         raise InputError(f"{where} must have a 'text' or 'tokens'; its keys are {sorted(map(str, document))}.")
     if document.get("tokens") is not None and "text" in document:
         if not isinstance(words, str):
@@ -246,8 +248,8 @@ def refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
     name = "" if entry.id is None else f" (id {entry.id!r})"
     text = f"its text is {shown(entry.words)}" if entry.words else "it is empty"
     raise EmptyDocumentError(
-        f"Document {offset + place}{name} has no words: {text}. Nothing was added. Leave such documents out, or create "
-        "the index with on_empty='drop' (they are left out) or on_empty='keep' (they are stored and never found)."
+        f"Document {offset + place}{name} has no words: {text}. Nothing was added. Leave such documents out with "
+        "on_empty='drop', or store them, never to be found, with on_empty='keep'."
     )
 
 

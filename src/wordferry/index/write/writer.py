@@ -56,6 +56,8 @@ class _Adding:
     first: int
     """The number of its first document."""
     replace: bool
+    on_empty: str
+    """What becomes of documents without words."""
     packer: Packer
     report: Callable[[int], object]
     done: int = 0
@@ -76,15 +78,22 @@ class Writer:
         self._keys = WordKeys(config.language)
 
     def add(
-        self, entries: Iterable[Entry], *, replace: bool, report: Callable[[int], object], threads: int
+        self,
+        entries: Iterable[Entry],
+        *,
+        replace: bool,
+        on_empty: str | None,
+        report: Callable[[int], object],
+        threads: int,
     ) -> list[str]:
         """Store documents, all of them or none; their ids."""
         ids: list[str] = []
+        on_empty = on_empty or self._config.on_empty
 
         def action(change: Transaction) -> None:
             source = iter(entries)
             with Packer(change.connection, self._catalogue.file, threads) as packer:
-                call = _Adding(change.state["next_number"], replace, packer, report)
+                call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
                 while chunk := list(islice(source, CHUNK)):
                     ids.extend(self._insert(change, chunk, call))
             change.segments.publish(change.connection)
@@ -121,7 +130,8 @@ class Writer:
         """One step."""
         left = step
         with Packer(change.connection, self._catalogue.file, self._threads) as packer:
-            call = _Adding(change.state["next_number"], False, packer, report, filled.documents)
+            first, on_empty = change.state["next_number"], self._config.on_empty
+            call = _Adding(first, False, on_empty, packer, report, filled.documents)
             while left and (chunk := list(islice(source, min(CHUNK, left)))):
                 ids = self._insert(change, chunk, call)
                 filled = filled.after(chunk, len(ids))
@@ -259,7 +269,7 @@ class Writer:
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
             self._refuse_unknown(chunk, call.done, int(np.flatnonzero(unknown)[0]))
-        places = self._kept(chunk, found.tokens == 0, call.done)
+        places = self._kept(change, chunk, found.tokens == 0, call)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
         ids = self._claim(change, kept, call)
@@ -294,11 +304,19 @@ class Writer:
         if len(kept) >= FEWEST:
             call.packer.put([(first + place, e.text, e.label, e.metadata) for place, e in enumerate(kept)])
 
-    def _kept(self, chunk: list[Entry], empty: BoolArray, offset: int) -> Int64Array:
-        """Which documents of a chunk are stored: all, or those that have words."""
-        if empty.any() and self._config.on_empty == "error":
-            refuse_empty(chunk, offset, int(np.flatnonzero(empty)[0]))
-        return np.flatnonzero(~empty) if self._config.on_empty == "drop" else np.arange(len(chunk))
+    def _kept(self, change: Transaction, chunk: list[Entry], empty: BoolArray, call: _Adding) -> Int64Array:
+        """Which documents of a chunk are stored: all, or those that have words.
+
+        One that is left out takes the document that it replaces with it.
+        """
+        if empty.any() and call.on_empty == "error":
+            refuse_empty(chunk, call.done, int(np.flatnonzero(empty)[0]))
+        if call.on_empty != "drop":
+            return np.arange(len(chunk))
+        for place in np.flatnonzero(empty).tolist() if call.replace else ():
+            if (identifier := chunk[place].id) is not None:
+                self._remove(change, identifier)
+        return np.flatnonzero(~empty)
 
     def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
         entry, find = chunk[place], self._embeddings.vocabulary.finder
