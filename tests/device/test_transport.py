@@ -40,9 +40,9 @@ def given(some: list[tuple[Any, Any, Any]]) -> transport.Given:
     return transport.Given(*ends, np.concatenate(a), np.concatenate(b), np.concatenate([c.ravel() for c in costs]))
 
 
-def solved(some: list[tuple[Any, Any, Any]], device: Any) -> transport.Solved:
+def solved(some: list[tuple[Any, Any, Any]], device: Any) -> transport.SolvedPairs:
     found = given(some).solve()
-    return transport.Solved(device.get(found.values), device.get(found.gaps), device.get(found.steps))
+    return transport.SolvedPairs(device.get(found.values), device.get(found.gaps), device.get(found.steps))
 
 
 @pytest.mark.parametrize(("count", "most", "seed"), [(40, 12, 1), (20, 40, 2), (4, 130, 3)])

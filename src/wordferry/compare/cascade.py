@@ -19,7 +19,7 @@ from wordferry.compare.distances.transport import ByPairs, raise_unsolved, solve
 from wordferry.compare.on_device import PairSolver
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
-from wordferry.device.best import MOST, Best, allowed_bytes
+from wordferry.device.best import MOST, DeviceBest, allowed_bytes
 from wordferry.device.launch import runtime
 
 _SLACK = 2e-5
@@ -107,7 +107,7 @@ class Rounds:
         """Columns and distances of the nearest, given lower bounds of all pairs that may be ``slack`` too high."""
         rows, columns = bounds.shape
         self.best = np.full((rows, self.k), -1, np.int64), np.full((rows, self.k), np.inf, np.float32)
-        lists = Best(rows, min(max(_LISTED, 2 * self.k), columns, MOST))
+        lists = DeviceBest(rows, min(max(_LISTED, 2 * self.k), columns, MOST))
         lists.offer(slice(0, rows), slice(0, columns), runtime().put(bounds), allowed_bytes(allowed))
         places, least = lists.read()
         ends = sorted({min(end, lists.places) for end in (2 * self.k, _LISTED // 4, lists.places)})

@@ -36,24 +36,24 @@ def kept(owner: Bags | Frame, name: str, make: Callable[[], _Made]) -> _Made:
     return made
 
 
-def side_of(bags: Bags) -> panels.Side:
+def side_of(bags: Bags) -> panels.PanelSide:
     """The masses of documents on the device."""
-    return kept(bags, "masses", lambda: panels.Side.of(bags.masses))
+    return kept(bags, "masses", lambda: panels.PanelSide.of(bags.masses))
 
 
-def moving_of(bags: Bags, size: int) -> panels.Moving:
+def moving_of(bags: Bags, size: int) -> panels.MovingPanel:
     """Documents as what moves: rows of tables for the words that stand in them."""
-    return kept(bags, f"moving {size}", lambda: panels.Moving(side_of(bags), bags.words, size))
+    return kept(bags, f"moving {size}", lambda: panels.MovingPanel(side_of(bags), bags.words, size))
 
 
-def unit_of(bags: Bags, size: int) -> panels.Moving:
+def unit_of(bags: Bags, size: int) -> panels.MovingPanel:
     """Documents scaled to Euclidean length 1, as what moves."""
-    return kept(bags, f"unit {size}", lambda: panels.Moving(panels.Side.of(bags.unit), bags.words, size))
+    return kept(bags, f"unit {size}", lambda: panels.MovingPanel(panels.PanelSide.of(bags.unit), bags.words, size))
 
 
-def ordered_of(bags: Bags, size: int) -> panels.Moving:
+def ordered_of(bags: Bags, size: int) -> panels.MovingPanel:
     """Documents as what moves, words with a vector first."""
-    return kept(bags, f"ordered {size}", lambda: panels.Moving(side_of(bags), bags.ordered.words, size))
+    return kept(bags, f"ordered {size}", lambda: panels.MovingPanel(side_of(bags), bags.ordered.words, size))
 
 
 def vector_pass(problem: Problem, wide: bool = False) -> panels.Pass:
@@ -68,9 +68,9 @@ def vector_pass(problem: Problem, wide: bool = False) -> panels.Pass:
     return panels.Pass(ordered_of(problem.x, size), ordered_of(problem.y, size), costs, problem.side)
 
 
-def _words(bags: Bags, frame: Frame) -> vectors.Words:
-    def make() -> vectors.Words:
-        return vectors.Words(vectors.Vectors.of(*bags.ordered_vectors(frame)), bags.ordered.words)
+def _words(bags: Bags, frame: Frame) -> vectors.DeviceWords:
+    def make() -> vectors.DeviceWords:
+        return vectors.DeviceWords(vectors.Vectors.of(*bags.ordered_vectors(frame)), bags.ordered.words)
 
     return kept(bags, "words", make)
 
@@ -92,7 +92,7 @@ class CosinePass:
     def of(cls, problem: Problem) -> CosinePass:
         """The pass of cosine."""
         size = len(problem.frame.words)
-        return cls(panels.Pass(unit_of(problem.x, size), unit_of(problem.y, size), panels.Products(), "left"))
+        return cls(panels.Pass(unit_of(problem.x, size), unit_of(problem.y, size), panels.PanelProducts(), "left"))
 
     def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
         """Rows, columns and values of blocks that need about ``room`` bytes."""
@@ -114,7 +114,7 @@ def related_costs(frame: Frame, keep: bool) -> panels.RelatedCosts:
     return kept(frame, f"graph {keep}", lambda: panels.RelatedCosts.of(graph, frame.c_max, keep))
 
 
-class Blocks(Protocol):
+class DeviceBlocks(Protocol):
     """Values of all pairs on the device, block by block."""
 
     @property
@@ -129,7 +129,7 @@ class Blocks(Protocol):
         """Rows, columns and values of blocks that need about ``room`` bytes."""
 
 
-def fill_values(work: Blocks, problem: Problem, out: Float32Array, report: Report) -> None:
+def fill_values(work: DeviceBlocks, problem: Problem, out: Float32Array, report: Report) -> None:
     """All values of a pass, copied from the device block by block."""
 
     def fill(room: int) -> None:
@@ -156,7 +156,7 @@ class Search:
         return self.problem.shape[1] if self.mask is None else int(self.mask.sum())
 
     def by(
-        self, work: Blocks, exact: Exact | None = None, refine: Refine | None = None
+        self, work: DeviceBlocks, exact: Exact | None = None, refine: Refine | None = None
     ) -> tuple[Neighbors, Int64Array] | None:
         """The nearest rows, reduced on the device, and the rows of x in which rounding could have decided.
 
@@ -185,7 +185,7 @@ class Search:
         counts = {"pairs": rows * self.allowed}
         return replace(Neighbors(found[:, : self.k], values[:, : self.k]), counts=counts), unsure
 
-    def _unsure(self, work: Blocks, found: Int64Array, values: Float32Array) -> Int64Array:
+    def _unsure(self, work: DeviceBlocks, found: Int64Array, values: Float32Array) -> Int64Array:
         """Rows whose first k places could be others, given the errors of the values.
 
         They are sure where everything before a place stays below everything behind it, whatever the errors are.
@@ -204,20 +204,20 @@ class Search:
         result |= highest[:, most - 1 if most else 0] >= self._outside(work, values)
         return np.flatnonzero(result)
 
-    def _outside(self, work: Blocks, values: Float32Array) -> Any:
+    def _outside(self, work: DeviceBlocks, values: Float32Array) -> Any:
         """For each row what no row of y can be below that is not listed; lists end with the last of the values."""
         if self.allowed <= values.shape[1]:
             return np.full(len(values), np.inf)
         longest = int(np.diff(self.problem.y.masses.indptr).max())
         return values[:, -1].astype(np.float64) * (1 - work.error_per_word * longest) - work.error
 
-    def _candidates(self, work: Blocks, places: int) -> best.Best:
+    def _candidates(self, work: DeviceBlocks, places: int) -> best.DeviceBest:
         rows, columns = self.problem.shape
         report = Report(self.problem.run.progress, rows * columns)
         allowed = best.allowed_bytes(self.mask)
 
-        def search(room: int) -> best.Best:
-            found, done = best.Best(rows, places), 0
+        def search(room: int) -> best.DeviceBest:
+            found, done = best.DeviceBest(rows, places), 0
             for some, others, values in work.blocks(room):
                 found.offer(some, others, values, None if allowed is None else allowed[others])
                 done += values.size
@@ -227,7 +227,7 @@ class Search:
         return within_memory(search, self.problem.run.memory)
 
 
-Exact = Callable[[Problem], Blocks]
+Exact = Callable[[Problem], DeviceBlocks]
 Refine = Callable[[Int64Array, Any], bool]
 
 

@@ -20,7 +20,7 @@ def list_size(places: int) -> int:
     return 1 << (places + 31).bit_length()
 
 
-class Best:
+class DeviceBest:
     """Lists of the least values of rows: 64-bit keys on the device, the bits of a value above its column."""
 
     def __init__(self, rows: int, places: int) -> None:

@@ -34,7 +34,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, eq=False)
-class _Words:
+class _NeighbourWords:
     """All vectors on the device: as they are, and as the products take them."""
 
     vectors: Any
@@ -45,7 +45,7 @@ class _Words:
     rough: bool
 
     @classmethod
-    def of(cls, matrix: Float32Array, rough: bool) -> _Words:
+    def of(cls, matrix: Float32Array, rough: bool) -> _NeighbourWords:
         device = runtime()
         vectors = device.put(np.ascontiguousarray(matrix, dtype=np.float32))
         taken = device.rounded(vectors) if rough else vectors
@@ -66,12 +66,12 @@ def nearest_words(matrix: Float32Array, r: int, memory: int, progress: Progress)
     are compared again in full float32, and what is left (many words at one distance) by the host.
     """
     count = len(matrix)
-    words = _Words.of(matrix, rough=count >= _MANY)
+    words = _NeighbourWords.of(matrix, rough=count >= _MANY)
     everything = np.arange(count, dtype=np.int32)
     own, squared, totals, settled = within_memory(lambda room: _search(words, everything, r, room, progress), memory)
     left = np.flatnonzero(~settled).astype(np.int32)
     if len(left):
-        finer = _Words.of(matrix, rough=False)
+        finer = _NeighbourWords.of(matrix, rough=False)
         found = within_memory(lambda room: _search(finer, left, r, room, None), memory)
         own[left], squared[left] = found[:2]
         left = left[~found[3]]
@@ -88,7 +88,7 @@ def _by_host(matrix: Float32Array, word: int, r: int) -> tuple[Int64Array, Float
     return order, squared[order]
 
 
-def _search(words: _Words, some: Int32Array, r: int, room: int, progress: Progress | None) -> tuple[Any, ...]:
+def _search(words: _NeighbourWords, some: Int32Array, r: int, room: int, progress: Progress | None) -> tuple[Any, ...]:
     """Own lists, exact squared distances and sums of distances of some words, and whether each list is settled."""
     device, count = runtime(), len(words.vectors)
     width = min(r + _SPARE, count - 1)
@@ -111,7 +111,7 @@ def _search(words: _Words, some: Int32Array, r: int, room: int, progress: Progre
     return own, squared, totals, settled
 
 
-def _offer(words: _Words, chosen: Any, others: slice, products: Any, lists: tuple[Any, Any]) -> None:
+def _offer(words: _NeighbourWords, chosen: Any, others: slice, products: Any, lists: tuple[Any, Any]) -> None:
     """Look at the products of the chosen words with some others."""
     device, rows, width = runtime(), len(chosen), lists[0].shape[1]
     size = list_size(width)
@@ -126,7 +126,7 @@ def _offer(words: _Words, chosen: Any, others: slice, products: Any, lists: tupl
     )  # fmt: skip
 
 
-def _ranked(words: _Words, chosen: Any, keys: Any, r: int) -> tuple[Any, Any, Any]:
+def _ranked(words: _NeighbourWords, chosen: Any, keys: Any, r: int) -> tuple[Any, Any, Any]:
     """Candidates put in order by exact distances; settled where no word outside the candidates can be nearer."""
     device, width = runtime(), keys.shape[1]
     xp = device.xp

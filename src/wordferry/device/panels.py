@@ -25,7 +25,7 @@ _SUM_ERROR = 2.0**-24
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PanelSide:
     """Documents on the device."""
 
     indptr: Any
@@ -42,7 +42,7 @@ class Side:
         return self.documents
 
     @classmethod
-    def of(cls, bags: Csr) -> Side:
+    def of(cls, bags: Csr) -> PanelSide:
         """Documents put on the device."""
         device = runtime()
         codes, masses = _coded(bags)
@@ -74,10 +74,10 @@ def _coded(bags: Csr) -> tuple[Any, Any]:
     return codes.astype(np.uint16), masses
 
 
-class Moving:
+class MovingPanel:
     """Documents whose words move onto others: each of their words has a row in the tables of the others."""
 
-    def __init__(self, side: Side, words: Int64Array, size: int) -> None:
+    def __init__(self, side: PanelSide, words: Int64Array, size: int) -> None:
         device = runtime()
         places = np.full(size, -1, dtype=np.int32)
         places[words] = np.arange(len(words), dtype=np.int32)
@@ -87,10 +87,10 @@ class Moving:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class PanelTarget:
     """Some documents that words move onto, in panels."""
 
-    side: Side
+    side: PanelSide
     rows: slice
     wide: bool
 
@@ -117,7 +117,7 @@ class Target:
         table[:, :, ::2] = entry
         return table
 
-    def enter_own(self, table: Any, moving: Moving, keep: int) -> None:
+    def enter_own(self, table: Any, moving: MovingPanel, keep: int) -> None:
         """Enter what the documents have of the moving words: masses to stay, or with ``keep`` 1 a cost of 0, or with 2
         the masses themselves as costs."""
         side = self.side
@@ -135,15 +135,15 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class PanelTable:
     """The filled tables of a target's panels."""
 
-    target: Target
+    target: PanelTarget
     entries: Any
     words: int
 
 
-class Costs(Protocol):
+class PanelCosts(Protocol):
     """What a distance knows of costs: the tables of documents that words move onto."""
 
     @property
@@ -162,7 +162,7 @@ class Costs(Protocol):
     def one_sum(self) -> bool:
         """Whether the CPU adds up the words of a document in one sum, instead of two by turns."""
 
-    def table(self, target: Target, moving: Moving) -> Table:
+    def table(self, target: PanelTarget, moving: MovingPanel) -> PanelTable:
         """The tables of a target for the words of ``moving``."""
 
 
@@ -189,7 +189,7 @@ class RelatedCosts:
         indptr, words = device.put(graph.indptr.astype(np.int64)), device.put(graph.indices.astype(np.int32))
         return cls(indptr, words, device.put(data), float(np.float32(c_max)), keep)
 
-    def table(self, target: Target, moving: Moving) -> Table:
+    def table(self, target: PanelTarget, moving: MovingPanel) -> PanelTable:
         table = target.empty(len(moving.words), entry(self.scale, self.scale, target.wide))
         side, steps = target.side, _STEPS / max(self.scale, 1e-30)
         runtime().launch(
@@ -197,11 +197,11 @@ class RelatedCosts:
             self.costs, moving.row_of, len(moving.words), target.rows.start, steps, target.wide,
         )  # fmt: skip
         target.enter_own(table, moving, int(self.keep))
-        return Table(target, table, len(moving.words))
+        return PanelTable(target, table, len(moving.words))
 
 
 @dataclass(frozen=True)
-class Products:
+class PanelProducts:
     """No costs: the sums are products of masses."""
 
     scale: float = 1.0
@@ -209,10 +209,10 @@ class Products:
     wide: bool = True
     one_sum: bool = False
 
-    def table(self, target: Target, moving: Moving) -> Table:
+    def table(self, target: PanelTarget, moving: MovingPanel) -> PanelTable:
         table = target.empty(len(moving.words), 0)
         target.enter_own(table, moving, 2)
-        return Table(target, table, len(moving.words))
+        return PanelTable(target, table, len(moving.words))
 
 
 def entry(cost: float, scale: float, wide: bool) -> int:
@@ -227,9 +227,9 @@ def entry(cost: float, scale: float, wide: bool) -> int:
 class Pass:
     """Values of all pairs of two collections, a block at a time."""
 
-    x: Moving
-    y: Moving
-    costs: Costs
+    x: MovingPanel
+    y: MovingPanel
+    costs: PanelCosts
     sides: str = "both"
     """"left" moves the words of x onto y, "right" those of y onto x; "both" is the larger value."""
 
@@ -261,7 +261,7 @@ class Pass:
         xp, step = runtime().xp, self.block_rows(room)
         for low in range(0, len(self.y.side), step):
             columns = slice(low, min(low + step, len(self.y.side)))
-            target = Target(self.y.side, columns, self.wide)
+            target = PanelTarget(self.y.side, columns, self.wide)
             onto_y = None if self.sides == "right" else self.costs.table(target, self.x)
             for start in range(0, len(self.x.side), step):
                 rows = slice(start, min(start + step, len(self.x.side)))
@@ -269,11 +269,11 @@ class Pass:
                 if onto_y is not None:
                     self._add(onto_y, self.x, rows, values)
                 if self.sides != "left":
-                    onto_x = self.costs.table(Target(self.x.side, rows, self.wide), self.y)
+                    onto_x = self.costs.table(PanelTarget(self.x.side, rows, self.wide), self.y)
                     self._add(onto_x, self.y, columns, values, transposed=True)
                 yield rows, columns, values
 
-    def _add(self, table: Table, moving: Moving, some: slice, values: Any, transposed: bool = False) -> None:
+    def _add(self, table: PanelTable, moving: MovingPanel, some: slice, values: Any, transposed: bool = False) -> None:
         """The larger of what stands in the block and the sums of ``moving[some]`` onto the target of the table."""
         target = table.target
         codes, masses = (0, None) if target.wide else (target.side.mass_of_code.shape[1], target.code_panels())

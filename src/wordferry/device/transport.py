@@ -27,7 +27,7 @@ _COSTS_BYTES = 24 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class SolvedPairs:
     """Optima of problems, and bounds on how far each can be from the true one, as arrays of the device.
 
     A negative bound says that a problem was not solved.
@@ -103,7 +103,7 @@ def launches(rows: Any, columns: Any) -> Iterator[Launch]:
             yield Launch(fitting[some], *most)
 
 
-class Results:
+class SolvedBatch:
     """Where kernels write."""
 
     def __init__(self, count: int) -> None:
@@ -111,8 +111,8 @@ class Results:
         self.values, self.gaps = xp.zeros(count, dtype=np.float64), xp.full(count, -1.0, dtype=np.float64)
         self.steps = xp.zeros(count, dtype=np.int32)
 
-    def solved(self) -> Solved:
-        return Solved(self.values, self.gaps, self.steps)
+    def solved(self) -> SolvedPairs:
+        return SolvedPairs(self.values, self.gaps, self.steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +126,9 @@ class Given:
     masses_b: Int64Array
     costs: Any
 
-    def solve(self) -> Solved:
+    def solve(self) -> SolvedPairs:
         """Solve all that fit; sources must be no more than sinks."""
-        device, results = runtime(), Results(len(self.row_offsets) - 1)
+        device, results = runtime(), SolvedBatch(len(self.row_offsets) - 1)
         arrays = [
             device.put(array)
             for array in (
@@ -184,9 +184,11 @@ class TableCosts:
     column_of: Any
 
 
-def solve_documents(pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts) -> Solved:
+def solve_documents(
+    pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts
+) -> SolvedPairs:
     """The distances of pairs of documents; common mass stays where it is unless the costs keep it moving."""
-    device, results = runtime(), Results(len(pairs[0]))
+    device, results = runtime(), SolvedBatch(len(pairs[0]))
     places = [device.put(part.astype(np.int32)) for part in pairs]
     lengths = x.lengths[places[0]], y.lengths[places[1]]
     if isinstance(costs, TableCosts):

@@ -10,7 +10,7 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.device.launch import runtime
-from wordferry.device.panels import Moving, Side, Table, Target, entry
+from wordferry.device.panels import MovingPanel, PanelSide, PanelTable, PanelTarget, entry
 
 _COLUMNS = 128
 """Moving words whose distances to all words of a side are in the cache while documents take their minima."""
@@ -60,7 +60,7 @@ class Vectors:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class DeviceWords:
     """The words of one side that distances are computed between: those with a vector come first."""
 
     vectors: Vectors
@@ -72,7 +72,7 @@ class Words:
 class VectorCosts:
     """Distances of word vectors; what has no vector is ``far`` from every other word."""
 
-    words: dict[Side, Words]
+    words: dict[PanelSide, DeviceWords]
     """The words of each side."""
     scale: float
     far: float
@@ -81,7 +81,7 @@ class VectorCosts:
     wide: bool = False
     one_sum: bool = True
 
-    def table(self, target: Target, moving: Moving) -> Table:
+    def table(self, target: PanelTarget, moving: MovingPanel) -> PanelTable:
         device = runtime()
         theirs, ours = self.words[target.side], self.words[moving.side]
         size = int(moving.row_of.shape[0])
@@ -102,7 +102,7 @@ class VectorCosts:
                 _PACKED / max(self.scale, 1e-30), target.wide,
             )  # fmt: skip
         target.enter_own(table, moving, int(self.keep))
-        return Table(target, table, len(moving.words))
+        return PanelTable(target, table, len(moving.words))
 
 
 @dataclass(frozen=True, eq=False)
