@@ -34,7 +34,7 @@ class EmptyDocumentError(InputError):
         return type(self), (self.problem, self.ways, self.more)
 
     def with_ways(self, *ways: str) -> EmptyDocumentError:
-        """The same problem with the ways out of another call; one that names none of its own stays as it is."""
+        """This problem with the ways out of another call; one that names none of its own stays as it is."""
         return EmptyDocumentError(self.problem, ways, self.more) if self.ways else self
 
 

@@ -209,11 +209,11 @@ class Run:
         return thread_count(self.threads)
 
     def telling(self, progress: ShowProgress) -> Run:
-        """The same with another progress, e.g. that of a part of the job."""
+        """This run with another progress, e.g. that of a part of the job."""
         return replace(self, progress=progress)
 
     def within(self, memory: int) -> Run:
-        """The same with less memory, but never less than a megabyte."""
+        """This run with less memory, but never less than a megabyte."""
         return replace(self, memory=max(memory, 1 << 20))
 
 

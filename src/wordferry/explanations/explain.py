@@ -63,7 +63,7 @@ class Explanation(Tabular):
         return [row.to_dict() for row in self.rows]
 
     def to_columns(self) -> dict[str, Any]:
-        """The same rows as columns; :meth:`to_pandas`, :meth:`to_polars` and :meth:`to_arrow` make tables of them."""
+        """The rows as columns; :meth:`to_pandas`, :meth:`to_polars` and :meth:`to_arrow` make tables of them."""
         return columns_of(self.to_rows(), _COLUMNS)
 
     def to_json(self, *, indent: int | None = None) -> str:

@@ -43,7 +43,7 @@ class Settings:
             whole_number(getattr(self, name), name, 0, most=most)
 
     def changed(self, **given: Any) -> Settings:
-        """The same settings but for what is given; None leaves a setting as it is."""
+        """These settings but for what is given; None leaves a setting as it is."""
         names = [field.name for field in fields(self)]
         for name in given:
             if name not in names:

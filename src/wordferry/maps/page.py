@@ -72,7 +72,7 @@ def picture(drawn: Map) -> str:
 
 
 def service_page() -> str:
-    """The same page for the service, whose parts and data have addresses of their own."""
+    """The page for the service, whose parts and data have addresses of their own."""
     head = """<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/map.css">"""
     back = '<p><a href="/">Back to the search</a></p>'

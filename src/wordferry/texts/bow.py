@@ -192,7 +192,7 @@ def bag(document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None 
 def known_counts(
     document: Document, vocabulary: Vocabulary, tokenizer: Tokenizer | None = None
 ) -> tuple[dict[int, int], bool]:
-    """The same, and whether these are all its words."""
+    """The known words of one document, how often each comes, and whether these are all its words."""
     tokens = _tokens(document, as_tokenizer(tokenizer), 0)
     bag, others = _counts(tokens, vocabulary)
     if others:

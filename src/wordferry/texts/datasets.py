@@ -116,7 +116,7 @@ def default_embeddings() -> Embeddings:
 
 @cache
 def _default_vectors() -> Embeddings:
-    """The same with the vectors, of which a search by words needs none."""
+    """The default embeddings with their vectors, of which a search by words needs none."""
     file = resources.files("wordferry.data").joinpath(f"{_VECTORS}.npz")
     with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
         with archive.open("scale.npy") as member:

@@ -172,7 +172,7 @@ def json_rows(source: str | Path, *, unpack: int | None = None) -> Iterator[tupl
 
 
 def json_lines(source: str | Path, lines: Lines) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The same from numbered lines."""
+    """The objects of numbered JSON lines, each with the words for where it stands."""
     for number, line in lines:
         if not line.strip():
             continue

@@ -108,7 +108,7 @@ def fit_weights(
 def weights_with(
     fitted: Weighting | None, spec: Any, vocabulary: OpenVocabulary | None, columns: int
 ) -> Weighting | None:
-    """The same weights with those of words that came later, where a dict names them."""
+    """Fitted weights with those of words that came later, where a dict names them."""
     known = 0 if fitted is None else len(fitted.per_word)
     if fitted is None or vocabulary is None or not isinstance(spec, Mapping) or columns == known:
         return fitted

@@ -66,7 +66,7 @@ class Service:
         self.engine = ServedIndex(index, settings.limits)
         """What answers now; another one when the index was replaced."""
         self._own: ServedIndex | None = None
-        """The same, where its index was opened here."""
+        """The engine whose index this service opened, and therefore closes."""
         limits = settings.limits
         self._searches = Workers("search", 2, limits.waiting)
         self._reads = Workers("read", 2, limits.waiting)

@@ -157,7 +157,7 @@ class Embeddings:
         return Embeddings._trusted(vocabulary, np.ascontiguousarray(self.matrix[ids]), self.normalized, lengths)
 
     def normalize(self) -> Embeddings:
-        """The same words with vectors of length 1."""
+        """These words with vectors of length 1."""
         return self if self.normalized else Embeddings(self.vocabulary, self.matrix, normalize=True)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -57,7 +57,7 @@ class OpenVocabulary:
         return found if found >= 0 else self.add_other(word)
 
     def add_other(self, word: str) -> int:
-        """The same for a word that is known to have no vector."""
+        """The id of a word that is known to have no vector, a new one if it had none."""
         found = self._other(word)
         if found < 0:
             found = self._ids[word] = len(self)
@@ -69,7 +69,7 @@ class OpenVocabulary:
         return self.base._other(word) if found < 0 and isinstance(self.base, OpenVocabulary) else found
 
     def add_others(self, words: Iterable[str]) -> list[int]:
-        """The same for many words that the closed vocabulary is known not to have."""
+        """The ids of words that the closed vocabulary is known not to have, new ones where they had none."""
         own, ids, following = self._ids, [], len(self)
         for word in words:
             found = own.get(word, -1)

@@ -32,7 +32,7 @@ _TOGETHER = 64
 _LIGHTEST = 1e-5
 """A query with a word of a smaller share than this is compared with everything: it might go unnoticed in a sum."""
 _SCALES = (1e-15, 1e15)
-"""The same where words weigh less or more than this: float32 could not hold what is made of them."""
+"""A query is compared with everything, too, where words weigh less or more: float32 could not hold their sums."""
 
 
 @dataclass(frozen=True, eq=False)

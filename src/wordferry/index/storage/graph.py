@@ -66,7 +66,7 @@ class Graphs:
             return found
 
     def get_to_search(self, words: Int64Array, epoch: int, stored: Record | None) -> RelatedWords:
-        """The same for a search; from now on it is worth having them ready for the next one."""
+        """The related words for a search; from now on they are worth having ready for the next one."""
         self._searched = True
         return self.get(words, epoch, stored)
 

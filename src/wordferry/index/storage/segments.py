@@ -180,7 +180,7 @@ class SegmentRows:
 
     @cached_property
     def worded(self) -> WordDocuments:
-        """The same for word search."""
+        """The arrays as the kernels of word search take them."""
         return WordDocuments(self.stored, self.lengths)
 
     @cached_property

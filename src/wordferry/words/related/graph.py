@@ -236,7 +236,7 @@ class RelatedWords:
         return self.extended(embeddings, Work.checked(memory, threads, progress), embeddings.fingerprint)
 
     def extended(self, embeddings: Embeddings, work: Work, fingerprint: str | Callable[[], str]) -> RelatedWords:
-        """The same for a caller who knows that the first words and vectors are those that these were built from."""
+        """Related words of more words; the caller knows that the first ones are those that these were built from."""
         return self.extended_among(
             embeddings.matrix, np.arange(len(embeddings)), embeddings.vocabulary, work, fingerprint
         )
@@ -249,7 +249,7 @@ class RelatedWords:
         work: Work,
         fingerprint: str | Callable[[], str],
     ) -> RelatedWords:
-        """The same where the vectors are some rows of a matrix, ``matrix[words]``."""
+        """Related words of more words whose vectors are ``matrix[words]``."""
         few = len(words) - len(self) <= MOST and self.record.method == "exact" and self.r < len(self)
         parts = joined(matrix, words, *self._parts, work.threads) if few else None
         if parts is None:
@@ -276,8 +276,7 @@ class RelatedWords:
     def rows_among(
         self, vectors: Float32Array, matrix: Float32Array, threads: int, words: Int32Array | None = None
     ) -> Csr:
-        """The same for a caller who knows that ``matrix``, or its rows ``words``, are the vectors that these were built
-        from."""
+        """Rows for vectors of other words, where ``matrix``, or its rows ``words``, has those that these were built from."""
         reach = None if self.r >= len(self) - 1 else self.reach
         rows = outside_rows(vectors, matrix, reach, self.r, threads, words)
         return Csr(*rows, (len(vectors), len(self)))

@@ -145,7 +145,7 @@ class JoinedLists:
         return reach
 
     def whole(self) -> OwnLists:
-        """The same, each list in its place."""
+        """These lists, each in its place."""
         shape, (numbers, distances) = (-1, self.width), self.lists.later
         own = np.concatenate([self.lists.numbers.reshape(shape), numbers.reshape(shape)])[self.places]
         far = np.concatenate([self.lists.distances.reshape(shape), distances.reshape(shape)])[self.places]
@@ -183,7 +183,7 @@ def joined(
 
 
 def short(indptr: Any) -> Any:
-    """The same in 32 bits, where that will do."""
+    """Row pointers in 32 bits, where that will do."""
     return indptr.astype(np.int32) if indptr.dtype != np.int32 and indptr[-1] < 2**31 else indptr
 
 
