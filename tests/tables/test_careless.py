@@ -232,3 +232,14 @@ def test_several_columns_are_one_text_and_one_is_its_title() -> None:
         assert folder.is_dir()
     assert not folder.exists()
     assert not folder.parent.exists()
+
+
+def test_words_to_leave_out_are_chosen_when_an_index_is_made() -> None:
+    with wordferry.Index.create(stop=None) as index:
+        index.add(["the who played in London", "a day in London"])
+        assert [hit.id for hit in index.search("the who")] == ["doc-1"]
+    with wordferry.Index.create(stop=["london"]) as index:
+        index.add(["the who played in London", "a day in London"])
+        assert not index.search("London")
+    with pytest.raises(InputError, match="leave one out"):
+        wordferry.Index.create(stop=None, tokenizer=wordferry.texts.tokenizers.make_tokenizer("fr"))

@@ -217,7 +217,6 @@ def compact(index: Path, rebuild: bool, out: Output) -> None:
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The options of ``Index.create``."""
     from wordferry.errors import InputError
-    from wordferry.texts.tokenizers import make_tokenizer
     from wordferry.words.related.graph import RelatedWords
 
     r, stop, related = given.pop("r"), given.pop("stop"), given["related"]
@@ -226,9 +225,7 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
             raise InputError(
                 "--stop belongs to the tokenizer of a language, and --tokenizer names another: leave one out."
             )
-        words = options.read_text(stop).split() if stop.startswith("@") else None if stop == "none" else stop
-        language = None if given["language"] == "none" else given["language"]
-        given["tokenizer"] = make_tokenizer(language, stop=words)
+        given["stop"] = options.read_text(stop).split() if stop.startswith("@") else None if stop == "none" else stop
     given["related"] = r if related is None else RelatedWords.load(related)
     return given | {"settings": options.parse_settings(given["settings"])}
 
@@ -264,4 +261,10 @@ def _report(path: Path, out: Output, facts: dict[str, int]) -> None:
     with Index.open(path) as index:
         stats = index.stats()
     row = {"index": str(path), **facts, "documents": stats.documents, "words": stats.words, "bytes": stats.bytes}
-    out.facts(row)
+    out.facts(row | {"coverage": round(stats.coverage, 3)})
+    if stats.documents and stats.coverage < 0.5:
+        note(
+            f"wordferry: only {stats.coverage:.0%} of the words have a vector, so texts are compared by equal spelling "
+            "for the most part. If they are not English, create the index with --language and --embeddings "
+            "multilingual; if they are, with larger embeddings."
+        )

@@ -92,6 +92,7 @@ class Index:
         unknown: str = "match",
         language: str | None = None,
         tokenizer: Tokenizer | str | None = None,
+        stop: Iterable[str] | str | None = "",
         on_empty: OnEmpty = "error",
         keep: Keep | None = None,
         overwrite: bool = False,
@@ -114,6 +115,7 @@ class Index:
             the tokenizer; "none" is for words without stems.
         tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer`` or a registered name, in the place of the
             language's; it is stored, and used for documents and for queries.
+        stop : words that are left out: None for none, a language, or your own. Not given: those of the language.
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then), "package"
             takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
@@ -132,7 +134,7 @@ class Index:
             Path(path),
             measure={"distance": distance, "overlap": overlap, "weights": weights, "unknown": unknown},
             vectors={"embeddings": embeddings, "related": related, "keep": keep},
-            words={"tokenizer": tokenizer, "language": language},
+            words={"tokenizer": tokenizer, "language": language, "stop": stop},
             on_empty=on_empty,
             overwrite=overwrite,
             settings=settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from wordferry.errors import InputError
@@ -14,12 +15,18 @@ _VARIANTS = {"porter": "en", "dutch_porter": "nl"}
 """Stems that have a name of their own within a language."""
 
 
-def choose_words(tokenizer: Tokenizer | str | None, language: str | None) -> tuple[dict[str, Any], str]:
+def choose_words(
+    tokenizer: Tokenizer | str | None, language: str | None, stop: Iterable[str] | str | None = ""
+) -> tuple[dict[str, Any], str]:
     """The tokenizer as it is stored, and the language whose stems are known.
 
     A language brings its own tokenizer, and a tokenizer of a language its stems; two languages contradict each other.
     """
     code = _code(language)
+    if stop != "":
+        if tokenizer is not None:
+            raise InputError("stop= belongs to the tokenizer of a language, and tokenizer= is another: leave one out.")
+        tokenizer = make_tokenizer(None if language == NO_LANGUAGE else language, stop=stop)
     if tokenizer is None and language not in (None, NO_LANGUAGE):
         tokenizer = WordTokenizer() if code is None else None if code == "en" else make_tokenizer(code)
     config = tokenizer_config(tokenizer)

@@ -276,7 +276,7 @@ class RelatedWords:
     def rows_among(
         self, vectors: Float32Array, matrix: Float32Array, threads: int, words: Int32Array | None = None
     ) -> Csr:
-        """Rows for vectors of other words, where ``matrix``, or its rows ``words``, has those that these were built from."""
+        """Rows for other vectors, where ``matrix``, or its rows ``words``, has those that these were built from."""
         reach = None if self.r >= len(self) - 1 else self.reach
         rows = outside_rows(vectors, matrix, reach, self.r, threads, words)
         return Csr(*rows, (len(vectors), len(self)))
