@@ -33,7 +33,7 @@ def serving(place):
     from wordferry.shards.serving import Serving
 
     ray = Ray(workers=2, store=200 << 20)
-    made = Serving(str(place), seconds=5, ray=ray)
+    made = Serving(str(place), seconds=20, ray=ray)  # a busy machine answers late
     yield made
     made.close()
     ray.close()
