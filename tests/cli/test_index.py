@@ -256,3 +256,14 @@ def test_tables_fit_80_columns(place: Path, capsys: Capture, monkeypatch: pytest
         assert max(map(len, lines)) <= 80
         if command[0] != "index":
             assert [line.split()[1] for line in lines[1:]] == ["document-0", "document-1", "document-2"]
+
+
+def test_add_says_what_becomes_of_documents_without_words(place: Path, capsys: Capture) -> None:
+    index = place / "index"
+    run(capsys, "index", "create", index, place / "docs.jsonl", "--embeddings", place / "vectors")
+    (place / "more.jsonl").write_text('{"id": "empty", "text": "?!"}\n{"id": "full", "text": "w01"}\n')
+    code, _, err = run(capsys, "index", "add", index, place / "more.jsonl")
+    assert code == 2
+    assert "--on-empty drop" in err
+    code, facts, _ = run(capsys, "index", "add", index, place / "more.jsonl", "--on-empty", "drop")
+    assert (code, facts[0]["added"], facts[0]["dropped"]) == (0, 1, 1)

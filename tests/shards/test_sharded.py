@@ -240,3 +240,17 @@ def test_too_many_shards_and_a_full_place_are_refused(source, folder, tmp_path):
         build(source, tmp_path / "out", 1000)
     with pytest.raises(InputError, match="holds a sharded index already"):
         build(source, folder, 3)
+
+
+def test_sizes_are_those_of_all_shards_together(whole, folder):
+    from wordferry.index import Index
+
+    with Index.open(folder) as index:
+        ours, theirs = index.stats(), whole.stats()
+        for name in ("documents", "pairs", "tokens", "words"):
+            assert getattr(ours, name) == getattr(theirs, name)
+        assert ours.coverage == pytest.approx(theirs.coverage)
+        checked = index.verify()
+        assert (checked.documents, checked.pairs) == (theirs.documents, theirs.pairs)
+    with pytest.raises(InputError, match="leave embeddings= out"):
+        Index.open(folder, embeddings=whole.embeddings)

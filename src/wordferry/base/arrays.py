@@ -20,7 +20,6 @@ Float32Array = npt.NDArray[np.float32]
 Float64Array = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
-UInt8Array = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -262,10 +261,6 @@ class Neighbors(Tabular):
         if not len(numbers):
             return self
         return replace(self, indices=np.where(self.indices >= 0, numbers[self.indices], -1))
-
-    def shifted(self, start: int) -> Neighbors:
-        """Document i becomes document ``start + i``."""
-        return self if start == 0 else replace(self, indices=np.where(self.indices >= 0, self.indices + start, -1))
 
     def without_self(self, first: int = 0) -> Neighbors:
         """One place fewer: each query, which is document ``first``, ``first + 1`` ... itself, is not its own neighbour.

@@ -128,6 +128,7 @@ def create(
     "INDEX",
     argument("documents", DOCUMENTS),
     option("--upsert", "Replace documents whose id exists, instead of refusing them.", is_flag=True),
+    option("--on-empty", "Documents without any word: error, drop or keep (default: as the index was made)."),
     FIELDS,
     "--threads",
     SUMMARY,
@@ -137,7 +138,15 @@ def create(
     ],
     group=index,
 )
-def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], threads: int | None, out: Output) -> None:
+def add(
+    index: Path,
+    documents: str,
+    upsert: bool,
+    on_empty: Any,
+    fields: dict[str, Any],
+    threads: int | None,
+    out: Output,
+) -> None:
     """Add documents, all of them or none."""
     from wordferry.index import Index
 
@@ -145,7 +154,8 @@ def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], threa
     with Index.open(index) as opened, progress_bar("adding documents") as progress:
         store = opened.upsert if upsert else opened.add
         try:
-            added = len(store(source, threads=threads, progress=progress, graph_progress=progress))
+            how: dict[str, Any] = {"progress": progress, "graph_progress": progress, "threads": threads}
+            added = len(store(source, on_empty=on_empty, **how))
         except KeyboardInterrupt:
             note(f"wordferry: nothing was added to {index}: documents are added all together or not at all.")
             raise
@@ -216,15 +226,10 @@ def compact(index: Path, rebuild: bool, out: Output) -> None:
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The options of ``Index.create``."""
-    from wordferry.errors import InputError
     from wordferry.words.related.graph import RelatedWords
 
     r, stop, related = given.pop("r"), given.pop("stop"), given["related"]
     if stop is not None:
-        if given["tokenizer"] is not None:
-            raise InputError(
-                "--stop belongs to the tokenizer of a language, and --tokenizer names another: leave one out."
-            )
         given["stop"] = options.read_text(stop).split() if stop.startswith("@") else None if stop == "none" else stop
     given["related"] = r if related is None else RelatedWords.load(related)
     return given | {"settings": options.parse_settings(given["settings"])}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -127,14 +126,6 @@ class Searcher:
 
     def __repr__(self) -> str:
         return f"Searcher({len(self)} documents, {len(self._words)} words, {self.measure.distance.name})"
-
-    def with_related(self, related: RelatedWords) -> Searcher:
-        """A searcher of this collection by other related words; its documents are not prepared again."""
-        other = copy(self)
-        other.measure = self.measure.changed(related=related)
-        other._frame = other.measure.frame(self._words, self._columns, self._vocabulary, self.run.threads)
-        other.related = other._frame.related
-        return other
 
     def problem(self, X: Any, *, threads: int | None = None, progress: ShowProgress = None) -> Problem:
         """The problem of some queries against the prepared collection.

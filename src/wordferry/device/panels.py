@@ -14,7 +14,6 @@ from wordferry.device.launch import runtime
 PANEL = 64
 """Documents of a panel of packed entries (``cuda/panels.cuh``); of wide entries it has half as many."""
 _PASSED = 32
-_ROW_BYTES = 4 * PANEL
 _CODES = 512
 _STEPS = 2**23 - 1
 _THREADS = 256

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from wordferry.compare.measure import Measure
+from wordferry.errors import InputError
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
 from wordferry.index.local import LocalIndex
@@ -70,5 +71,7 @@ def open_backend(path: str | os.PathLike[str], embeddings: Any = None) -> Backen
     if "://" in str(path) or (folder / "shards.json").is_file() or (folder / "shards").is_dir():
         from wordferry.shards.sharded import open_shards
 
+        if embeddings is not None:
+            raise InputError(f"{path} is an index in shards, which carry their own vectors: leave embeddings= out.")
         return open_shards(str(path))
     return LocalIndex(path, embeddings)

@@ -64,6 +64,11 @@ class Index:
     """
 
     def __init__(self, backend: Backend) -> None:
+        self._temporary: TemporaryDirectory[str] | None = None
+        """The folder that goes when this index is closed."""
+        self._answer_from(backend)
+
+    def _answer_from(self, backend: Backend) -> None:
         self.backend = backend
         """What answers: a folder of this machine, or shards, wherever they are."""
         self.path: Path = backend.path
@@ -76,8 +81,6 @@ class Index:
         """A name that no other index has."""
         self._settings = Settings().changed(**self.config.settings)
         self._measures: dict[tuple[str | None, ...], Measure] = {}
-        self._temporary: TemporaryDirectory[str] | None = None
-        """The folder that goes when this index is closed."""
 
     @classmethod
     def create(
@@ -437,7 +440,8 @@ class Index:
         graph_progress : is told of the related words, which are extended when many new words have come.
         """
         fields = Fields.of(text, id, label, skip=skip, title=title)
-        return self._store(documents, fields, (False, on_empty), threads, (progress, graph_progress))
+        how: dict[str, Any] = {"replace": False, "on_empty": on_empty, "threads": thread_count(threads)}
+        return self._store(documents, fields, how, (progress, graph_progress))
 
     def upsert(
         self,
@@ -455,24 +459,21 @@ class Index:
     ) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
         fields = Fields.of(text, id, label, skip=skip, title=title)
-        return self._store(documents, fields, (True, on_empty), threads, (progress, graph_progress))
+        how: dict[str, Any] = {"replace": True, "on_empty": on_empty, "threads": thread_count(threads)}
+        return self._store(documents, fields, how, (progress, graph_progress))
 
     def _store(
         self,
         documents: Any,
         fields: Fields,
-        choices: tuple[bool, OnEmpty | None],
-        threads: int | None,
+        how: dict[str, Any],
         progress: tuple[ShowProgress, ShowProgress],
     ) -> list[str]:
-        report, count = _reporter(documents, progress[0]), thread_count(threads)
-        replace, on_empty = choices
-        if on_empty is not None:
-            check_on_empty(on_empty)
-        rest: dict[str, Any] = {"replace": replace, "on_empty": on_empty, "report": report, "threads": count}
+        if how["on_empty"] is not None:
+            check_on_empty(how["on_empty"])
+        report = _reporter(documents, progress[0])
         ids: list[str] = self.backend.store(
-            lambda writer: writer.add(entries(documents, fields), **rest),
-            _graph_progress(*progress),
+            lambda writer: writer.add(entries(documents, fields), report=report, **how), _graph_progress(*progress)
         )
         return ids
 
@@ -535,9 +536,7 @@ class Index:
         keep : as in :meth:`create`.
         """
         self.backend.revector(embeddings, keep)
-        temporary = self._temporary
-        Index.__init__(self, self.backend)
-        self._temporary = temporary
+        self._answer_from(self.backend)
 
     # -- all documents together -------------------------------------------------------------------------------------
 

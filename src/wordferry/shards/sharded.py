@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -222,13 +223,22 @@ class ShardBackend:
         return sorted(found, key=lambda one: (-one.documents, one.name))
 
     def verify(self) -> Any:
-        """Compare every file with its checksum; FormatError names the shard that is damaged. The first one's facts."""
-        found = [self.router.one(number, "verify") for number in range(len(self._firsts))]
-        return found[0]
+        """Compare every file with its checksum; FormatError names the shard that is damaged."""
+        every = self._of_each("verify")
+        return replace(every[0], **_added(every, ("documents", "segments", "pairs", "bytes")))
 
     def stats(self) -> Any:
-        """Sizes and counts, added up over the shards."""
-        return _added_stats([self.router.one(number, "stats") for number in range(len(self._firsts))])
+        """Sizes and counts, added up over the shards; all of them have the words of the whole collection."""
+        every = self._of_each("stats")
+        names = [name for name in vars(every[0]) if name == "bytes" or name.startswith("bytes_")]
+        total = _added(every, ("documents", "pairs", "tokens", "segments", "buffered", "deleted", *names))
+        total["bytes_per_pair"] = total["bytes"] / total["pairs"] if total["pairs"] else 0.0
+        known = sum(one.coverage * one.tokens for one in every)
+        total["coverage"] = known / total["tokens"] if total["tokens"] else 1.0
+        return replace(every[0], **total)
+
+    def _of_each(self, method: str) -> list[Any]:
+        return [self.router.one(number, method) for number in range(len(self._firsts))]
 
     # -- what shards do not do --------------------------------------------------------------------------------------
 
@@ -260,17 +270,9 @@ def _summed(counts: Sequence[dict[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def _added_stats(every: Sequence[Any]) -> Any:
-    """The statistics of the first shard with the sums of all."""
-    from dataclasses import replace
-
-    first = every[0]
-    summed = ("documents", "pairs", "segments", "buffered", "deleted")
-    total: dict[str, Any] = {name: sum(getattr(one, name) for one in every) for name in summed}
-    total |= {name: sum(getattr(one, name) for one in every) for name in vars(first) if name.startswith("bytes")}
-    total["bytes_per_pair"] = total["bytes"] / total["pairs"] if total["pairs"] else 0.0
-    total["coverage"] = sum(one.coverage * one.documents for one in every) / max(1, total["documents"])
-    return replace(first, **total)
+def _added(every: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Some numbers of all shards, each added up."""
+    return {name: sum(getattr(one, name) for one in every) for name in names}
 
 
 def _single(ranking: Ranking, place: int) -> Ranking:

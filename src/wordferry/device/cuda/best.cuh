@@ -28,6 +28,15 @@ WF_DEVICE void sort_keys(Key* keys, int size) {
   }
 }
 
+// Sorts candidates into the list and leaves room for others.
+WF_DEVICE void sort_in(Key* keys, int width, int size) {
+  sort_keys(keys, size);
+  WF_LANES(lane) {
+    for (int k = width + lane; k < size; k += 32) keys[k] = ~Key{0};
+  }
+  WF_FENCE();
+}
+
 WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, Index columns, Index first, int width,
                            int size, Key* list, Key* keys) {
   WF_LANES(lane) {
@@ -50,11 +59,7 @@ WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, In
     const unsigned chosen = warp_ballot(better);
     if (chosen == 0) continue;
     if (width + waiting + 32 > size) {
-      sort_keys(keys, size);
-      WF_LANES(lane) {
-        for (int k = width + lane; k < size; k += 32) keys[k] = ~Key{0};
-      }
-      WF_FENCE();
+      sort_in(keys, width, size);
       waiting = 0;
       last = keys[width - 1];
     }

@@ -8,15 +8,6 @@ namespace wordferry {
 
 constexpr int words_at_once = 4;  // of a lane
 
-// Sorts candidates into the list and leaves room for others.
-WF_DEVICE void sort_in(Key* keys, int width, int size) {
-  sort_keys(keys, size);
-  WF_LANES(lane) {
-    for (int k = width + lane; k < size; k += 32) keys[k] = ~Key{0};
-  }
-  WF_FENCE();
-}
-
 // The k least squared distances of one word, and the sum of all its distances. Most words are ruled out four at a time.
 WF_DEVICE double near_words(const float* products, const float* norms, float own, Index self, Index columns, Index first,
                             int width, int size, Key* list, Key* keys) {

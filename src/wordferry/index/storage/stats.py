@@ -27,6 +27,7 @@ class Stats(Facts):
     """Words with a vector: those that the graph of related words covers, or will when it is next needed."""
     pairs: int
     """Distinct (word, document) pairs of the documents that are not deleted."""
+    tokens: int
     coverage: float
     """The share of all tokens that have a vector."""
     distance: str
@@ -62,6 +63,7 @@ def collect(folder: Path, config: Config, connection: sqlite3.Connection, snapsh
         documents=snapshot.documents,
         words=len(snapshot.terms),
         pairs=pairs,
+        tokens=int(tokens),
         coverage=known / tokens if tokens else 1.0,
         distance=config.distance,
         weights=config.weights,

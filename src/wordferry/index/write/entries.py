@@ -247,10 +247,8 @@ def refuse_empty(chunk: list[Entry], offset: int, place: int) -> None:
     entry = chunk[place]
     name = "" if entry.id is None else f" (id {entry.id!r})"
     text = f"its text is {shown(entry.words)}" if entry.words else "it is empty"
-    raise EmptyDocumentError(
-        f"Document {offset + place}{name} has no words: {text}. Nothing was added. Leave such documents out with "
-        "on_empty='drop', or store them, never to be found, with on_empty='keep'."
-    )
+    problem = f"Document {offset + place}{name} has no words: {text}. Nothing was added."
+    raise EmptyDocumentError(problem, ("drop", "store them, never to be found, with on_empty='keep'"))
 
 
 def refuse_twice(chunk: list[Entry]) -> None:

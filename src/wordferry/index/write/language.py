@@ -25,7 +25,7 @@ def choose_words(
     code = _code(language)
     if stop != "":
         if tokenizer is not None:
-            raise InputError("stop= belongs to the tokenizer of a language, and tokenizer= is another: leave one out.")
+            raise InputError("stop= belongs to the tokenizer of a language; tokenizer= names another: leave one out.")
         tokenizer = make_tokenizer(None if language == NO_LANGUAGE else language, stop=stop)
     if tokenizer is None and language not in (None, NO_LANGUAGE):
         tokenizer = WordTokenizer() if code is None else None if code == "en" else make_tokenizer(code)
