@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,10 @@ class Emulated:
         if isinstance(value, np.uint64):
             return ctypes.c_void_p(None)
         return _KINDS[type(value)](value.item())
+
+    @contextmanager
+    def overlapping(self) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
+        yield nullcontext
 
     def products(self, a: Any, b: Any, out: Any) -> None:
         out[: len(a), : len(b)] = a @ b.T

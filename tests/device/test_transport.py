@@ -23,7 +23,7 @@ def problems(count: int, most: int, seed: int) -> list[tuple[Any, Any, Any]]:
     """Whole masses of equal sums and costs of every kind: signed, tied, large, and assignments of equal masses."""
     rng, found = np.random.default_rng(seed), []
     for number in range(count):
-        m, n = sorted(rng.integers(1, most + 1, 2).tolist())
+        n, m = sorted(rng.integers(1, most + 1, 2).tolist())
         a, b = rng.integers(1, 30, m), rng.integers(1, 30, n)
         a, b = a * b.sum(), b * a.sum()
         if number % 4 == 0:
@@ -103,6 +103,18 @@ def test_what_is_too_large_goes_to_the_cpu(device: Any, monkeypatch: pytest.Monk
     X, Y, embeddings = documents(6, 4), documents(8, 5), vectors()
     found = wordferry.pairwise(X, Y, "wmd", embeddings=embeddings, device="cuda")
     np.testing.assert_allclose(found, wordferry.pairwise(X, Y, "wmd", embeddings=embeddings), rtol=3e-7, atol=1e-7)
+
+
+def test_the_largest_are_solved_by_the_cpu_meanwhile(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a device that would take far longer for them."""
+    monkeypatch.setattr(transport, "_LARGE_CELLS", 100)
+    monkeypatch.setattr(transport, "_DEVICE_SECONDS", 1.0)
+    X, Y, embeddings = documents(6, 4), documents(8, 5), vectors()
+    found = wordferry.top_k(X, Y, 8, "wmd", embeddings=embeddings, device="cuda")
+    expected = wordferry.top_k(X, Y, 8, "wmd", embeddings=embeddings)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    assert found.counts is not None
+    assert 0 < found.counts["by_cpu"] < found.counts["solved"]
 
 
 def test_costs_in_device_memory(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

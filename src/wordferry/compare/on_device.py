@@ -260,12 +260,22 @@ class PairSolver:
             places.append(device.put(place))
         return transport.TableCosts(table, *places)
 
-    def solve(self, rows: Any, columns: Any) -> tuple[Float32Array, Int64Array]:
-        """Distances of pairs, and the places of those that are not proved; pairs may be arrays of the device."""
-        found = transport.solve_documents((rows, columns), self.x, self.y, self.costs)
+    def cells(self, rows: Any, columns: Any) -> Any:
+        """How many costs each of some pairs has; pairs may be arrays of the device."""
         device = runtime()
-        left = device.get(device.xp.flatnonzero(~found.proved(_PROOF)))
-        return device.get(found.values.astype(np.float32)), left
+        cells = self.x.lengths[device.put(rows)].astype(np.int64) * self.y.lengths[device.put(columns)]
+        return cells
+
+    def solve(self, rows: Any, columns: Any, cells: Any) -> Callable[[], tuple[Float32Array, Int64Array]]:
+        """Begin to solve pairs that have some costs. The call waits for the distances, and says which are not proved."""
+        found = transport.solve_documents((rows, columns), self.x, self.y, self.costs, cells)
+
+        def ended() -> tuple[Float32Array, Int64Array]:
+            device = runtime()
+            left = device.get(device.xp.flatnonzero(~found.proved(_PROOF) & (cells > 0)))
+            return device.get(found.values.astype(np.float32)), left
+
+        return ended
 
 
 def table_bytes(problem: Problem) -> int:

@@ -168,7 +168,7 @@ def solve_batch(
 
 @dataclass(frozen=True)
 class _Whole:
-    """One problem of positive whole masses, sources no more than sinks."""
+    """One problem of positive whole masses, sinks no more than sources."""
 
     a: Int64Array
     b: Int64Array
@@ -188,7 +188,7 @@ class _Whole:
             a, b = a[a > 0], b[b > 0]
         if not np.isfinite(matrix).all():
             raise InputError(f"Problem {number} has costs that are NaN or infinite. Give every arc a finite cost.")
-        if len(a) > len(b):
+        if len(a) < len(b):
             return cls(b, a, np.ascontiguousarray(matrix.T), unit)
         return cls(a, b, matrix, unit)
 

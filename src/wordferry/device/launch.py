@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -23,6 +24,7 @@ HEADERS = ("panels.cuh", "best.cuh", "related_pairs.cuh", "word_costs.cuh", "nei
 SIZED_HEADERS = ("batches.cuh",)
 """Compiled for one kernel and one number of slots; their kernels are launched as ``name:slots``."""
 _MOST_BLOCKS = 2**31 - 1
+_STREAMS = 8
 _Result = TypeVar("_Result")
 
 
@@ -42,6 +44,9 @@ class Runtime(Protocol):
 
     def launch(self, kernel: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
         """Run a kernel. Python's int becomes a 64-bit integer, bool a 32-bit one, float a float32 and None a null."""
+
+    def overlapping(self) -> AbstractContextManager[Callable[[], AbstractContextManager[Any]]]:
+        """Launches, each inside a ``with`` of what the given function makes, may run at the same time as the others."""
 
     def products(self, a: Any, b: Any, out: Any) -> None:
         """Inner products of two sets of rows, into the upper left of ``out``; inputs may be rounded as ``rounded``."""
@@ -77,6 +82,7 @@ class Cuda:
             )
         self.xp = cupy
         self.shared_bytes = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+        self._streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(_STREAMS)]
         self._modules: dict[str, Any] = {}
         self._kernels: dict[str, Any] = {}
 
@@ -107,6 +113,22 @@ class Cuda:
             self._modules[module] = self.xp.RawModule(code=code, options=("-std=c++17", f"-I{SOURCES}", *sized))
         self._kernels[kernel] = self._modules[module].get_function(name)
         return self._kernels[kernel]
+
+    @contextmanager
+    def overlapping(self) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
+        main = self.xp.cuda.get_current_stream()
+        begun, streams = main.record(), cycle(self._streams)
+
+        def stream() -> Any:
+            chosen = next(streams)
+            chosen.wait_event(begun)
+            return chosen
+
+        try:
+            yield stream
+        finally:
+            for used in self._streams:
+                main.wait_event(used.record())
 
     def products(self, a: Any, b: Any, out: Any) -> None:
         from cupy_backends.cuda.libs import cublas

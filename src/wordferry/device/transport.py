@@ -15,13 +15,20 @@ from wordferry.device.panels import RelatedCosts
 SLOTS = (1, 2, 3, 4, 8, 16, 32)
 """Columns of a lane that kernels are compiled for."""
 LARGEST = 32 * SLOTS[-1]
-"""Sinks of a problem on the device,"""
+"""Columns of a problem on the device,"""
+MOST_ROWS = 2048
+"""its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
-"""and costs of it: a warp would work too long on larger ones, which are for the CPU."""
-_BLOCKS = 4096
-"""Blocks of a launch whose costs are in device memory."""
+"""and its costs: a warp would work too long on larger ones, which are for the CPU."""
+_BLOCKS, _SCRATCH_BYTES = 4096, 1 << 30
+"""Blocks of a launch whose costs are in device memory, and what those may take."""
 _GROWTH = 1.2
-"""Problems of one launch whose costs are in shared memory differ by this factor at most."""
+"""Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
+_LARGE_CELLS = 1 << 15
+"""Problems of no more costs are never left to the CPU."""
+_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 3.2e-12, 9e-8, 1000
+"""Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
+many problems an H200 has at work: estimates, which decide only who does what."""
 _COSTS_BYTES = 24 << 10
 """Costs that take more than this are kept in device memory: a multiprocessor would have too few warps."""
 
@@ -76,7 +83,7 @@ class Launch:
         return 4 * self.cells <= _COSTS_BYTES
 
     def blocks(self) -> int:
-        return len(self.order) if self.in_shared else min(len(self.order), _BLOCKS)
+        return len(self.order) if self.in_shared else min(len(self.order), _BLOCKS, _SCRATCH_BYTES // (4 * self.cells))
 
     def scratch(self) -> Any:
         """Room for the costs of each block in device memory, or None."""
@@ -87,13 +94,16 @@ def launches(rows: Any, columns: Any) -> Iterator[Launch]:
     """Problems, by their sizes on the device, sorted into launches; those that are too large are left out."""
     xp = runtime().xp
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
-    fitting = xp.flatnonzero((columns <= LARGEST) & (rows * columns <= MOST_CELLS) & (rows > 0))
+    fitting = xp.flatnonzero(
+        (columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= MOST_CELLS) & (columns > 0)
+    )
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
     size = xp.ceil(xp.log(xp.maximum(cells, 64)) / np.log(_GROWTH)).astype(np.int64)
-    size = xp.where(4 * cells > _COSTS_BYTES, 0, size)  # in device memory one size is as good as another
+    high = xp.ceil(xp.log(rows) / np.log(_GROWTH)).astype(np.int64)  # what takes most shared memory beside costs
+    size = xp.where(4 * cells > _COSTS_BYTES, 1000 + high, size)
     kind = size * len(SLOTS) + xp.searchsorted(xp.asarray(32 * np.array(SLOTS)), columns)
-    order = xp.argsort(kind * (LARGEST * LARGEST + 1) - cells)  # in a launch the largest come first
+    order = xp.argsort(-kind * (LARGEST * LARGEST + 1) - cells)  # the largest come first: they take longest
     kind = kind[order]
     ends = runtime().get(xp.flatnonzero(kind[1:] != kind[:-1])).tolist()
     for low, high in zip([0, *(end + 1 for end in ends)], [*(end + 1 for end in ends), len(kind)], strict=True):
@@ -127,7 +137,7 @@ class Given:
     costs: Any
 
     def solve(self) -> SolvedPairs:
-        """Solve all that fit; sources must be no more than sinks."""
+        """Solve all that fit; there must be no more columns than rows."""
         device, results = runtime(), SolvedBatch(len(self.row_offsets) - 1)
         arrays = [
             device.put(array)
@@ -140,13 +150,16 @@ class Given:
                 self.costs,
             )
         ]
-        for some in launches(arrays[0][1:] - arrays[0][:-1], arrays[1][1:] - arrays[1][:-1]):
-            cells = some.cells if some.in_shared else 0
-            device.launch(
-                f"solve_given:{some.slots}", some.blocks(), 32, shared_bytes(some.rows, some.columns, cells),
-                some.order, len(some.order), some.blocks(), *arrays, some.rows, some.columns, some.cells,
-                some.scratch(), results.values, results.gaps, results.steps,
-            )  # fmt: skip
+        parts = list(launches(arrays[0][1:] - arrays[0][:-1], arrays[1][1:] - arrays[1][:-1]))  # live until all end
+        with device.overlapping() as stream:
+            for some in parts:
+                cells = some.cells if some.in_shared else 0
+                with stream():
+                    device.launch(
+                        f"solve_given:{some.slots}", some.blocks(), 32, shared_bytes(some.rows, some.columns, cells),
+                        some.order, len(some.order), some.blocks(), *arrays, some.rows, some.columns, some.cells,
+                        some.scratch(), results.values, results.gaps, results.steps,
+                    )  # fmt: skip
         return results.solved()
 
 
@@ -184,24 +197,51 @@ class TableCosts:
     column_of: Any
 
 
+def left_to_cpu(cells: Any, threads: int) -> Int64Array:
+    """Problems, given their numbers of costs on the device, that the CPU solves meanwhile.
+
+    Those that are too large, and of the largest as many as make both end at about the same time. A problem is one
+    warp's work, so a few large ones would keep the device waiting.
+    """
+    device = runtime()
+    seconds = _DEVICE_SECONDS * cells.astype(np.float64) ** 1.5
+    large = device.xp.flatnonzero(cells > _LARGE_CELLS)
+    if not len(large):
+        return np.zeros(0, dtype=np.int64)
+    sizes, spared, whole = (device.get(part) for part in (cells[large], seconds[large], seconds.sum()))
+    order = np.argsort(-sizes, kind="stable")
+    sizes, spared = sizes[order], spared[order]
+    on_cpu = np.concatenate([[0], np.cumsum(_CPU_SECONDS * sizes**0.9)]) / threads
+    on_device = whole - np.concatenate([[0], np.cumsum(spared)])
+    longest = np.append(spared, 0) * _AT_A_TIME
+    best = int(np.argmin(np.maximum(on_cpu, np.maximum(on_device, longest))))
+    chosen: Int64Array = device.get(large)[order[: max(best, int((sizes > MOST_CELLS).sum()))]]
+    return chosen
+
+
 def solve_documents(
-    pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts
+    pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts, cells: Any
 ) -> SolvedPairs:
-    """The distances of pairs of documents; common mass stays where it is unless the costs keep it moving."""
+    """The distances of pairs of documents; common mass stays where it is unless the costs keep it moving.
+
+    Pairs of no ``cells`` are left out. The device may still be at work when this returns.
+    """
     device, results = runtime(), SolvedBatch(len(pairs[0]))
     places = [device.put(part.astype(np.int32)) for part in pairs]
-    lengths = x.lengths[places[0]], y.lengths[places[1]]
+    lengths = [sizes * (cells > 0) for sizes in (x.lengths[places[0]], y.lengths[places[1]])]
     if isinstance(costs, TableCosts):
         known = (costs.table, costs.row_of, costs.column_of, int(costs.table.shape[1]), None, None, None, 0.0, False)
     else:
         known = (None, None, None, 0, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
-    for some in launches(device.xp.minimum(*lengths), device.xp.maximum(*lengths)):
-        cells = some.cells if some.in_shared else 0
-        own = 2 * (-(-4 * some.columns // 8) * 8) + 16 * some.columns
-        device.launch(
-            f"solve_documents:{some.slots}", some.blocks(), 32,
-            own + shared_bytes(some.rows, some.columns, cells), *places, some.order, len(some.order),
-            some.blocks(), x.indptr, x.words, x.weights, x.sums, y.indptr, y.words, y.weights, y.sums, *known,
-            some.rows, some.columns, some.cells, some.scratch(), results.values, results.gaps, results.steps,
-        )  # fmt: skip
+    parts = list(launches(device.xp.maximum(*lengths), device.xp.minimum(*lengths)))  # live until all end
+    with device.overlapping() as stream:
+        for some in parts:
+            own = 2 * (-(-4 * some.rows // 8) * 8) + 16 * some.rows
+            shared = own + shared_bytes(some.rows, some.columns, some.cells if some.in_shared else 0)
+            with stream():
+                device.launch(
+                    f"solve_documents:{some.slots}", some.blocks(), 32, shared, *places, some.order, len(some.order),
+                    some.blocks(), x.indptr, x.words, x.weights, x.sums, y.indptr, y.words, y.weights, y.sums, *known,
+                    some.rows, some.columns, some.cells, some.scratch(), results.values, results.gaps, results.steps,
+                )  # fmt: skip
     return results.solved()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array, Float64Array
+from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array
 from wordferry.base.jobs import run_jobs
 from wordferry.base.runtime import Report, no_progress
 from wordferry.compare import on_device
@@ -20,6 +20,7 @@ from wordferry.compare.moves import Costs, Taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
 from wordferry.compare.transport import solve
 from wordferry.device.launch import budget, runtime
+from wordferry.device.transport import left_to_cpu
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels import reference
@@ -142,10 +143,20 @@ def solvers(problem: Problem) -> Iterator[tuple[int, int, on_device.PairSolver]]
 
 def solve_pairs(problem: Problem, solver: on_device.PairSolver, i: Any, j: Any) -> tuple[Float32Array, int]:
     """Distances of pairs of rows (arrays of the device, or NumPy's), and how many of them the CPU has solved."""
-    values, left = solver.solve(i, j)
-    rows, columns = (np.asarray(runtime().get(part[left])) for part in (i, j))
-    filled = (np.diff(problem.x.masses.indptr)[rows] > 0) & (np.diff(problem.y.masses.indptr)[columns] > 0)
-    left, rows, columns = left[filled], rows[filled], columns[filled]
+    cells = solver.cells(i, j)
+    early = left_to_cpu(cells, problem.threads)
+    cells[runtime().put(early)] = 0
+    ended = solver.solve(i, j, cells)
+    by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))
+    values, late = ended()
+    values[early] = by_cpu
+    values[late] = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[late])) for part in (i, j)))
+    return values, len(early) + len(late)
+
+
+def _solve_on_cpu(problem: Problem, rows: Int64Array, columns: Int64Array) -> Float32Array:
+    """Distances of pairs, all of one row of x by one thread."""
+    values = np.empty(len(rows), dtype=np.float32)
     alone = problem.running(replace(problem.run, device="cpu", threads=1, progress=None))
 
     def solve_row(row: int) -> float:
@@ -153,12 +164,12 @@ def solve_pairs(problem: Problem, solver: on_device.PairSolver, i: Any, j: Any) 
         one = replace(alone, x=problem.x.slice(row, row + 1), y=problem.y.take(columns[some]))
         found = np.empty(one.shape, dtype=np.float32)
         ByPairs().run(one, found, Report(None, 1))
-        values[left[some]] = found[0]
+        values[some] = found[0]
         return float(some.sum())
 
-    if len(left):
+    if len(rows):
         run_jobs(np.unique(rows).tolist(), solve_row, problem.threads, no_progress)
-    return values, len(left)
+    return values
 
 
 def _costs(problem: Problem, words: Any) -> kernels.WordCosts:

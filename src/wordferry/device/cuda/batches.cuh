@@ -161,10 +161,10 @@ WF_KERNEL(solve_documents)
   WF_WARPS(warp) {
     static_cast<void>(warp);
     char* memory = reinterpret_cast<char*>(shared_memory());
-    int* x_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_columns)));
-    int* y_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_columns)));
-    Mass* x_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_columns)));
-    Mass* y_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_columns)));
+    int* x_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_rows)));
+    int* y_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_rows)));
+    Mass* x_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_rows)));
+    Mass* y_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_rows)));
     for (Index k = block_number(); k < count; k += stride) {
       const Index problem = order[k];
       const int i = pairs_x[problem], j = pairs_y[problem];
@@ -175,7 +175,7 @@ WF_KERNEL(solve_documents)
       const Bag y{y_words + y_indptr[j], y_weights + y_indptr[j], static_cast<int>(y_indptr[j + 1] - y_indptr[j]),
                   equal ? 1 : x_sum};
       const int xs = take_common(x, y, keep != 0, x_left, x_mass), ys = take_common(y, x, keep != 0, y_left, y_mass);
-      const bool swapped = ys < xs;
+      const bool swapped = xs < ys;  // the fewer words are the columns, which a search goes over
       Problem p;
       float* room = scratch == nullptr ? nullptr : scratch + block_number() * cells;
       place_problem(p, memory, static_cast<int>(most_rows), static_cast<int>(most_columns), room);

@@ -1,6 +1,7 @@
 // Exact transport: one warp solves one problem, by successive shortest paths with whole masses.
 //
-// Sources are rows, sinks are columns; column j belongs to lane j % 32, slot j / 32. Prices of columns and what a search
+// Sources are rows, sinks are columns, of which there are no more than rows: the steps of a search are columns. Column j
+// belongs to lane j % 32, slot j / 32. Prices of columns and what a search
 // knows of them stay in registers; costs, duals of rows and the flows, a list of arcs for each column, in shared memory.
 // Prices start soft (a few rounds of entropic scaling), which leaves less than half of the searches' steps. The search is
 // in float32; afterwards duals are computed anew along the flows in float64, and `gap` bounds how far the plan can be
