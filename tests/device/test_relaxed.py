@@ -67,14 +67,23 @@ def test_masks_are_kept(device: Any, distance: str) -> None:
     np.testing.assert_array_equal(found.indices, expected.indices)
 
 
-def test_rows_that_rounding_could_decide_are_settled_on_the_device(
-    device: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("overlap", ["omr", "keep"])
+@pytest.mark.parametrize("distance", ["rel-rwmd", "rwmd"])
+def test_candidates_that_rounding_could_decide_get_the_bits_of_the_cpu(
+    device: Any, monkeypatch: pytest.MonkeyPatch, distance: str, overlap: str, unknown: bool
 ) -> None:
-    """With errors that large no list is sure: all come from the pass whose values have the bits of the CPU."""
+    """With all documents listed and large errors, every candidate is computed again."""
     monkeypatch.setattr(panels, "_PACKED_ERROR", 1.0)
-    X, Y, embeddings = documents(20, 8), documents(80, 9), vectors()
-    expected = wordferry.top_k(X, Y, 7, "rel-rwmd", embeddings=embeddings)
-    found = wordferry.top_k(X, Y, 7, "rel-rwmd", embeddings=embeddings, device="cuda")
+    X, Y, embeddings = documents(12, 8, 50), documents(15, 9, 50), vectors()
+    names = list(embeddings.vocabulary)
+    if unknown:
+        known = np.arange(len(names)) % 5 != 0
+        texts = [[[names[i] for i in M[[r]].indices] for r in range(M.shape[0])] for M in (X, Y)]
+        X, Y, embeddings = *texts, embeddings.restrict(np.flatnonzero(known))
+    how = {"embeddings": embeddings, "overlap": overlap}
+    expected = wordferry.top_k(X, Y, 7, distance, **how)
+    found = wordferry.top_k(X, Y, 7, distance, device="cuda", **how)
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.distances, expected.distances)
     assert found.counts is not None

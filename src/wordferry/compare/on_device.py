@@ -41,6 +41,11 @@ def side_of(bags: Bags) -> panels.PanelSide:
     return kept(bags, "masses", lambda: panels.PanelSide.of(bags.masses))
 
 
+def ends_of(bags: Bags) -> Any:
+    """Where each document begins, and the last ends."""
+    return kept(bags, "ends", lambda: runtime().put(bags.masses.indptr.astype(np.int64)))
+
+
 def moving_of(bags: Bags, size: int) -> panels.MovingPanel:
     """Documents as what moves: rows of tables for the words that stand in them."""
     return kept(bags, f"moving {size}", lambda: panels.MovingPanel(side_of(bags), bags.words, size))
@@ -56,21 +61,21 @@ def ordered_of(bags: Bags, size: int) -> panels.MovingPanel:
     return kept(bags, f"ordered {size}", lambda: panels.MovingPanel(side_of(bags), bags.ordered.words, size))
 
 
-def vector_pass(problem: Problem, wide: bool = False) -> panels.Pass:
-    """The pass of rwmd: costs are distances of all words of one side to all of the other. Wide, sums go as those of the
-    CPU, and only costs differ by their rounding."""
+def vector_pass(problem: Problem) -> panels.Pass:
+    """The pass of rwmd: costs are distances of all words of one side to all of the other."""
     frame, size = problem.frame, len(problem.frame.words)
     words = {side_of(bags): _words(bags, frame) for bags in (problem.x, problem.y)}
     scale = 2 * frame.longest
     far = 0.0 if frame.unknown is None else frame.far
     error = (_COST_ERROR if frame.unknown is None else 4 * _COST_ERROR) * scale
-    costs = vectors.VectorCosts(words, max(scale, far), far, problem.overlap == "keep", error, wide)
+    costs = vectors.VectorCosts(words, max(scale, far), far, problem.overlap == "keep", error)
     return panels.Pass(ordered_of(problem.x, size), ordered_of(problem.y, size), costs, problem.side)
 
 
 def _words(bags: Bags, frame: Frame) -> vectors.DeviceWords:
     def make() -> vectors.DeviceWords:
-        return vectors.DeviceWords(vectors.Vectors.of(*bags.ordered_vectors(frame)), bags.ordered.words)
+        ordered, some = bags.ordered, vectors.Vectors.of(*bags.ordered_vectors(frame))
+        return vectors.DeviceWords.of(some, ordered.words, ordered.bags, len(frame.words))
 
     return kept(bags, "words", make)
 
@@ -100,10 +105,10 @@ class CosinePass:
             yield rows, columns, 1 - values
 
 
-def related_pass(problem: Problem, wide: bool = False) -> panels.Pass:
-    """The pass of rel-rwmd. Wide, values have the bits of the CPU."""
+def related_pass(problem: Problem) -> panels.Pass:
+    """The pass of rel-rwmd."""
     words = len(problem.frame.words)
-    costs = replace(related_costs(problem.frame, problem.overlap == "keep"), wide=wide)
+    costs = related_costs(problem.frame, problem.overlap == "keep")
     return panels.Pass(moving_of(problem.x, words), moving_of(problem.y, words), costs, problem.side)
 
 
@@ -155,61 +160,33 @@ class Search:
         """How many rows of y may be found."""
         return self.problem.shape[1] if self.mask is None else int(self.mask.sum())
 
-    def by(
-        self, work: DeviceBlocks, exact: Exact | None = None, refine: Refine | None = None
-    ) -> tuple[Neighbors, Int64Array] | None:
+    def by(self, work: DeviceBlocks, refine: Refine | None = None) -> tuple[Neighbors, Int64Array] | None:
         """The nearest rows, reduced on the device, and the rows of x in which rounding could have decided.
 
-        For such rows, ``refine`` gives their candidates the values of the CPU, and ``exact`` makes another pass with
-        smaller errors where that was not enough. None where the device cannot say: lists that would be too long, or
-        empty documents.
+        ``refine`` gives candidates that rounding could have put into another place the values of the CPU. None where
+        the device cannot say: lists that would be too long, or empty documents.
         """
         rows, columns = self.problem.shape
         places = min(self.k + 1 + _SPARE, columns)
         if places > best.MOST or len(self.problem.x.empty) or len(self.problem.y.empty) or not rows:
             return None
-        lists = self._candidates(work, places)
+        device, lists = runtime(), self._candidates(work, places)
+        counts, unsure = {"pairs": rows * self.allowed}, np.zeros(0, dtype=np.int64)
+        if work.error or work.error_per_word:
+            marks, outside = self._doubts(work, lists)
+            doubtful, marked = marks.any(axis=1), device.xp.flatnonzero(marks)
+            if refine is not None and len(marked) and refine(lists.keys, marked):
+                lists.sort()
+                doubtful &= lists.values(min(self.k, places) - 1) >= outside
+            unsure = device.get(device.xp.flatnonzero(doubtful))
         found, values = lists.read()
-        unsure = self._unsure(work, found, values)
-        if refine is not None and len(unsure):
-            keys = runtime().xp.ascontiguousarray(lists.keys[runtime().put(unsure)])
-            if refine(unsure, keys):
-                outside = self._outside(work, values[unsure])
-                found[unsure], values[unsure] = best.read_keys(np.sort(runtime().get(keys), axis=1))
-                unsure = unsure[values[unsure, min(self.k, places) - 1] >= outside]
-        if exact is not None and len(unsure):
-            again = replace(self, problem=replace(self.problem, x=self.problem.x.take(unsure)))
-            finer = exact(again.problem)
-            found[unsure], values[unsure] = again._candidates(finer, places).read()
-            unsure = unsure[again._unsure(finer, found[unsure], values[unsure])]
-        counts = {"pairs": rows * self.allowed}
         return replace(Neighbors(found[:, : self.k], values[:, : self.k]), counts=counts), unsure
 
-    def _unsure(self, work: DeviceBlocks, found: Int64Array, values: Float32Array) -> Int64Array:
-        """Rows whose first k places could be others, given the errors of the values.
-
-        They are sure where everything before a place stays below everything behind it, whatever the errors are.
-        """
-        if not work.error and not work.error_per_word:
-            return np.zeros(0, dtype=np.int64)
-        x, y = (np.diff(bags.masses.indptr) for bags in (self.problem.x, self.problem.y))
-        longer = np.maximum(x[:, None], y[np.maximum(found, 0)])
-        near = np.where(found >= 0, values, np.inf).astype(np.float64)
-        error = work.error + work.error_per_word * longer * np.where(found >= 0, values, 0)
-        highest = np.maximum.accumulate(near + error, axis=1)
-        lowest = np.minimum.accumulate((near - error)[:, ::-1], axis=1)[:, ::-1]
-        most = min(self.k, found.shape[1] - 1)
-        unsure = (highest[:, :most] >= lowest[:, 1 : most + 1]) & np.isfinite(lowest[:, 1 : most + 1])
-        result = unsure.any(axis=1)
-        result |= highest[:, most - 1 if most else 0] >= self._outside(work, values)
-        return np.flatnonzero(result)
-
-    def _outside(self, work: DeviceBlocks, values: Float32Array) -> Any:
-        """For each row what no row of y can be below that is not listed; lists end with the last of the values."""
-        if self.allowed <= values.shape[1]:
-            return np.full(len(values), np.inf)
-        longest = int(np.diff(self.problem.y.masses.indptr).max())
-        return values[:, -1].astype(np.float64) * (1 - work.error_per_word * longest) - work.error
+    def _doubts(self, work: DeviceBlocks, lists: best.DeviceBest) -> tuple[Any, Any]:
+        """Marks of the candidates that could have another place, and for each row what nothing unlisted is below."""
+        x, y = ends_of(self.problem.x), ends_of(self.problem.y)
+        longest = -1 if self.allowed <= lists.places else int(np.diff(self.problem.y.masses.indptr).max())
+        return lists.doubts(self.k, (x, y), longest, (work.error, work.error_per_word))
 
     def _candidates(self, work: DeviceBlocks, places: int) -> best.DeviceBest:
         rows, columns = self.problem.shape
@@ -227,8 +204,7 @@ class Search:
         return within_memory(search, self.problem.run.memory)
 
 
-Exact = Callable[[Problem], DeviceBlocks]
-Refine = Callable[[Int64Array, Any], bool]
+Refine = Callable[[Any, Any], bool]
 
 
 class PairSolver:
@@ -267,7 +243,8 @@ class PairSolver:
         return cells
 
     def solve(self, rows: Any, columns: Any, cells: Any) -> Callable[[], tuple[Float32Array, Int64Array]]:
-        """Begin to solve pairs that have some costs. The call waits for the distances, and says which are not proved."""
+        """Begin to solve pairs that have some costs. What comes back waits for the distances, and says which are not
+        proved."""
         found = transport.solve_documents((rows, columns), self.x, self.y, self.costs, cells)
 
         def ended() -> tuple[Float32Array, Int64Array]:

@@ -37,6 +37,31 @@ class DeviceBest:
             self.keys[rows.start : rows.stop],
         )  # fmt: skip
 
+    def doubts(self, k: int, ends: tuple[Any, Any], longest: int, errors: tuple[float, float]) -> tuple[Any, Any]:
+        """Marks of the candidates that rounding could put into another of the first k places, and for each row a value
+        that nothing unlisted is below.
+
+        ``ends`` are the row pointers of both sides, ``longest`` the words of the longest document (-1 where all are
+        listed); errors are absolute, and relative for each word of the longer document.
+        """
+        device = runtime()
+        marks = device.xp.empty((self.rows, self.places), dtype=np.uint8)
+        outside = device.xp.empty(self.rows, dtype=np.float64)
+        device.launch(
+            "mark_doubts", -(-self.rows // (32 * _WARPS)), 32 * _WARPS, 0, self.keys, self.rows, self.places, k, *ends,
+            longest, np.float64(errors[0]), np.float64(errors[1]), marks, outside,
+        )  # fmt: skip
+        return marks, outside
+
+    def sort(self) -> None:
+        """Put keys in order again whose values have changed."""
+        self.keys = runtime().xp.sort(self.keys, axis=1)
+
+    def values(self, place: int) -> Any:
+        """The values of one place of all lists, on the device."""
+        bits = (self.keys[:, place] >> np.uint64(32)).astype(np.uint32)
+        return bits.view(np.float32)
+
     def read(self) -> tuple[Int64Array, Float32Array]:
         """Columns and values; places without a candidate are (-1, inf)."""
         return read_keys(runtime().get(self.keys))

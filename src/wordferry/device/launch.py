@@ -20,7 +20,7 @@ from wordferry.base.runtime import MEMORY, optional_import
 from wordferry.errors import Unsupported
 
 SOURCES = Path(__file__).parent / "cuda"
-HEADERS = ("panels.cuh", "best.cuh", "related_pairs.cuh", "word_costs.cuh", "neighbours.cuh")
+HEADERS = ("panels.cuh", "best.cuh", "related_pairs.cuh", "vector_pairs.cuh", "word_costs.cuh", "neighbours.cuh")
 SIZED_HEADERS = ("batches.cuh",)
 """Compiled for one kernel and one number of slots; their kernels are launched as ``name:slots``."""
 _MOST_BLOCKS = 2**31 - 1
@@ -158,7 +158,9 @@ class Cuda:
 
 
 def plain(argument: Any) -> Any:
-    """A number as kernels take it; arrays stay as they are."""
+    """A number as kernels take it; arrays and NumPy's numbers stay as they are."""
+    if isinstance(argument, np.generic):
+        return argument
     if isinstance(argument, bool):
         return np.int32(argument)
     if isinstance(argument, int):

@@ -245,6 +245,11 @@ class Pass:
         return 1.5 * _SUM_ERROR if self.costs.one_sum else _SUM_ERROR  # ours have half of the words each, twice
 
     @property
+    def side_number(self) -> int:
+        """The sides as kernels have them."""
+        return ("both", "left", "right").index(self.sides)
+
+    @property
     def wide(self) -> bool:
         return self.costs.wide or self.x.side.codes is None or self.y.side.codes is None
 
@@ -287,8 +292,8 @@ class Pass:
         )  # fmt: skip
 
 
-def refine_related(work: Pass, rows: Int64Array, keys: Any) -> bool:
-    """Replace the values of candidates of some rows of x by sums in the order and with the rounding of the CPU.
+def refine_related(work: Pass, keys: Any, places: Any) -> bool:
+    """Replace the values at ``places`` of lists of candidates, a row for each document of x, by those of the CPU.
 
     False where a bit for each word does not fit into the shared memory of a block; nothing is done then.
     """
@@ -299,8 +304,8 @@ def refine_related(work: Pass, rows: Int64Array, keys: Any) -> bool:
     if shared > device.shared_bytes:
         return False
     device.launch(
-        "refine_related", keys.size, 32, shared, keys, int(keys.shape[1]), device.put(rows), x.indptr, x.words,
+        "refine_related", len(places), 32, shared, keys, int(keys.shape[1]), places, x.indptr, x.words,
         x.masses, y.indptr, y.words, y.masses, costs.indptr, costs.words, costs.costs, words, costs.scale, costs.keep,
-        np.int32(("both", "left", "right").index(work.sides)),
+        np.int32(work.side_number),
     )  # fmt: skip
     return True

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array
 from wordferry.device.launch import runtime
-from wordferry.device.panels import MovingPanel, PanelSide, PanelTable, PanelTarget, entry
+from wordferry.device.panels import MovingPanel, PanelSide, PanelTable, PanelTarget, Pass, entry
 
 _COLUMNS = 128
 """Moving words whose distances to all words of a side are in the cache while documents take their minima."""
+_DOCUMENTS = 8
+"""Documents that a block takes minima of."""
 _NEAR = 1e-9
 """Below this share of the squared lengths, a squared distance of centroids is computed from the difference."""
 _PACKED = 2**23 - 1
@@ -44,14 +46,17 @@ class Vectors:
                 others.values, others.squares, columns, int(self.values.shape[1]), out, int(out.shape[1]),
             )  # fmt: skip
 
-    def costs_by_products(self, others: Vectors, out: Any) -> None:
-        """Distances as :meth:`costs` fills them, but from a matrix product: off by a few parts in ten million."""
+    def costs_by_products(self, others: Vectors, own: Any, out: Any) -> None:
+        """Distances as :meth:`costs` fills them, but from a matrix product: off by a few parts in ten million.
+
+        ``own`` is the vector here of each of the others that is of the same word, which is far away from itself.
+        """
         rows, columns = len(self), len(others)
         if rows and columns:
             products = self.values @ others.values.T
             runtime().launch(
                 "product_costs", -(-rows // 8), 256, 0, products, self.values, self.squares, rows, others.values,
-                others.squares, columns, int(self.values.shape[1]), out, int(out.shape[1]),
+                others.squares, own, columns, int(self.values.shape[1]), out, int(out.shape[1]),
             )  # fmt: skip
 
     def part(self, some: slice) -> Vectors:
@@ -64,8 +69,31 @@ class DeviceWords:
     """The words of one side that distances are computed between: those with a vector come first."""
 
     vectors: Vectors
-    ids: Int64Array
-    """Compact ids of all words of the side, those without a vector last."""
+    ids: Any
+    """Compact ids of the words that have a vector,"""
+    number_of: Any
+    """and the vector of each compact id; -1 where there is none."""
+    indptr: Any
+    """Documents in the order in which the CPU adds up their words:"""
+    words: Any
+    """compact ids,"""
+    masses: Any
+    """masses,"""
+    numbers: Any
+    """and vectors."""
+
+    @classmethod
+    def of(cls, vectors: Vectors, words: Int64Array, bags: Csr, size: int) -> DeviceWords:
+        """From documents over ``words``, which are compact ids below ``size``, those with a vector first."""
+        device, known = runtime(), len(vectors)
+        numbers = np.full(size, -1, dtype=np.int32)
+        numbers[words[:known]] = np.arange(known, dtype=np.int32)
+        places = device.put(bags.indices.astype(np.int32))
+        entries = device.put(words.astype(np.int32))[places]
+        number_of = device.put(numbers)
+        masses = device.put(bags.data.astype(np.float32))
+        indptr = device.put(bags.indptr.astype(np.int64))
+        return cls(vectors, device.put(words[:known]), number_of, indptr, entries, masses, number_of[entries])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,25 +112,40 @@ class VectorCosts:
     def table(self, target: PanelTarget, moving: MovingPanel) -> PanelTable:
         device = runtime()
         theirs, ours = self.words[target.side], self.words[moving.side]
-        size = int(moving.row_of.shape[0])
-        rows_of = np.full(size, -1, dtype=np.int32)
-        rows_of[theirs.ids[: len(theirs.vectors)]] = np.arange(len(theirs.vectors))
-        place_of = device.put(rows_of)
-        words = device.put(place_of[target.side.words])
-        own = place_of[device.put(ours.ids[: len(ours.vectors)])]
-        own = device.xp.where(own < 0, np.int32(-2), own)
+        words, own = theirs.number_of[target.side.words], theirs.number_of[ours.ids]
         table = target.empty(len(moving.words), entry(self.far, self.scale, target.wide))
-        costs = device.xp.empty((max(len(theirs.vectors), 1), _COLUMNS), dtype=np.float32)
+        costs = device.xp.empty((len(theirs.vectors) + 1, _COLUMNS), dtype=np.float32)
+        costs[-1] = self.far  # of words without a vector
         for first in range(0, len(ours.vectors), _COLUMNS):
-            count = min(_COLUMNS, len(ours.vectors) - first)
-            theirs.vectors.costs_by_products(ours.vectors.part(slice(first, first + count)), costs)
+            some = slice(first, min(first + _COLUMNS, len(ours.vectors)))
+            theirs.vectors.costs_by_products(ours.vectors.part(some), own[some], costs)
+            shared = 4 * _DOCUMENTS * (_COLUMNS + 4)
             device.launch(
-                "enter_nearest", target.count, _COLUMNS, 0, table, target.side.indptr, words, costs,
-                own[first : first + count], count, _COLUMNS, first, len(moving.words), target.rows.start, self.far,
-                _PACKED / max(self.scale, 1e-30), target.wide,
+                "enter_nearest", -(-target.count // _DOCUMENTS), 32 * _DOCUMENTS, shared, table, target.side.indptr,
+                words, costs, len(theirs.vectors), some.stop - first, first, len(moving.words), target.rows.start,
+                target.count, _PACKED / max(self.scale, 1e-30), target.wide,
             )  # fmt: skip
         target.enter_own(table, moving, int(self.keep))
         return PanelTable(target, table, len(moving.words))
+
+
+def refine_vectors(work: Pass, keys: Any, places: Any) -> bool:
+    """Replace the values at ``places`` of lists of candidates, a row for each document of x, by those of the CPU."""
+    costs = work.costs
+    assert isinstance(costs, VectorCosts)
+    device, x, y = runtime(), costs.words[work.x.side], costs.words[work.y.side]
+    rows, columns = places // keys.shape[1], (keys.ravel()[places] & np.uint64(2**32 - 1)).astype(np.int64)
+    lengths = x.indptr[rows + 1] - x.indptr[rows] + y.indptr[columns + 1] - y.indptr[columns]
+    ends = device.xp.cumsum(lengths)
+    room = int(ends[-1])
+    device.launch(
+        "refine_vectors", len(places), 32, 8 * 32 * 36, keys, int(keys.shape[1]), places, ends - lengths,
+        x.indptr, x.words, x.masses, x.numbers, x.vectors.values, x.vectors.squares,
+        y.indptr, y.words, y.masses, y.numbers, y.vectors.values, y.vectors.squares,
+        int(x.vectors.values.shape[1]), costs.far, costs.keep, np.int32(work.side_number),
+        device.xp.empty(room, dtype=np.uint32), device.xp.empty(room, dtype=np.float32),
+    )  # fmt: skip
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,8 +127,8 @@ class CudaPanels(Panels):
         on_device.fill_values(on_device.related_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        work, exact = on_device.related_pass(problem), partial(on_device.related_pass, wide=True)
-        return on_device.Search(problem, k, mask).by(work, exact, partial(panels.refine_related, work))
+        work = on_device.related_pass(problem)
+        return on_device.Search(problem, k, mask).by(work, partial(panels.refine_related, work))
 
 
 _EFFORT = Effort(0.2)

@@ -12,6 +12,7 @@ from wordferry.base.runtime import Report
 from wordferry.compare import dense, on_device
 from wordferry.compare.moves import Taken, bag_of, relaxed_taken
 from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.device import vectors
 from wordferry.kernels import passes
 
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
@@ -100,8 +101,8 @@ class CudaBlocks(Blocks):
         on_device.fill_values(on_device.vector_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        exact = partial(on_device.vector_pass, wide=True)
-        return on_device.Search(problem, k, mask).by(on_device.vector_pass(problem), exact)
+        work = on_device.vector_pass(problem)
+        return on_device.Search(problem, k, mask).by(work, partial(vectors.refine_vectors, work))
 
 
 _EFFORT = Effort(8.0, 2.0)

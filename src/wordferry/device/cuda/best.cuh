@@ -8,6 +8,10 @@ namespace wordferry {
 
 using Key = unsigned long long;  // the bits of a value that is not negative, then its column: they sort as both do
 
+WF_DEVICE Key key_of(float value, Index column) {
+  return (static_cast<Key>(bits_of(value)) << 32) | static_cast<Key>(column);
+}
+
 // Sorts `size` keys in shared memory, a power of two, by compare and exchange (Batcher's bitonic network).
 WF_DEVICE void sort_keys(Key* keys, int size) {
   for (int block = 2; block <= size; block <<= 1) {
@@ -52,7 +56,7 @@ WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, In
       const Index c = column + lane;
       key[lane] = ~Key{0};
       if (c < columns && (allowed == nullptr || allowed[c] != 0)) {
-        key[lane] = (static_cast<Key>(bits_of(greater(values[c], 0.0f))) << 32) | static_cast<Key>(first + c);
+        key[lane] = key_of(greater(values[c], 0.0f), first + c);
       }
       better[lane] = key[lane] < last;
     }
@@ -76,7 +80,65 @@ WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, In
   WF_FENCE();
 }
 
+WF_DEVICE double value_of(Key key) { return static_cast<double>(float_of(static_cast<unsigned>(key >> 32))); }
+
+// How far values may be off: a number, and a share of the value for each word of the longer document.
+struct Errors {
+  double always, per_word;
+  const Index* y_indptr;
+};
+
+WF_DEVICE double error_of(const Errors& errors, Key key, Index length) {
+  const Index column = static_cast<Index>(key & 0xffffffffu);
+  const Index other = errors.y_indptr[column + 1] - errors.y_indptr[column];
+  return errors.always + errors.per_word * static_cast<double>(length > other ? length : other) * value_of(key);
+}
+
+// Marks candidates of one row; all marks stay 0 where the row is sure.
+WF_DEVICE void mark_row(const Key* list, int width, int k, Index length, const Errors& errors, double outside,
+                        unsigned char* marks) {
+  double lowest = outside;
+  bool unsure = false;
+  for (int p = width - 1; p >= 0; --p) {
+    marks[p] = 0;
+    if (list[p] == ~Key{0}) continue;
+    const double value = value_of(list[p]), error = error_of(errors, list[p], length);
+    marks[p] = p < k && value + error >= lowest ? 1 : 0;
+    unsure = unsure || marks[p] != 0;
+    lowest = value - error < lowest ? value - error : lowest;
+  }
+  double highest = -1;
+  for (int p = 0; p < width && unsure && list[p] != ~Key{0}; ++p) {
+    const double value = value_of(list[p]), error = error_of(errors, list[p], length);
+    if (highest >= value - error) marks[p] = 1;
+    if (p < k && value + error > highest) highest = value + error;
+  }
+}
+
 }  // namespace wordferry
+
+// Marks the candidates that rounding could put into another of the first k places, so that a row without a mark is sure.
+// outside[row]: nothing that is not listed can be below it; `longest` words has the longest document, and -1 says that
+// all are listed. A lane is a row.
+WF_KERNEL(mark_doubts)
+(const unsigned long long* lists, wordferry::Index rows, wordferry::Index width, wordferry::Index k,
+ const wordferry::Index* x_indptr, const wordferry::Index* y_indptr, wordferry::Index longest, double error,
+ double error_per_word, unsigned char* marks, double* outside) {
+  using namespace wordferry;
+  const Errors errors{error, error_per_word, y_indptr};
+  WF_WARPS(warp) {
+    WF_LANES(lane) {
+      const Index row = (block_number() * warp_total() + warp) * 32 + lane;
+      if (row < rows) {
+        const Key* list = lists + row * width;
+        const double share = 1 - error_per_word * static_cast<double>(longest);
+        outside[row] = longest < 0 ? 1e300 : value_of(list[width - 1]) * share - error;
+        mark_row(list, static_cast<int>(width), static_cast<int>(k), x_indptr[row + 1] - x_indptr[row], errors,
+                 outside[row], marks + row * width);
+      }
+    }
+  }
+}
 
 // lists[row, width] are the keys so far; size >= width + 32 is a power of two. `first` is the number of column 0.
 WF_KERNEL(best_of_rows)

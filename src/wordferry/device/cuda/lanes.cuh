@@ -187,6 +187,7 @@ WF_DEVICE T warp_from(Lanes<T>& value, int lane) {
 namespace wordferry {
 
 constexpr unsigned infinity_bits = 0x7f800000u;
+constexpr float no_cost = 1e30f;  // onto no word, where nothing moves either; finite, so that 0 times it is 0
 WF_DEVICE float infinite() { return float_of(infinity_bits); }
 WF_DEVICE float no_number() { return float_of(0x7fffffffu); }
 // Unsigned numbers in the order of floats, negative ones included.

@@ -17,6 +17,8 @@ constexpr unsigned most_steps = (1u << 23) - 1;
 constexpr int panel_rows = 64;       // documents of a panel of packed entries; half as many of wide ones
 constexpr int passed_rows = 32;      // documents that a block of panel_sums passes over
 constexpr int tile_stride = panel_rows + 1;
+constexpr int nearest_columns = 128;  // moving words of enter_nearest, four for each lane
+constexpr int nearest_stride = nearest_columns + 4;
 
 WF_DEVICE unsigned packed_cost(float cost, float steps) {
   const float share = cost * steps + 0.5f;
@@ -152,30 +154,43 @@ WF_KERNEL(enter_own)
   }
 }
 
-// Nearest distances of words onto the documents of some panels, from a block of costs of all target words (rows) to
-// `columns` moving words: a block is a document. A word of -1 has no vector and is `far` from all others; `own` is the
-// row of costs of each moving word itself, or -2.
+// Nearest distances of words onto the documents of some panels, from the costs of all target words (rows) to a block of
+// moving words, nearest_columns of them or fewer: a warp is a document, and a block eight of one panel. Words without a
+// vector have row `unknown` of the costs.
 WF_KERNEL(enter_nearest)
-(unsigned* table, const wordferry::Index* indptr, const int* words, const float* costs, const int* own,
- wordferry::Index columns, wordferry::Index stride, wordferry::Index first_row, wordferry::Index rows,
- wordferry::Index first, float far, float steps, int wide) {
+(unsigned* table, const wordferry::Index* indptr, const int* words, const float* costs, wordferry::Index unknown,
+ wordferry::Index columns, wordferry::Index first_row, wordferry::Index rows, wordferry::Index first,
+ wordferry::Index documents, float steps, int wide) {
   using namespace wordferry;
-  const Index place = block_number();
-  const Index begin = indptr[first + place], end = indptr[first + place + 1];
-  const Index width = wide ? 32 : panel_rows, lane_of = place % width;
-  unsigned* panel = table + (place / width * rows + first_row) * panel_rows + (wide ? 2 * lane_of : lane_of);
+  const Index start = block_number() * warp_total();
+  const Index width = wide ? 32 : panel_rows, lane_of = start % width;
+  unsigned* panel = table + (start / width * rows + first_row) * panel_rows + (wide ? 2 * lane_of : lane_of);
+  const Index count = documents - start < warp_total() ? documents - start : warp_total();
+  float* tile = reinterpret_cast<float*>(shared_memory());
   WF_WARPS(warp) {
-    WF_LANES(lane) {
-      for (Index c = 32 * warp + lane; c < columns; c += 32 * warp_total()) {
-        float nearest = 1e30f;  // where there is no other word nothing moves; finite, so that 0 times it is 0
-        const int self = own[c];
+    if (warp < count) {
+      const Index begin = indptr[first + start + warp], end = indptr[first + start + warp + 1];
+      WF_LANES(lane) {
+        Four nearest{{no_cost, no_cost, no_cost, no_cost}};
         WF_UNROLL_SOME
         for (Index k = begin; k < end; ++k) {
-          const int word = words[k];
-          const float cost = word < 0 ? far : costs[word * stride + c];
-          nearest = word == self ? nearest : lesser(nearest, cost);
+          const Index word = words[k] < 0 ? unknown : words[k];
+          const Four cost = *reinterpret_cast<const Four*>(costs + word * nearest_columns + 4 * lane);
+          WF_UNROLL
+          for (int s = 0; s < 4; ++s) nearest.value[s] = lesser(nearest.value[s], cost.value[s]);
         }
-        panel[c * panel_rows] = wide ? bits_of(nearest) : packed_cost(nearest, steps);
+        *reinterpret_cast<Four*>(tile + warp * nearest_stride + 4 * lane) = nearest;
+      }
+    }
+  }
+  WF_BARRIER();
+  WF_WARPS(warp) {  // entries of neighbouring documents lie side by side, and are written so
+    WF_LANES(lane) {
+      for (Index at = 32 * warp + lane; at < columns * warp_total(); at += 32 * warp_total()) {
+        const Index document = at % warp_total(), column = at / warp_total();
+        if (document >= count) continue;
+        const float cost = tile[document * nearest_stride + column];
+        panel[column * panel_rows + (wide ? 2 * document : document)] = wide ? bits_of(cost) : packed_cost(cost, steps);
       }
     }
   }

@@ -68,37 +68,32 @@ WF_DEVICE float moved(const Documents& from, Index document, const Documents& on
 
 }  // namespace wordferry
 
-// lists[row, width]: keys whose columns are rows of y (~0: none), of the rows of x that `rows` names; their values are
-// replaced by exact ones. side: 0 both, 1 left, 2 right.
+// lists[row of x, width]: keys whose columns are rows of y; the values of those at `places` are replaced by exact ones.
+// side: 0 both, 1 left, 2 right.
 WF_KERNEL(refine_related)
-(unsigned long long* lists, wordferry::Index width, const long long* rows, const wordferry::Index* x_indptr,
+(unsigned long long* lists, wordferry::Index width, const long long* places, const wordferry::Index* x_indptr,
  const int* x_words, const float* x_masses, const wordferry::Index* y_indptr, const int* y_words, const float* y_masses,
  const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, wordferry::Index words,
  float c_max, int keep, int side) {
   using namespace wordferry;
   const Documents x{x_indptr, x_words, x_masses}, y{y_indptr, y_words, y_masses};
   const Graph graph{graph_indptr, graph_words, graph_costs};
-  const Index room = (words + 31) / 32, row = rows[block_number() / width];
-  const Key key = lists[block_number()];
+  const Index room = (words + 31) / 32, place = places[block_number()], row = place / width;
+  const Index other = static_cast<Index>(lists[place] & 0xffffffffu);
   unsigned* x_bits = reinterpret_cast<unsigned*>(shared_memory());
   unsigned* y_bits = x_bits + room;
   WF_WARPS(warp) {
     static_cast<void>(warp);
-    if (key != ~Key{0}) {
-      WF_LANES(lane) {
-        for (Index k = lane; k < 2 * room; k += 32) x_bits[k] = 0;
-      }
-      WF_FENCE();
-      const Index other = static_cast<Index>(key & 0xffffffffu);
-      mark_words(x_bits, x, row);
-      mark_words(y_bits, y, other);
-      const float left = side == 2 ? 0.0f : moved(x, row, y, other, y_bits, graph, c_max, keep != 0);
-      const float right = side == 1 ? 0.0f : moved(y, other, x, row, x_bits, graph, c_max, keep != 0);
-      WF_LANES(lane) {
-        if (lane == 0) {
-          lists[block_number()] = (static_cast<Key>(bits_of(greater(left, right))) << 32) | static_cast<Key>(other);
-        }
-      }
+    WF_LANES(lane) {
+      for (Index k = lane; k < 2 * room; k += 32) x_bits[k] = 0;
+    }
+    WF_FENCE();
+    mark_words(x_bits, x, row);
+    mark_words(y_bits, y, other);
+    const float left = side == 2 ? 0.0f : moved(x, row, y, other, y_bits, graph, c_max, keep != 0);
+    const float right = side == 1 ? 0.0f : moved(y, other, x, row, x_bits, graph, c_max, keep != 0);
+    WF_LANES(lane) {
+      if (lane == 0) lists[place] = key_of(greater(left, right), other);
     }
   }
 }

@@ -42,13 +42,55 @@ WF_DEVICE float distance_by_product(float product, const Vectors& a, Index i, co
   return root(square);
 }
 
+// Some vectors of a set: those of `numbers` (-1: none), or all, in order, where it is null.
+struct Chosen {
+  Vectors vectors;
+  const int* numbers;
+  Index count;
+};
+
+WF_DEVICE Index number_of(const Chosen& some, Index place) {
+  if (place >= some.count) return -1;
+  return some.numbers == nullptr ? place : some.numbers[place];
+}
+
 // Loads some dimensions of 32 vectors into shared memory, zeros where there are none.
-WF_DEVICE void load_vectors(float* to, const float* vectors, Index first, Index count, int dimensions, int low) {
+WF_DEVICE void load_vectors(float* to, const Chosen& some, Index first, int low) {
+  const int dimensions = static_cast<int>(some.vectors.dimensions);
   for (int r = 0; r < cost_rows; ++r) {
+    const Index number = number_of(some, first + r);
     WF_LANES(lane) {
-      const bool there = first + r < count && low + lane < dimensions;
-      to[r * cost_stride + lane] = there ? vectors[(first + r) * dimensions + low + lane] : 0.0f;
+      const bool there = number >= 0 && low + lane < dimensions;
+      to[r * cost_stride + lane] = there ? some.vectors.values[number * dimensions + low + lane] : 0.0f;
     }
+  }
+}
+
+// Inner products of 32 vectors of a with 32 of b, one for each lane, summed up in the order of the dimensions.
+WF_DEVICE void tile_products(const Chosen& a, Index first, const Chosen& b, Index left, float* memory,
+                             LaneArray<float, cost_rows>& sum) {
+  float* of_a = memory;
+  float* of_b = of_a + cost_rows * cost_stride;
+  WF_LANES(lane) {
+    WF_UNROLL
+    for (int r = 0; r < cost_rows; ++r) sum(lane, r) = 0;
+  }
+  for (int low = 0; low < static_cast<int>(a.vectors.dimensions); low += cost_steps) {
+    load_vectors(of_a, a, first, low);
+    load_vectors(of_b, b, left, low);
+    WF_FENCE();
+    WF_LANES(lane) {
+      for (int k = 0; k < cost_steps; k += 4) {  // zeros behind the last dimension add nothing
+        const Four y = *reinterpret_cast<const Four*>(of_b + lane * cost_stride + k);
+        WF_UNROLL
+        for (int r = 0; r < cost_rows; ++r) {
+          const Four x = *reinterpret_cast<const Four*>(of_a + r * cost_stride + k);
+          WF_UNROLL
+          for (int d = 0; d < 4; ++d) sum(lane, r) = fused(x.value[d], y.value[d], sum(lane, r));
+        }
+      }
+    }
+    WF_FENCE();
   }
 }
 
@@ -62,33 +104,10 @@ WF_KERNEL(word_costs)
   const Vectors a{a_values, a_squares, dimensions}, b{b_values, b_squares, dimensions};
   const Index across = (columns + 31) / 32;
   const Index first = block_number() / across * cost_rows, left = block_number() % across * 32;
-  const int size = static_cast<int>(dimensions);
-  float* of_a = reinterpret_cast<float*>(shared_memory());
-  float* of_b = of_a + cost_rows * cost_stride;
   WF_WARPS(warp) {
     static_cast<void>(warp);
     LaneArray<float, cost_rows> sum;
-    WF_LANES(lane) {
-      WF_UNROLL
-      for (int r = 0; r < cost_rows; ++r) sum(lane, r) = 0;
-    }
-    for (int low = 0; low < size; low += cost_steps) {
-      load_vectors(of_a, a.values, first, rows, size, low);
-      load_vectors(of_b, b.values, left, columns, size, low);
-      WF_FENCE();
-      WF_LANES(lane) {
-        for (int k = 0; k < cost_steps; k += 4) {  // zeros behind the last dimension add nothing
-          const Four y = *reinterpret_cast<const Four*>(of_b + lane * cost_stride + k);
-          WF_UNROLL
-          for (int r = 0; r < cost_rows; ++r) {
-            const Four x = *reinterpret_cast<const Four*>(of_a + r * cost_stride + k);
-            WF_UNROLL
-            for (int d = 0; d < 4; ++d) sum(lane, r) = fused(x.value[d], y.value[d], sum(lane, r));
-          }
-        }
-      }
-      WF_FENCE();
-    }
+    tile_products({a, nullptr, rows}, first, {b, nullptr, columns}, left, reinterpret_cast<float*>(shared_memory()), sum);
     WF_LANES(lane) {
       const Index j = left + lane;
       WF_UNROLL
@@ -101,17 +120,19 @@ WF_KERNEL(word_costs)
   }
 }
 
-// The same from products of a library, which sums them up in another order.
+// Distances from products of a library, which sums them up in another order. own[j] is the vector of a that is of the
+// same word as that of b, or -1: nothing moves from a word onto itself.
 WF_KERNEL(product_costs)
 (const float* products, const float* a_values, const float* a_squares, wordferry::Index rows, const float* b_values,
- const float* b_squares, wordferry::Index columns, wordferry::Index dimensions, float* out, wordferry::Index stride) {
+ const float* b_squares, const int* own, wordferry::Index columns, wordferry::Index dimensions, float* out,
+ wordferry::Index stride) {
   using namespace wordferry;
   const Vectors a{a_values, a_squares, dimensions}, b{b_values, b_squares, dimensions};
   WF_WARPS(warp) {
     const Index i = block_number() * warp_total() + warp;
     WF_LANES(lane) {
       for (Index j = lane; i < rows && j < columns; j += 32) {
-        out[i * stride + j] = distance_by_product(products[i * columns + j], a, i, b, j);
+        out[i * stride + j] = own[j] == i ? no_cost : distance_by_product(products[i * columns + j], a, i, b, j);
       }
     }
   }
