@@ -92,6 +92,7 @@ def test_candidates_that_rounding_could_decide_get_the_bits_of_the_cpu(
 
 def test_rows_that_no_pass_settles_are_those_of_the_cpu(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_device, "_COST_ERROR", 1.0)
+    monkeypatch.setattr(on_device, "_SPARE", (8, 9))
     X, Y, embeddings = documents(20, 8), documents(80, 9), vectors()
     expected = wordferry.top_k(X, Y, 7, "rwmd", embeddings=embeddings)
     found = wordferry.top_k(X, Y, 7, "rwmd", embeddings=embeddings, device="cuda")

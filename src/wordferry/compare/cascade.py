@@ -116,11 +116,18 @@ class Rounds:
             i, at = np.nonzero(near)
             self._solve(i, places[i, begin + at])
         limit = self.best[1][:, -1] + np.float32(slack)
+        behind = []
         for row in np.flatnonzero((least[:, -1] <= limit) & (places[:, -1] >= 0)).tolist():
             last = least[row, -1], places[row, -1]
-            behind = (bounds[row] > last[0]) | ((bounds[row] == last[0]) & (np.arange(columns) > last[1]))
-            more = np.flatnonzero(behind & allowed & (bounds[row] <= limit[row]))
-            self._solve(np.full(len(more), row), more)
+            others = (bounds[row] > last[0]) | ((bounds[row] == last[0]) & (np.arange(columns) > last[1]))
+            more = np.flatnonzero(others & allowed & (bounds[row] <= limit[row]))
+            behind.append((row, more[np.argsort(bounds[row, more], kind="stable")]))
+        for begin in range(0, max((len(more) for _, more in behind), default=0), _LISTED):  # all rows together
+            some = [(row, more[begin : begin + _LISTED]) for row, more in behind]
+            i = np.repeat([row for row, _ in some], [len(more) for _, more in some])
+            j = np.concatenate([more for _, more in some])
+            near = bounds[i, j] <= self.best[1][i, -1] + slack
+            self._solve(i[near], j[near])
         return self.best
 
     def _solve(self, i: Any, j: Any) -> None:

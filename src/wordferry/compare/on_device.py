@@ -18,8 +18,9 @@ from wordferry.device.launch import runtime, within_memory
 from wordferry.kernels import passes
 
 _Made = TypeVar("_Made")
-_SPARE = 8
-"""Places of lists beyond the one behind k: what is not listed must be farther by the error of the longest document."""
+_SPARE = (8, 200)
+"""Places of lists beyond the one behind k: what is not listed must be farther by the error of the longest document.
+Rows for which that is not enough get longer lists."""
 _COST_ERROR = 2.0**-23
 """How far distances of words from matrix products may be from those of the CPU, relative to the largest."""
 _PROOF = 2.0**-23
@@ -134,6 +135,9 @@ class DeviceBlocks(Protocol):
         """Rows, columns and values of blocks that need about ``room`` bytes."""
 
 
+_Blocks = TypeVar("_Blocks", bound=DeviceBlocks)
+
+
 def fill_values(work: DeviceBlocks, problem: Problem, out: Float32Array, report: Report) -> None:
     """All values of a pass, copied from the device block by block."""
 
@@ -160,26 +164,45 @@ class Search:
         """How many rows of y may be found."""
         return self.problem.shape[1] if self.mask is None else int(self.mask.sum())
 
-    def by(self, work: DeviceBlocks, refine: Refine | None = None) -> tuple[Neighbors, Int64Array] | None:
+    def by(
+        self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None = None
+    ) -> tuple[Neighbors, Int64Array] | None:
         """The nearest rows, reduced on the device, and the rows of x in which rounding could have decided.
 
         ``refine`` gives candidates that rounding could have put into another place the values of the CPU. None where
         the device cannot say: lists that would be too long, or empty documents.
         """
-        rows, columns = self.problem.shape
-        places = min(self.k + 1 + _SPARE, columns)
-        if places > best.MOST or len(self.problem.x.empty) or len(self.problem.y.empty) or not rows:
+        if not self.problem.shape[0] or len(self.problem.x.empty) or len(self.problem.y.empty):
             return None
-        device, lists = runtime(), self._candidates(work, places)
-        counts, unsure = {"pairs": rows * self.allowed}, np.zeros(0, dtype=np.int64)
+        found: tuple[Neighbors, Int64Array] | None = None
+        for spare in _SPARE:  # longer lists for the rows in which something unlisted could be as near
+            places = min(self.k + 1 + spare, self.problem.shape[1])
+            if places > best.MOST:
+                break
+            if found is None:
+                found = self._by(passed, refine, places)
+            elif len(found[1]):
+                some = replace(self, problem=replace(self.problem, x=self.problem.x.take(found[1])))
+                lists, unsure = some._by(passed, refine, places)
+                found[0].indices[found[1]], found[0].distances[found[1]] = lists.indices, lists.distances
+                found = found[0], found[1][unsure]
+        return found
+
+    def _by(
+        self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None, places: int
+    ) -> tuple[Neighbors, Int64Array]:
+        """:meth:`by` with lists of some places."""
+        device, work = runtime(), passed(self.problem)
+        lists, unsure = self._candidates(work, places), np.zeros(0, dtype=np.int64)
         if work.error or work.error_per_word:
             marks, outside = self._doubts(work, lists)
             doubtful, marked = marks.any(axis=1), device.xp.flatnonzero(marks)
-            if refine is not None and len(marked) and refine(lists.keys, marked):
+            if refine is not None and len(marked) and refine(work, lists.keys, marked):
                 lists.sort()
                 doubtful &= lists.values(min(self.k, places) - 1) >= outside
             unsure = device.get(device.xp.flatnonzero(doubtful))
         found, values = lists.read()
+        counts = {"pairs": self.problem.shape[0] * self.allowed}
         return replace(Neighbors(found[:, : self.k], values[:, : self.k]), counts=counts), unsure
 
     def _doubts(self, work: DeviceBlocks, lists: best.DeviceBest) -> tuple[Any, Any]:
@@ -202,9 +225,6 @@ class Search:
             return found
 
         return within_memory(search, self.problem.run.memory)
-
-
-Refine = Callable[[Any, Any], bool]
 
 
 class PairSolver:

@@ -63,7 +63,7 @@ class CudaCosine(CosinePanels):
         _refine(problem, out)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        found = on_device.Search(problem, k, mask).by(on_device.CosinePass.of(problem))
+        found = on_device.Search(problem, k, mask).by(on_device.CosinePass.of)
         if found is None:
             return None
         lists, unsure = found

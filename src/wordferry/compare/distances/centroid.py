@@ -118,7 +118,7 @@ class CudaProducts(Products):
         on_device.fill_values(on_device.centroid_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        return on_device.Search(problem, k, mask).by(on_device.centroid_pass(problem))
+        return on_device.Search(problem, k, mask).by(on_device.centroid_pass)
 
 
 _EFFORT = Effort()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -127,8 +126,7 @@ class CudaPanels(Panels):
         on_device.fill_values(on_device.related_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        work = on_device.related_pass(problem)
-        return on_device.Search(problem, k, mask).by(work, partial(panels.refine_related, work))
+        return on_device.Search(problem, k, mask).by(on_device.related_pass, panels.refine_related)
 
 
 _EFFORT = Effort(0.2)

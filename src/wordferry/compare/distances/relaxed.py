@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -101,8 +100,7 @@ class CudaBlocks(Blocks):
         on_device.fill_values(on_device.vector_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        work = on_device.vector_pass(problem)
-        return on_device.Search(problem, k, mask).by(work, partial(vectors.refine_vectors, work))
+        return on_device.Search(problem, k, mask).by(on_device.vector_pass, vectors.refine_vectors)
 
 
 _EFFORT = Effort(8.0, 2.0)

@@ -54,14 +54,22 @@ WF_DEVICE Index number_of(const Chosen& some, Index place) {
   return some.numbers == nullptr ? place : some.numbers[place];
 }
 
-// Loads some dimensions of 32 vectors into shared memory, zeros where there are none.
-WF_DEVICE void load_vectors(float* to, const Chosen& some, Index first, int low) {
-  const int dimensions = static_cast<int>(some.vectors.dimensions);
-  for (int r = 0; r < cost_rows; ++r) {
-    const Index number = number_of(some, first + r);
+// Loads some dimensions of 32 vectors into shared memory, zeros where there are none; eight are under way at a time.
+WF_DEVICE void load_vectors(float* to, const Vectors& vectors, Lanes<Index>& numbers, int low) {
+  const int dimensions = static_cast<int>(vectors.dimensions);
+  for (int first = 0; first < cost_rows; first += 8) {
+    LaneArray<float, 8> loaded;
+    WF_UNROLL
+    for (int r = 0; r < 8; ++r) {
+      const Index number = warp_from(numbers, first + r);
+      WF_LANES(lane) {
+        const bool there = number >= 0 && low + lane < dimensions;
+        loaded(lane, r) = there ? vectors.values[number * dimensions + low + lane] : 0.0f;
+      }
+    }
     WF_LANES(lane) {
-      const bool there = number >= 0 && low + lane < dimensions;
-      to[r * cost_stride + lane] = there ? some.vectors.values[number * dimensions + low + lane] : 0.0f;
+      WF_UNROLL
+      for (int r = 0; r < 8; ++r) to[(first + r) * cost_stride + lane] = loaded(lane, r);
     }
   }
 }
@@ -71,13 +79,16 @@ WF_DEVICE void tile_products(const Chosen& a, Index first, const Chosen& b, Inde
                              LaneArray<float, cost_rows>& sum) {
   float* of_a = memory;
   float* of_b = of_a + cost_rows * cost_stride;
+  Lanes<Index> rows, columns;
   WF_LANES(lane) {
+    rows[lane] = number_of(a, first + lane);
+    columns[lane] = number_of(b, left + lane);
     WF_UNROLL
     for (int r = 0; r < cost_rows; ++r) sum(lane, r) = 0;
   }
   for (int low = 0; low < static_cast<int>(a.vectors.dimensions); low += cost_steps) {
-    load_vectors(of_a, a, first, low);
-    load_vectors(of_b, b, left, low);
+    load_vectors(of_a, a.vectors, rows, low);
+    load_vectors(of_b, b.vectors, columns, low);
     WF_FENCE();
     WF_LANES(lane) {
       for (int k = 0; k < cost_steps; k += 4) {  // zeros behind the last dimension add nothing
