@@ -19,6 +19,8 @@ _DOCUMENTS = 8
 _NEAR = 1e-9
 """Below this share of the squared lengths, a squared distance of centroids is computed from the difference."""
 _PACKED = 2**23 - 1
+_NO_COST = 1e30
+"""Onto no word, as in ``cuda/lanes.cuh``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,16 +136,23 @@ def refine_vectors(work: Pass, keys: Any, places: Any) -> bool:
     costs = work.costs
     assert isinstance(costs, VectorCosts)
     device, x, y = runtime(), costs.words[work.x.side], costs.words[work.y.side]
-    rows, columns = places // keys.shape[1], (keys.ravel()[places] & np.uint64(2**32 - 1)).astype(np.int64)
-    lengths = x.indptr[rows + 1] - x.indptr[rows] + y.indptr[columns + 1] - y.indptr[columns]
-    ends = device.xp.cumsum(lengths)
-    room = int(ends[-1])
+    xp, width = device.xp, int(keys.shape[1])
+    rows, columns = places // width, (keys.ravel()[places] & np.uint64(2**32 - 1)).astype(np.int64)
+    own = x.indptr[rows + 1] - x.indptr[rows]
+    lengths = own + y.indptr[columns + 1] - y.indptr[columns]
+    ends, chunks = xp.cumsum(lengths), (own + 31) // 32
+    room, blocks = int(ends[-1]), xp.cumsum(chunks)
+    pairs = xp.searchsorted(blocks, xp.arange(int(blocks[-1])), side="right")
+    found = xp.full(room, np.float32(_NO_COST).view(np.uint32), dtype=np.uint32), xp.zeros(room, dtype=np.float32)
     device.launch(
-        "refine_vectors", len(places), 32, 8 * 32 * 36, keys, int(keys.shape[1]), places, ends - lengths,
+        "nearest_of_pairs", len(pairs), 32, 8 * 32 * 36, keys, width, places, ends - lengths,
         x.indptr, x.words, x.masses, x.numbers, x.vectors.values, x.vectors.squares,
         y.indptr, y.words, y.masses, y.numbers, y.vectors.values, y.vectors.squares,
-        int(x.vectors.values.shape[1]), costs.far, costs.keep, np.int32(work.side_number),
-        device.xp.empty(room, dtype=np.uint32), device.xp.empty(room, dtype=np.float32),
+        int(x.vectors.values.shape[1]), costs.far, *found, pairs, blocks - chunks,
+    )  # fmt: skip
+    device.launch(
+        "sums_of_pairs", -(-len(places) // 128), 128, 0, keys, width, places, len(places), ends - lengths, x.indptr,
+        x.masses, x.numbers, y.indptr, y.masses, y.numbers, costs.far, costs.keep, np.int32(work.side_number), *found,
     )  # fmt: skip
     return True
 

@@ -168,7 +168,9 @@ def _solve_on_cpu(problem: Problem, rows: Int64Array, columns: Int64Array) -> Fl
         return float(some.sum())
 
     if len(rows):
-        run_jobs(np.unique(rows).tolist(), solve_row, problem.threads, no_progress)
+        jobs, lengths = np.unique(rows), np.diff(problem.x.masses.indptr)
+        longest_first = jobs[np.argsort(-lengths[jobs] * np.bincount(rows)[jobs])]
+        run_jobs(longest_first.tolist(), solve_row, problem.threads, no_progress)
     return values
 
 
