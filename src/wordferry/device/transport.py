@@ -24,9 +24,9 @@ _BLOCKS, _SCRATCH_BYTES = 4096, 1 << 30
 """Blocks of a launch whose costs are in device memory, and what those may take."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
-_LARGE_CELLS = 1 << 13
+_LARGE_CELLS = 1 << 14
 """Problems of no more costs are never left to the CPU."""
-_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 3.2e-12, 9e-8, 4000
+_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 3.2e-12, 2.2e-7, 4000
 """Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
 much longer a problem takes by itself: estimates, which decide only who does what."""
 _COSTS_BYTES = 24 << 10
