@@ -115,6 +115,7 @@ bench-report: $(RIVALS)
 docs: $(CHECKS)
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	$(BIN)/python tools/check_docs.py docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 $(BIN)/python:

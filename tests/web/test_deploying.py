@@ -165,7 +165,8 @@ def test_the_description_for_people_needs_no_network(reader: Any) -> None:
 
 def test_what_a_container_runs(own_index: Path) -> None:
     """The command and the check of the Dockerfile, on the paths and ports of a test."""
-    found = dict(re.findall(r"^(HEALTHCHECK CMD|CMD) (\[.*\])$", BLOCKS["dockerfile"], re.MULTILINE))
+    joined = BLOCKS["dockerfile"].replace("\\\n", "")
+    found = dict(re.findall(r"^(HEALTHCHECK CMD|CMD) (\[.*\])$", joined, re.MULTILINE))
     command, check = json.loads(found["CMD"]), json.loads(found["HEALTHCHECK CMD"])
     assert command[:3] == ["wordferry", "serve", "/index"]
     assert command[-2:] == ["--port", "8080"]
