@@ -3,6 +3,7 @@
 #   make demo       what wordferry does, on the data it carries
 #   make quick      lint, types and some tests of every part, in under a minute
 #   make test       lint, types and every test but the long ones (PYTEST_OPTIONS="-k loaders" for some)
+#   make editable   install the package from where it lies: changes of Python are seen at once
 #   make check      everything there is: test, test-slow, and the kernel tests on the other builds below
 #   make browser    chromium for the tests of the page, where it can be installed
 #   make test-slow  the long tests, and those that need libraries of their own
@@ -42,12 +43,13 @@ QUICK_TESTS ?= tests/reference tests/data_model tests/compare tests/relaxed/test
 # package is reinstalled when one of its sources changed (only the kernels that changed are compiled again), the others
 # when pyproject.toml did.
 PACKAGE := $(VENV)/.package
+EDITABLE := $(VENV)/.editable
 TOOLS   := $(VENV)/.tools
 CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: help demo quick test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
+.PHONY: help demo quick editable test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
 
 help:
 	@sed -n '/^# make demo/,/^PYTHON/ s/^# \{0,1\}//p' Makefile
@@ -57,6 +59,11 @@ demo: $(PACKAGE)
 
 quick: lint types
 	$(PYTEST) $(QUICK_TESTS) $(PYTEST_OPTIONS)
+
+# From now on, until make clean.
+editable: $(BIN)/python
+	@[ -e $(EDITABLE) ] || { touch $(EDITABLE); rm -f $(PACKAGE); }
+	@$(MAKE) $(PACKAGE)
 
 test: lint types browser
 	$(PYTEST) $(PYTEST_OPTIONS)
@@ -108,6 +115,7 @@ bench-report: $(RIVALS)
 docs: $(CHECKS)
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	$(BIN)/python tools/check_docs.py docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 $(BIN)/python:
@@ -115,7 +123,7 @@ $(BIN)/python:
 
 $(PACKAGE): $(BIN)/python $(SOURCES)
 	$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.26" ninja
-	$(PIP) --no-build-isolation -C cmake.define.WORDFERRY_WERROR=$(WERROR) .
+	$(PIP) --no-build-isolation -C cmake.define.WORDFERRY_WERROR=$(WERROR) $(if $(wildcard $(EDITABLE)),-e) .
 	@touch $@
 
 # The package is installed already, so these bring only what the extra adds.

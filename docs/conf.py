@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 import wordferry
 
+ROOT = Path(__file__).resolve().parents[1]
 project = "wordferry"
 author = "The wordferry developers"
 copyright = "the wordferry developers"
 version = release = wordferry.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 templates_path: list[str] = []
@@ -30,6 +35,9 @@ html_theme = "furo"
 html_title = "wordferry"
 html_static_path = ["_static"]
 html_show_sourcelink = False
+html_logo = html_favicon = "_static/logo.svg"
+html_css_files = ["docs.css"]
+html_math_renderer = "mathml"  # drawn by the browser itself: no script, no network
 
 
 def _lists(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -51,5 +59,20 @@ def _lists(app: Any, what: str, name: str, value: Any, options: Any, lines: list
     lines[:] = [line.replace("|", "\\|") for line in result] if formulas else result
 
 
+def _formula(translator: Any, node: Any) -> None:
+    """A formula as MathML, by the converter that docutils carries."""
+    block = isinstance(node, nodes.math_block)
+    drawn = tex2mathml(node.astext(), as_block=block)
+    translator.body.append(f'<div class="formula">{drawn}</div>' if block else drawn)
+    raise nodes.SkipNode
+
+
+def _file_of_the_sources(app: Any, env: Any, node: Any, shown: Any) -> Any:
+    """A link from CONTRIBUTING.md to a file beside it is plain text in the built pages, which do not hold that file."""
+    return shown if (ROOT / str(node.get("reftarget", ""))).is_file() else None
+
+
 def setup(app: Any) -> None:
+    app.connect("missing-reference", _file_of_the_sources)
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("autodoc-process-docstring", _lists)

@@ -12,6 +12,7 @@ import click
 
 from wordferry.cli import app
 
+WIDTH = 88
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
 
 HEAD = """\
@@ -42,6 +43,17 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     yield from walk("wordferry", app)
 
 
+def _narrow(line: str) -> str:
+    """A command in lines that fit into their box, broken before options."""
+    parts, lines = line.split(" -"), [""]
+    for part in (parts[0], *(f" -{part}" for part in parts[1:])):
+        if lines[-1] and len(lines[-1] + part) > WIDTH - 2:
+            lines.append("> " + part.strip())
+        else:
+            lines[-1] += part
+    return " \\\n".join(lines)
+
+
 def section(name: str, command: click.Command) -> str:
     """The part of the page about one command."""
     arguments = [p for p in command.params if isinstance(p, click.Argument)]
@@ -56,7 +68,7 @@ def section(name: str, command: click.Command) -> str:
         parts.append("\n| | |\n|---|---|\n" + "\n".join(f"| `{flag}` | {sense} |" for flag, sense in rows) + "\n")
     if examples := getattr(command, "examples", []):
         parts.append("\n<!-- skip: examples of the help, their files are not here -->\n")
-        parts.append("```console\n" + "\n".join(f"$ {line}" for line in examples) + "\n```\n")
+        parts.append("```console\n" + "\n".join(_narrow(f"$ {line}") for line in examples) + "\n```\n")
     return "".join(parts)
 
 

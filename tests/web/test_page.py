@@ -421,3 +421,36 @@ def test_fits(browser: Any, address: str, tmp_path: Path, name: str) -> None:
     page.screenshot(path=file)
     assert file.stat().st_size > 10_000
     visit.end()
+
+
+def test_under_a_path(browser: Any, built_index: Path) -> None:
+    """Addresses on the pages are relative: search, map and description work under the path of a proxy."""
+    with serving(built_index, "--quiet", "--root-path", "/tools/search") as (service, _):
+        visit = Visit(browser, f"{service}/tools/search")
+        page = visit.open(q=QUERY)
+        page.wait_for_selector("#hits .hit")
+        page.click("#to-map")
+        playwright.expect(page).to_have_url(f"{service}/tools/search/map")
+        page.get_by_text("Back to the search").click()
+        playwright.expect(page).to_have_url(f"{service}/tools/search/")
+        page.goto(f"{service}/tools/search/docs")
+        page.wait_for_selector(".operation")
+        visit.end()
+
+
+def test_requests_are_described_and_tried(browser: Any, address: str) -> None:
+    visit = Visit(browser, address)
+    page = visit.page
+    page.goto(f"{address}/docs")
+    page.wait_for_selector(".operation")
+    assert page.locator(".operation").count() == 15
+    one = page.locator(".operation", has=page.locator("h2", has_text="POST /api/explain"))
+    assert "Whose words travel." in one.inner_text()
+    one.locator("summary").click()
+    one.locator("button").click()
+    playwright.expect(one.locator(".answer")).to_contain_text("president")
+    one.locator("textarea").fill("{}")
+    one.locator("button").click()
+    playwright.expect(one.locator(".answer")).to_contain_text("required")
+    visit.errors = [text for text in visit.errors if "400" not in text]  # chromium reports the refusal itself
+    visit.end()

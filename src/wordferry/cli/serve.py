@@ -29,28 +29,33 @@ LIMITS = bundle(
 @command(
     "INDEX --host --port --token",
     option("--writer-token", "The token that allows to add and delete.", envvar="WORDFERRY_WRITER_TOKEN"),
+    option("--root-path", "The path under which a proxy shows the service, such as /search.", default=""),
+    option(
+        "--trust-proxy trusted_proxies",
+        "An address or network whose X-Forwarded-For is believed; may be repeated.",
+        multiple=True,
+    ),
     LIMITS,
     "--quiet",
     examples=["wordferry serve news", "WORDFERRY_TOKEN=secret wordferry serve news --host 0.0.0.0"],
 )
-def serve(
-    index: Path, host: str, port: int, token: str | None, writer_token: str | None, limits: dict[str, Any], quiet: bool
-) -> None:
+def serve(index: Path, token: str | None, writer_token: str | None, limits: dict[str, Any], **given: Any) -> None:
     """Serve an index over HTTP, with a page at /.
 
-    The API is under /api, its description at /openapi.json, health at /healthz and counters at /metrics. Log lines
-    are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what ends soon, cancels
-    the rest, and ends within five seconds.
+    The API is under /api, described at /docs and /openapi.json; health is at /healthz and counters at /metrics. Log
+    lines are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what ends soon,
+    cancels the rest, and ends within five seconds.
     """
     from wordferry.index import Index
     from wordferry.web.server import run
     from wordferry.web.settings import Limits, Settings
 
-    settings = Settings(host, port, token or None, writer_token or None, Limits(**limits))
+    quiet, host, port = given.pop("quiet"), given["host"], given["port"]
+    settings = Settings(**given, token=token or None, writer_token=writer_token or None, limits=Limits(**limits))
     with Index.open(index) as opened:
         check_port(host, port)
         if sys.stderr.isatty():  # else stderr is a log, one JSON object per line
-            note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}/")
+            note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}{settings.root_path}/")
         run(opened, settings, quiet=quiet)
 
 

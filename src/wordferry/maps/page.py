@@ -73,10 +73,10 @@ def picture(drawn: Map) -> str:
 
 def service_page() -> str:
     """The page for the service, whose parts and data have addresses of their own."""
-    head = """<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/static/map.css">"""
-    back = '<p><a href="/">Back to the search</a></p>'
-    return _filled(title="Map", head=head, back=back, foot=_TOKEN + '\n<script src="/static/map.js"></script>')
+    head = """<link rel="icon" href="static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="static/map.css">"""
+    back = '<p><a href="./">Back to the search</a></p>'
+    return _filled(title="Map", head=head, back=back, foot=_TOKEN + '\n<script src="static/map.js"></script>')
 
 
 def style() -> str:

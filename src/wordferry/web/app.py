@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from wordferry import __version__
 from wordferry.errors import Cancelled, FormatError, LockedError, NotFound, ReplacedError, StorageError, WordferryError
 from wordferry.web import routes
-from wordferry.web.guard import Guard, access_log
+from wordferry.web.guard import Guard, access_log, log_line
 from wordferry.web.memory import Refused
 from wordferry.web.service import Service
 from wordferry.web.settings import Settings
@@ -80,7 +79,7 @@ def _answer_errors(app: FastAPI) -> None:
         if isinstance(error, Cancelled):  # only a service that stops cancels what somebody waits for
             return failed(503, "The service is shutting down.", {"retry-after": "5"})
         if isinstance(error, ReplacedError | FormatError):  # nothing that a client did, nor can mend
-            access_log.error(json.dumps({"level": "error", "message": str(error)}))
+            access_log.error(log_line({"level": "error", "message": str(error)}))
             gone = "was moved or removed" if isinstance(error, ReplacedError) else "cannot be read"
             text = f"The index behind this service {gone}. Whoever runs the service finds more in its log."
             return failed(503, text, {"retry-after": "60"})

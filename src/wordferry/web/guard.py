@@ -9,6 +9,7 @@ import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
+from datetime import UTC, datetime
 from typing import Any
 
 from wordferry.web.memory import Memory, Refused, Share, share_of_request
@@ -24,7 +25,7 @@ access_log = logging.getLogger("wordferry.access")
 
 _GONE = 499
 """Written to the log, never sent: the client went away."""
-_OPEN = frozenset({"/", "/map", "/healthz"})
+_OPEN = frozenset({"/", "/map", "/docs", "/healthz"})
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:@/\[\]]+)(:\d{1,5})?")
 _PIECE = 64 << 10
 """Bytes of an answer that are sent at once: only these are beside those that wait to be sent."""
@@ -43,6 +44,12 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+
+
+def log_line(facts: dict[str, Any]) -> str:
+    """A line of the log: JSON that begins with the time (UTC)."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps({"time": now, **facts})
 
 
 class Gone(Exception):
@@ -65,6 +72,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         start = time.perf_counter()
+        scope = self._placed(scope)
         connection = scope.get("state", {}).get("connection")  # of our own server; another one has none
         answer = _Reply(send, connection, self._settings.limits)
         share = Share(self._memory)
@@ -86,6 +94,7 @@ class Guard:
         """Answer a request, if only by saying why not; what went wrong where that is our fault."""
         try:
             self._check_room(scope, answer)
+            self._check_place(scope)
             self._check_host(scope)
             self._check_token(scope)
             async with asyncio.timeout(self._settings.limits.seconds) as answer.clock:
@@ -122,9 +131,22 @@ class Guard:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 
+    def _placed(self, scope: Scope) -> Scope:
+        """The request with its path below ``root_path``, whether or not a proxy has cut that off."""
+        root, path = self._settings.root_path, scope["path"]
+        if not root:
+            return scope
+        return {**scope, "root_path": root, "path": path if _below(path, root) else root + path}
+
+    def _check_place(self, scope: Scope) -> None:
+        """Lead from the root path to the page, whose address ends with a slash: what it refers to is relative."""
+        root = self._settings.root_path
+        if root and scope["path"] == root:
+            raise Refused(308, f"The page is at {root}/.", {"location": f"{root}/"})
+
     def _check_room(self, scope: Scope, answer: _Reply) -> None:
         """Refuse requests on connections above the limit, except /healthz."""
-        if answer.connection is not None and answer.connection.surplus and scope["path"] != "/healthz":
+        if answer.connection is not None and answer.connection.surplus and _path(scope) != "/healthz":
             text = "Too many connections are open. Close some, or ask again later."
             raise Refused(503, text, {"retry-after": "5", "connection": "close"})
 
@@ -140,7 +162,7 @@ class Guard:
 
     def _check_token(self, scope: Scope) -> None:
         """Everything needs the reader's right, but for the page's own files and health."""
-        path = scope["path"]
+        path = _path(scope)
         if path in _OPEN or path.startswith("/static/"):
             return
         if not self._settings.may_read(bearer(scope)):
@@ -186,7 +208,6 @@ class Guard:
         if not access_log.isEnabledFor(level):
             return
         line: dict[str, Any] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "client": (scope.get("client") or ["", 0])[0],
             "method": method,
             "route": route,
@@ -197,7 +218,7 @@ class Guard:
             line["error"] = type(error).__name__
             frames = traceback.extract_tb(error.__traceback__)  # no message and no code: they might quote a document
             line["trace"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        access_log.log(level, json.dumps(line))
+        access_log.log(level, log_line(line))
 
 
 class _Reply:
@@ -274,6 +295,16 @@ def _replay(body: bytes, gone: asyncio.Task[None]) -> Receive:
         return {"type": "http.disconnect"}
 
     return again
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(f"{root}/")
+
+
+def _path(scope: Scope) -> str:
+    """The path of a request below where the service is mounted."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path[len(root) :] if root and _below(path, root) else path
 
 
 def _length(scope: Scope) -> int | None:

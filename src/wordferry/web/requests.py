@@ -15,6 +15,10 @@ from wordferry.web.settings import Limits
 _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
 _KEY = r'^[^"\\\x00-\x1f]*$'
+_DISTANCE = "How to compare; null: the index's own distance."
+_HERE = {"text": "Obama speaks to the media in Illinois"}
+_THERE = {"text": "The president greets the press in Chicago"}
+"""Texts of the examples in the description of the service."""
 _PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
@@ -28,7 +32,9 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests, by name."""
     text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
     identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
-    one_of_two = _model("OfText", "A text.", text=(text, ...)) | _model("OfDocument", "A document.", id=(identity, ...))
+    given = _model("OfText", "A text.", text=(text, Field(description="The text itself.")))
+    stored = _model("OfDocument", "A stored document.", id=(identity, Field(description="The id of the document.")))
+    one_of_two = given | stored
     return _finding(limits, text, one_of_two) | _comparing(text, one_of_two) | _storing(limits, text, identity)
 
 
@@ -42,16 +48,25 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
     searched: Any = Literal[tuple(DISTANCES)]
     offset = Annotated[int, Field(ge=0, le=limits.k), _WHOLE]
     window: dict[str, Any] = {
-        "k": (Annotated[int, Field(ge=1, le=limits.k), _WHOLE], 10),
+        "k": (
+            Annotated[int, Field(ge=1, le=limits.k), _WHOLE],
+            Field(default=10, description="Hits wanted, at most."),
+        ),
         "offset": (offset, Field(default=0, description="Hits to leave out before the first.")),
-        "filter": (filter | None, Field(default=None, description='E.g. {"year": {"gte": 2001}}.')),
-        "distance": (searched | None, None),
+        "filter": (
+            filter | None,
+            Field(default=None, description='Conditions on metadata, e.g. {"year": {"gte": 2001}}.'),
+        ),
     }
     return {
         "search": _model(
             "SearchRequest",
             "Texts to find documents by: by their words, or by a distance where one is given.",
-            texts=(Annotated[list[text], Field(min_length=1, max_length=limits.batch)], ...),
+            texts=(
+                Annotated[list[text], Field(min_length=1, max_length=limits.batch)],
+                Field(description="One result comes for each.", examples=[["volunteers repair old software"]]),
+            ),
+            distance=(searched | None, Field(default=None, description="Compare by a distance; null: find by words.")),
             explain=(bool, Field(default=False, description="Say of each score what it is made of.")),
             **_weights(),
             **window,
@@ -59,7 +74,8 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
         "similar": _model(
             "SimilarRequest",
             "A text or a stored document, and how many documents like it are wanted.",
-            like=(one_of_two, ...),
+            like=(one_of_two, Field(description="What hits are to be like.", examples=[_HERE])),
+            distance=(searched | None, Field(default=None, description=_DISTANCE)),
             **_weights(),
             **window,
         ),
@@ -85,16 +101,19 @@ def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
         "distance": _model(
             "DistanceRequest",
             "Two texts to compare.",
-            a=(text, ...),
-            b=(text, ...),
-            distances=(Annotated[list[paired], Field(min_length=1, max_length=20)] | None, None),
+            a=(text, Field(description="The first text.", examples=[_HERE["text"]])),
+            b=(text, Field(description="The second text.", examples=[_THERE["text"]])),
+            distances=(
+                Annotated[list[paired], Field(min_length=1, max_length=20)] | None,
+                Field(default=None, description="Names of distances; null: the index's own."),
+            ),
         ),
         "explain": _model(
             "ExplainRequest",
             "Two texts or stored documents, the first of which travels to the second.",
-            a=(one_of_two, ...),
-            b=(one_of_two, ...),
-            distance=(explained | None, None),
+            a=(one_of_two, Field(description="Whose words travel.", examples=[_HERE])),
+            b=(one_of_two, Field(description="Where they travel to.", examples=[_THERE])),
+            distance=(explained | None, Field(default=None, description=_DISTANCE)),
             **_weights(),
             passages=(passages | None, Field(default=None, description=_PASSAGES)),
         ),
@@ -119,15 +138,21 @@ def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseMod
     new: Any = _model(
         "NewDocument",
         "A document to store; without an id it gets one.",
-        text=(text, ...),
-        id=(identity | None, None),
-        label=(identity | None, None),
-        metadata=(Annotated[pairs, described, Field(max_length=limits.metadata_keys)], Field(default_factory=dict)),
+        text=(text, Field(description="What is searched and compared.")),
+        id=(identity | None, Field(default=None, description="A name of your own; null: one is made.")),
+        label=(identity | None, Field(default=None, description="Its class, where it has one.")),
+        metadata=(
+            Annotated[pairs, described, Field(max_length=limits.metadata_keys)],
+            Field(default_factory=dict, description="Values to filter by."),
+        ),
     )
     add = _model(
         "AddRequest",
         "Documents to store, all or none.",
-        documents=(Annotated[list[new], Field(min_length=1, max_length=limits.batch)], ...),
+        documents=(
+            Annotated[list[new], Field(min_length=1, max_length=limits.batch)],
+            Field(description="What is stored.", examples=[[{"id": "mine", "text": "My telescope shows Saturn"}]]),
+        ),
         replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
     )
     return {"add": add}

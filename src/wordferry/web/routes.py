@@ -12,7 +12,7 @@ from inspect import signature
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from fastapi.routing import APIRoute
@@ -28,6 +28,7 @@ from wordferry.web.requests import request_models
 from wordferry.web.service import Service, writer_admitted
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_PAGES = {"index.html": "/", "docs.html": "/docs"}
 _MEANINGS = {
     400: "The request does not follow the schema.",
     401: "A token is needed.",
@@ -40,6 +41,7 @@ _MEANINGS = {
 }
 
 
+Identity = Annotated[str, Path(description="The id of a document; it may hold slashes.")]
 _BYTES = "application/octet-stream"
 _PACKED: dict[int | str, dict[str, Any]] = {
     200: {"description": "Compressed bytes.", "content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}}}
@@ -122,7 +124,9 @@ def reading(service: Service) -> APIRouter:
         return _json(await service.explain(request))
 
     @router.get("/related", responses=_errors(400, 401, 404, 422), response_model=models.RelatedAnswer)
-    async def related(word: Annotated[str, Query(min_length=1, max_length=256)]) -> Response:
+    async def related(
+        word: Annotated[str, Query(min_length=1, max_length=256, description="A word of the vectors' vocabulary.")],
+    ) -> Response:
         """The related words of a word, and the one distance of all others."""
         return _json(await service.read(service.engine.related, word))
 
@@ -137,21 +141,21 @@ def reading(service: Service) -> APIRouter:
         return _json(await service.map_state())
 
     @router.get("/map/{part}", responses=_errors(400, 401, 404) | _PACKED)
-    async def drawn_part(part: Literal["texts", "arrays"]) -> Response:
+    async def drawn_part(part: Annotated[Literal["texts", "arrays"], Path(description="Which half.")]) -> Response:
         """The map as the page at /map reads it: its texts (JSON) or its arrays, compressed by gzip."""
         packed = await service.map_part(part)
         return Response(packed, media_type=_BYTES, headers={"cache-control": "no-store"})
 
     @router.get("/documents", responses=_errors(400, 401, 404, 413), response_model=models.DocumentPage)
     async def documents(
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        limit: Annotated[int, Query(ge=1, le=1000, description="Documents of a page, at most.")] = 100,
         after: Annotated[str | None, Query(max_length=512, description="The cursor of the page before.")] = None,
     ) -> Response:
         """The stored documents, a page at a time."""
         return _json(await service.read(service.engine.page, limit, after))
 
     @router.get("/documents/{id:path}", responses=_errors(400, 401, 404, 413), response_model=models.DocumentAnswer)
-    async def document(id: str) -> Response:
+    async def document(id: Identity) -> Response:
         """One stored document."""
         return _json(await service.read(service.engine.get, id))
 
@@ -185,7 +189,7 @@ def writing(service: Service) -> APIRouter:
     @router.delete(
         "/documents/{id:path}", responses=_errors(400, 401, 403, 404, 503), response_model=models.DeleteAnswer
     )
-    async def delete(id: str) -> Response:
+    async def delete(id: Identity) -> Response:
         """Delete a document. When the answer comes it is gone from the disk's catalogue."""
         return _json(await service.write(service.engine.delete, id))
 
@@ -221,7 +225,7 @@ def page() -> APIRouter:
     for part in folder.iterdir():
         suffix = "." + part.name.rpartition(".")[2]
         if suffix in _MEDIA:
-            path = "/" if part.name == "index.html" else f"/static/{part.name}"
+            path = _PAGES.get(part.name, f"/static/{part.name}")
             answer = _static(part.read_bytes(), _MEDIA[suffix])
             router.add_api_route(path, answer, methods=["GET", "HEAD"], response_class=Response)
     parts = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from wordferry.base.runtime import optional_import
+from wordferry.web.guard import log_line
 from wordferry.web.settings import Limits, Settings
 
 _FILES = 256
@@ -25,7 +25,7 @@ class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         if record.name == "wordferry.access":
             return record.getMessage()
-        return json.dumps({"level": record.levelname.lower(), "message": record.getMessage()})
+        return log_line({"level": record.levelname.lower(), "message": record.getMessage()})
 
 
 def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
@@ -54,6 +54,8 @@ def run(index: Any, settings: Settings, *, quiet: bool = False) -> None:
         ws="none",
         host=settings.host,
         port=settings.port,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         access_log=False,
         log_config=None,
         server_header=False,

@@ -7,7 +7,6 @@ for is estimated first, and refused where it is more than allowed. Health and co
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,7 +23,7 @@ from wordferry.texts.reasons import no_word
 from wordferry.web.batching import Batcher
 from wordferry.web.comparing import TextPairs
 from wordferry.web.engine import Lane, SearchQuery, ServedIndex, dumped
-from wordferry.web.guard import access_log
+from wordferry.web.guard import access_log, log_line
 from wordferry.web.mapping import Mapping
 from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
@@ -121,7 +120,7 @@ class Service:
             except WordferryError as reason:
                 raise ReplacedError(f"{error} It could not be opened again: {reason}") from None
             self._facts, self._fresh, self._graph = {}, None, None
-            access_log.warning(json.dumps({"level": "warning", "message": f"{error} It was."}))
+            access_log.warning(log_line({"level": "warning", "message": f"{error} It was."}))
             await self._reads.run(old.close)
 
     async def read(self, call: Callable[..., Any], *arguments: Any, work: WorkEstimate = LITTLE) -> bytes:

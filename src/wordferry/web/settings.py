@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -72,6 +73,10 @@ class Settings:
     token: str | None = None
     writer_token: str | None = None
     limits: Limits = field(default_factory=Limits)
+    root_path: str = ""
+    """Path under which a proxy shows the service, such as "/search"; requests may come with it or without."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto are believed; none by default."""
     stop_seconds: float = 5.0
     """A service that is told to stop has ended after so long."""
     batching: bool = True
@@ -81,6 +86,15 @@ class Settings:
         for name, value in (("token", self.token), ("writer token", self.writer_token)):
             if value is not None and not (value and value.isascii() and value.isprintable() and " " not in value):
                 raise InputError(f"The {name} must be printable ASCII without spaces, and not empty.")
+        if self.root_path and not re.fullmatch(r"(/[\w.~-]+)+", self.root_path, re.ASCII):
+            raise InputError(
+                f"The root path must look like /search, without a slash at its end; got {self.root_path!r}."
+            )
+        for proxy in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError:
+                raise InputError(f"A trusted proxy must be an address or a network, got {proxy!r}.") from None
         if not is_loopback(self.host) and self.token is None:
             raise InputError(
                 f"Refusing to listen on {self.host} without a token: everybody who can reach this machine could read "

@@ -1,7 +1,7 @@
 // What the page carries, or asks of its own service: texts as JSON and arrays as bytes, both compressed.
 async function unpacked(id) {
   const node = document.getElementById(id);
-  const packed = node ? Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0)) : await asked(`/api/map/${id}`);
+  const packed = node ? Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0)) : await asked(`api/map/${id}`);
   node?.remove(); // its text would stay in memory beside what is made of it
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }

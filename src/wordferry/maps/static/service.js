@@ -33,7 +33,7 @@ function givenToken(reason) {
 
 async function untilReady(tell) {
   for (;;) {
-    const state = JSON.parse(new TextDecoder().decode(await asked("/api/map")));
+    const state = JSON.parse(new TextDecoder().decode(await asked("api/map")));
     if (state.ready) return tell("");
     tell(`The map of ${state.documents.toLocaleString("en")} documents is being drawn: ${Math.round(100 * state.progress)} %`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE));

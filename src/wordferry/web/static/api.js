@@ -1,20 +1,21 @@
-// Calls to the service. An error of the service becomes an Error with its text.
+// Calls to the service, by addresses relative to the page: a proxy may show it under any path. An error of the service
+// becomes an Error with its text.
 
 import { byId } from "./dom.js";
 
 const KEY = "wordferry-token";
 const FIELD = /^(?:(?:texts|like|text|a|b|distances?)(?:\.\d+)?(?:, )?)+: /;
 
-export const search = (body, signal) => call("POST", "/api/search", body, signal);
-export const similar = (body, signal) => call("POST", "/api/similar", body, signal);
-export const distance = (body, signal) => call("POST", "/api/distance", body, signal);
-export const explain = (body, signal) => call("POST", "/api/explain", body, signal);
-export const related = (word, signal) => call("GET", `/api/related?word=${encodeURIComponent(word)}`, null, signal);
-export const stored = (id, signal) => call("GET", `/api/documents/${id.split("/").map(encodeURIComponent).join("/")}`, null, signal);
-export const stats = () => call("GET", "/api/stats");
-export const fields = () => call("GET", "/api/fields");
+export const search = (body, signal) => call("POST", "api/search", body, signal);
+export const similar = (body, signal) => call("POST", "api/similar", body, signal);
+export const distance = (body, signal) => call("POST", "api/distance", body, signal);
+export const explain = (body, signal) => call("POST", "api/explain", body, signal);
+export const related = (word, signal) => call("GET", `api/related?word=${encodeURIComponent(word)}`, null, signal);
+export const stored = (id, signal) => call("GET", `api/documents/${id.split("/").map(encodeURIComponent).join("/")}`, null, signal);
+export const stats = () => call("GET", "api/stats");
+export const fields = () => call("GET", "api/fields");
 
-async function call(method, path, body = null, signal = undefined) {
+export async function call(method, path, body = null, signal = undefined) {
   for (;;) {
     const headers = { accept: "application/json" };
     const token = sessionStorage.getItem(KEY);
@@ -27,7 +28,8 @@ async function call(method, path, body = null, signal = undefined) {
       if (error.name === "AbortError") throw error;
       throw new Error("The service does not answer. Is it still running?");
     }
-    const value = await answer.json().catch(() => ({}));
+    const plain = answer.headers.get("content-type")?.startsWith("text/plain");
+    const value = await (plain ? answer.text() : answer.json().catch(() => ({})));
     if (answer.status === 401 && (await askForToken(token ? value.error : ""))) continue;
     if (!answer.ok) throw new Error(forPeople(value.error) || `The service answered ${answer.status}.`);
     return value;
