@@ -107,9 +107,13 @@ class SentenceExplanation(Tabular):
         """The distance of the two texts."""
         return self.explanation.distance
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One plain dict per pair of sentences: a, b, mass, cost, share, and the words that carry most."""
+        return [pair.to_dict() for pair in self.pairs]
+
     def to_columns(self) -> dict[str, Any]:
-        """One row per pair of sentences: a, b, mass, cost, share, and the words that carry most."""
-        return columns_of([pair.to_dict() for pair in self.pairs], ("a", "b", "mass", "cost", "share", "words"))
+        """The rows as columns."""
+        return columns_of(self.to_rows(), ("a", "b", "mass", "cost", "share", "words"))
 
     def to_text(self, *, limit: int | None = None) -> str:
         """The pairs as plain text, the words of each below it."""

@@ -167,5 +167,6 @@ def compared_tokens(
             raise no_known_word(words, what) if words else no_word(query, what)
         if measure.unknown == "error" and words.others:
             raise unknown_word_error(what, next(iter(words.others)))
+        words.text = query
         found.append(words)
     return found
