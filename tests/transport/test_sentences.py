@@ -55,13 +55,23 @@ def test_a_word_of_several_sentences_goes_where_its_neighbours_go():
     )
 
 
+@pytest.mark.parametrize("distance", ["wmd", "rwmd"])
+def test_a_word_of_every_sentence_goes_from_one_to_the_next(distance):
+    animals = ["cats", "dogs", "horses", "cows", "birds", "lions", "wolves", "snakes", "sheep", "rabbits"]
+    a = " ".join(f"Farmers saw {one}." for one in animals)
+    b = " ".join(f"{one.title()} met farmers." for one in animals)
+    by = wordferry.explain(a, b, distance, by="sentence", overlap="keep")
+    assert math.fsum(pair.cost for pair in by.pairs) == pytest.approx(by.distance, abs=1e-12)
+    whole = {(pair.a, pair.b) for pair in by.pairs if len(pair.rows) >= 2}
+    assert {(f"Farmers saw {one}.", f"{one.title()} met farmers.") for one in animals} <= whole
+
+
 def test_sentences_need_texts_and_places():
     rows = wordferry.encode([A, B], wordferry.default_embeddings().vocabulary)
     vectors = wordferry.default_embeddings()
     with pytest.raises(InputError, match="with_texts"):
         wordferry.explain(rows[[0]], rows[[1]], embeddings=vectors, by="sentence")
-    with pytest.raises(InputError, match="spans"):
-        wordferry.explain(A.lower(), B.lower(), tokenizer=str.split, by="sentence")
+    assert "→ a kitten rests." in str(wordferry.explain(A.lower(), B.lower(), tokenizer=str.split, by="sentence"))
     with pytest.raises(InputError, match="by must be 'word' or 'sentence', got 'clause'"):
         wordferry.explain(A, B, by="clause")
     tokens = ["cat", "sleeps"], ["kitten", "rests"]

@@ -73,9 +73,9 @@ class Explanation(Tabular):
         >>> [(pair.a, pair.b) for pair in found.pairs if pair.mass > 0.2]
         [('The cat sleeps.', 'A kitten rests.'), ('Prices fell.', 'Costs dropped sharply.')]
         """
-        if self.marked is None:
+        if self.texts is None:
             raise InputError("Sentences need texts, and matrices have none: explanation.with_texts(a, b) adds them.")
-        return by_sentence(self, self.marked)
+        return by_sentence(self, self.texts)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One plain dict per row, with the keys from, to, mass, distance, cost, share and kind."""
