@@ -24,7 +24,7 @@ from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.explanations.marked import SentenceExplanation
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty, Unknown
-from wordferry.texts.tables import as_documents
+from wordferry.texts.tables import as_documents, no_column
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import Weighting, fit_weights
 from wordferry.words.embeddings import Embeddings
@@ -339,10 +339,7 @@ class Measure:
                 f"got {type(X).__name__}."
             )
         if isinstance(X, np.ndarray) and X.ndim != 1:
-            raise InputError(
-                f"{name} is an array of shape {X.shape}, and a collection of texts is one-dimensional: one text per "
-                f"document. Pass one column of it ({name}[:, 0]), or {name}.tolist() if its rows are token lists."
-            )
+            raise no_column(X, name)
         if words is None:
             raise InputError(f"{name} holds texts, so a vocabulary is needed: pass embeddings=.")
         found = bow.bags(X, words, tokenizer=self.tokenizer, on_empty=self.on_empty, unknown=self.unknown)
