@@ -67,3 +67,16 @@ def test_explain_as_a_table():
     text = run("explain", A, B, "-d", "rel-rwmd", "--table", "--limit", "2").stdout
     assert text.startswith("rel-rwmd = ")
     assert "more rows" in text
+
+
+def test_explain_by_sentence():
+    texts = "The cat sleeps. Prices fell.", "Costs dropped. A kitten rests."
+    found = rows(run("explain", *texts, "--by", "sentence"))
+    assert [(row["a"], row["b"], row["words"]) for row in found] == [
+        ("The cat sleeps.", "A kitten rests.", "sleeps → rests, cat → kitten"),
+        ("Prices fell.", "Costs dropped.", "prices → costs, fell → dropped"),
+    ]
+    assert sum(row["cost"] for row in found) == pytest.approx(wordferry.distance(*texts), abs=1e-6)
+    text = run("explain", *texts, "--by", "sentence", "--table", "--limit", "1").stdout
+    assert "  → A kitten rests.\n" in text
+    assert text.endswith("1 more pairs\n")

@@ -179,3 +179,25 @@ def test_pairs_have_the_distances_of_similar(index, weights, distance):
     for pair in index.duplicates(2.0, distance=distance, weights=weights):
         hits = index.similar(id=pair.first, k=10, distance=distance, weights=weights)
         assert {hit.id: hit.distance for hit in hits}[pair.second] == pytest.approx(pair.distance, rel=1e-6, abs=1e-6)
+
+
+def test_texts_in_no_index_are_compared_as_an_index_does_it(index):
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    expected = index.duplicates(0.5)
+    frame = pandas.DataFrame(DOCUMENTS)
+    for documents in (DOCUMENTS, frame, polars.DataFrame(DOCUMENTS), pyarrow.table(frame)):
+        found = wordferry.duplicates(documents, 0.5)
+        assert found == list(expected)
+        assert found.groups == expected.groups
+        assert str(found.reason(found[0])) == str(expected.reason(expected[0]))
+    columns = found.to_columns()
+    assert pandas.DataFrame(found).to_dict("list") == columns
+    assert polars.DataFrame(found).to_dict(as_series=False) == columns
+    assert pyarrow.table(found).to_pydict() == columns
+    named = frame.rename(columns={"text": "body", "id": "key"})
+    assert wordferry.duplicates(named, 0.5, text="body", id="key") == found
+    texts = [row["text"] for row in DOCUMENTS]
+    assert [pair.first for pair in wordferry.duplicates(texts, 0.0)] == ["doc-1"]
+    with pytest.raises(wordferry.errors.EmptyDocumentError):
+        wordferry.duplicates([*texts, None], 0.0)
+    assert len(wordferry.duplicates([*texts, None], 0.0, on_empty="drop")) == 1

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wordferry
 from tests.index.collection import documents
 from wordferry.errors import InputError
 from wordferry.index import Index
@@ -114,3 +115,20 @@ def test_filter_is_applied_before_the_nearest_are_chosen(make: Make) -> None:
     index.delete([wanted[0]])
     hits = index.similar("w01 w02 w03", k=4, filter={"topic": "law", "year": {"gte": 2001}})
     assert [hit.id for hit in hits][:3] == wanted[1:]
+
+
+def test_ids_and_labels_are_found_by_the_numbers_that_they_are_written_as() -> None:
+    with wordferry.Index.create() as index:
+        index.add([{"id": 7, "text": "tea time", "label": 1}, {"id": "b", "text": "tea pot", "label": "2"}])
+        index.add({"id": [9], "text": ["tea cup"], "label": [1]})
+        index.add([{"id": "n", "text": "tea", "label": 0.5}, {"id": "t", "text": "tea", "label": float("nan")}])
+        for label, ids in (
+            (1, ["7", "9"]),
+            ("1", ["7", "9"]),
+            ({"in": [2, 0.5]}, ["b", "n"]),
+            ({"ne": 1}, ["b", "n", "t"]),
+        ):
+            assert [hit.id for hit in index.page(filter={"label": label})] == ids
+        assert [hit.id for hit in index.page(filter={"id": 7})] == ["7"]
+        with pytest.raises(InputError, match="the label must be a text or a number, got list"):
+            index.add([{"text": "tea", "label": ["a"]}])

@@ -140,6 +140,28 @@ def test_topics_count_every_document(drawn):
     assert drawn.topics().to_pandas()["size"].sum() == len(drawn)
 
 
+def test_an_index_lists_its_topics(tmp_path):
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    texts = wordferry.sample().texts[:60]
+    with wordferry.Index.create(tmp_path / "few") as index:
+        index.add([*texts, "zzqq qqzz"])
+        rows = index.topics(6, words=4, threads=1)
+        assert rows == list(index.map(threads=1).topics(6, words=4))
+    assert all(row["size"] >= 6 and len(row["words"].split(", ")) == 4 for row in rows[:-1])
+    assert (rows[-1]["cluster"], rows[-1]["documents"]) == (None, [])
+    assert sum(row["size"] for row in rows) == len(texts) + 1
+    columns = {"cluster", "size", "words", "documents"}
+    assert set(pandas.DataFrame(rows).columns) == set(polars.DataFrame(rows).columns) == columns
+    assert pyarrow.table(rows).to_pydict() == rows.to_columns()
+    assert rows.to_columns()["documents"][0] == rows[0]["documents"]
+    line = [sys.executable, "-m", "wordferry", "map", str(tmp_path / "few")]
+    done = subprocess.run([*line, "--topics", "--min-size", "6", "--threads", "1"], capture_output=True, text=True)
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["cluster"], row["size"]) for row in printed] == [(row["cluster"], row["size"]) for row in rows]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert (done.returncode, "--topics" in done.stderr) == (2, True)
+
+
 def test_few_documents_are_between_clusters(drawn):
     assert all((level.cluster < 0).mean() < 0.35 for level in drawn.levels)
 

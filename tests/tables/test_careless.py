@@ -131,12 +131,34 @@ def test_encodings_that_are_none(tmp_path):
         (np.array([b"a cat"]), "decode"),
         ([[(0, 1), (4, 2)]], r"gensim's doc2bow .*dictionary\[i\]"),
         ([{"body": "a cat"}], "expected a field 'text'"),
+        (np.array([["a cat", "a dog"]], dtype=object), r"shape \(1, 2\), .* one-dimensional"),
     ],
 )
 def test_what_is_no_text_is_refused_with_what_to_do(documents, said):
-    for call in (WordSearch, lambda some: pairwise(some, ["cat"], "rwmd")):
-        with pytest.raises(InputError, match=said):
-            call(documents)
+    with wordferry.Index.create() as index:
+        for call in (WordSearch, lambda some: pairwise(some, ["cat"], "rwmd"), index.add, index.upsert):
+            if isinstance(documents[0], dict) and call in (index.add, index.upsert):
+                said = "must have a 'text'"
+            with pytest.raises(InputError, match=said):
+                call(documents)
+
+
+def test_queries_that_are_no_texts():
+    with wordferry.Index.create() as index:
+        index.add(TEXTS)
+        found = index.search(pandas.Series(["dogs", None, float("nan"), pandas.NA, "shares"]))
+        assert [len(hits) for hits in found] == [1, 0, 0, 0, 1]
+        for query in (b"dogs", [b"dogs"]):
+            with pytest.raises(InputError, match=r"decode\('utf-8'\)"):
+                index.search(query)
+
+
+def test_an_estimator_asks_for_a_column_of_texts():
+    frame = pandas.DataFrame({"head": ["a cat", "a dog"], "body": ["sleeps", "barks"]})
+    with pytest.raises(InputError, match=r"none of them is called 'text'.*X\['head'\]"):
+        wordferry.neighbors.WordMoverClassifier(1).fit(frame, ["a", "b"])
+    model = wordferry.neighbors.WordMoverClassifier(1).fit(frame["body"], ["a", "b"])
+    assert model.predict(frame[["body"]]).tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("documents", ["a text", b"a text", 7, None])

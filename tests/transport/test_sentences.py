@@ -22,8 +22,8 @@ B = "Shares dropped on Monday. A kitten rests. He said nothing."
 def test_pairs_of_sentences_sum_to_the_distance(distance, side):
     if side != "both" and distance not in ("rwmd", "rel-rwmd"):
         pytest.skip("has no sides")
-    found = wordferry.explain(A, B, distance, side=side).with_texts(A, B)
-    by = found.by_sentence()
+    found = wordferry.explain(A, B, distance, side=side)
+    by = wordferry.explain(A, B, distance, side=side, by="sentence")
     assert math.fsum(pair.cost for pair in by.pairs) == pytest.approx(found.distance, abs=1e-12)
     assert math.fsum(pair.mass for pair in by.pairs) == pytest.approx(math.fsum(row.mass for row in found.rows))
     for pair in by.pairs:
@@ -34,7 +34,7 @@ def test_pairs_of_sentences_sum_to_the_distance(distance, side):
 
 
 def test_sentences_that_say_the_same_meet():
-    by = wordferry.explain(A, B).with_texts(A, B).by_sentence()
+    by = wordferry.explain(A, B, by="sentence")
     best = {}
     for pair in by.pairs:
         best.setdefault(pair.a, pair.b)
@@ -47,7 +47,7 @@ def test_sentences_that_say_the_same_meet():
 def test_a_word_of_several_sentences_goes_where_its_neighbours_go():
     a = "The bank lent money. The river bank flooded."
     b = "The flooded river left its bank. Money is lent by a bank."
-    by = wordferry.explain(a, b).with_texts(a, b).by_sentence()
+    by = wordferry.explain(a, b, by="sentence")
     banks = {(pair.a, pair.b): row.mass for pair in by.pairs for row in pair.rows if row.source == row.target == "bank"}
     assert max(banks, key=banks.get) in (
         ("The bank lent money.", "Money is lent by a bank."),
@@ -55,14 +55,27 @@ def test_a_word_of_several_sentences_goes_where_its_neighbours_go():
     )
 
 
+@pytest.mark.parametrize("distance", ["wmd", "rwmd"])
+def test_a_word_of_every_sentence_goes_from_one_to_the_next(distance):
+    animals = ["cats", "dogs", "horses", "cows", "birds", "lions", "wolves", "snakes", "sheep", "rabbits"]
+    a = " ".join(f"Farmers saw {one}." for one in animals)
+    b = " ".join(f"{one.title()} met farmers." for one in animals)
+    by = wordferry.explain(a, b, distance, by="sentence", overlap="keep")
+    assert math.fsum(pair.cost for pair in by.pairs) == pytest.approx(by.distance, abs=1e-12)
+    whole = {(pair.a, pair.b) for pair in by.pairs if len(pair.rows) >= 2}
+    assert {(f"Farmers saw {one}.", f"{one.title()} met farmers.") for one in animals} <= whole
+
+
 def test_sentences_need_texts_and_places():
-    found = wordferry.explain(A, B)
+    rows = wordferry.encode([A, B], wordferry.default_embeddings().vocabulary)
+    vectors = wordferry.default_embeddings()
     with pytest.raises(InputError, match="with_texts"):
-        found.by_sentence()
-    with pytest.raises(InputError, match="spans"):
-        found.with_texts(A, B, str.split).by_sentence()
+        wordferry.explain(rows[[0]], rows[[1]], embeddings=vectors, by="sentence")
+    assert "→ a kitten rests." in str(wordferry.explain(A.lower(), B.lower(), tokenizer=str.split, by="sentence"))
+    with pytest.raises(InputError, match="by must be 'word' or 'sentence', got 'clause'"):
+        wordferry.explain(A, B, by="clause")
     tokens = ["cat", "sleeps"], ["kitten", "rests"]
-    pair = wordferry.explain(*tokens).with_texts(*tokens).by_sentence().pairs[0]
+    pair = wordferry.explain(*tokens, by="sentence").pairs[0]
     assert (pair.a, pair.b) == ("cat sleeps", "kitten rests")
 
 
@@ -70,7 +83,7 @@ def test_sentences_need_texts_and_places():
 def long():
     words = " ".join(str(record.text) for record in sample().articles).split()
     a, b = " ".join(words[:3000]), " ".join(words[3000:6000])
-    return wordferry.explain(a, b).with_texts(a, b)
+    return wordferry.explain(a, b)
 
 
 def test_pages_and_pictures_of_long_texts_are_cut(long):
@@ -90,11 +103,27 @@ def test_pages_and_pictures_of_long_texts_are_cut(long):
 
 
 def test_words_are_marked_in_the_texts():
-    page = wordferry.explain(A, B).with_texts(A, B).to_html()
+    page = wordferry.explain(A, B).to_html()
     assert page.count("<mark") == len(wordferry.texts.tokenizers.default_tokenizer()(A + " " + B))
     assert ">sleeps</mark> on the " in page
     assert "&lt;<mark" in page
     assert "<b>it</b>" not in page
+
+
+def test_an_index_explains_by_sentence():
+    with wordferry.Index.create() as index:
+        index.add([{"id": "b", "text": B}, {"id": "tokens", "text": ["kitten", "rests"]}, "Shares rose. A dog barked."])
+        for hit in index.similar(A):
+            by = hit.explain("sentence")
+            assert by.distance == pytest.approx(hit.distance, abs=1e-6)
+            assert math.fsum(pair.cost for pair in by.pairs) == pytest.approx(hit.distance, abs=1e-6)
+        assert index.explain(A, B, by="sentence").to_columns() == index.similar(A)[0].explain("sentence").to_columns()
+        assert [pair.b for pair in index.similar(id="b")[0].explain("sentence").pairs if pair.mass > 0.1]
+        (hit,) = index.similar(A, 1, explain=True, distance="wmd")
+        assert "A kitten rests." in str(hit.explain("sentence"))
+        assert "<mark" in hit.explain().to_html()
+        with pytest.raises(InputError, match="A score is made of words"):
+            index.search("kitten")[0].explain("sentence")
 
 
 def test_explaining_stops_when_it_is_cancelled(long):

@@ -17,7 +17,7 @@ _LONG = 60
 """Letters from which on a text is given room, so that columns of single words do not squeeze it."""
 
 
-_Row = TypeVar("_Row", bound="TableRow")
+_Row = TypeVar("_Row")
 
 
 class Tabular:
@@ -74,7 +74,9 @@ class TableRow(Mapping[str, Any]):
 
 
 class TableRows(Tabular, Generic[_Row]):
-    """Results in order, each a :class:`TableRow`, which ``pd.DataFrame``, ``pl.DataFrame`` and ``pa.table`` take.
+    """Results in order, which ``pd.DataFrame``, ``pl.DataFrame`` and ``pa.table`` take.
+
+    Each is a :class:`TableRow`, or a dataclass whose fields are the columns.
 
     It has all that a list has for reading. It is no list, and not registered as a sequence either, because Polars and
     pyarrow would then look at its items and never ask for ``__arrow_c_stream__``.
@@ -85,7 +87,7 @@ class TableRows(Tabular, Generic[_Row]):
 
     def to_columns(self) -> dict[str, Any]:
         """The columns of all rows; where a row has no such column, None."""
-        return columns_of([row.to_row() for row in self._rows])
+        return columns_of([row.to_row() if isinstance(row, TableRow) else dict(vars(row)) for row in self._rows])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -126,12 +128,16 @@ class Facts:
         return html_table({"": names, "value": [getattr(self, name) for name in names]})
 
 
-class Rows(list[dict[str, Any]], Tabular):
+class Rows(TableRows[dict[str, Any]]):
     """Rows of a report: plain dicts, which notebooks show as a table."""
 
     def to_columns(self) -> dict[str, Any]:
         """The keys as columns."""
-        return columns_of(self)
+        return columns_of(self._rows)
+
+    def append(self, row: dict[str, Any]) -> None:
+        """Add a row at the end."""
+        self._rows.append(row)
 
     def __repr__(self) -> str:
         return f"Rows({len(self)}: {', '.join(dict.fromkeys(key for row in self for key in row))})"
@@ -180,7 +186,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = 
 
 
 def _uniform(values: list[Any]) -> list[Any]:
-    kinds = {_kind(value) for value in values if value is not None}
+    kinds = {_kind(value) for value in values if value is not None and value != []}  # an empty list is of any kind
     if len(kinds) < 2:
         return values
     return [value if value is None or isinstance(value, str) else json.dumps(value, default=str) for value in values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FIRST = argument("a", "A text; @FILE reads one from a file, @- from the standard input.")
 SECOND = argument("b", "The text to compare it with, or @FILE or @-.")
 RELATED = option("--related", "A folder of related words (default: those of all words that have a vector).", type=PATH)
+BY = ["word", "sentence"]
 HOW = bundle("how", "--embeddings", RELATED, "--overlap --weights=counts --unknown=match")
 
 
@@ -51,13 +52,15 @@ def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out:
     FIRST,
     SECOND,
     "--distance=wmd",
+    option("--by", "What is shown: which word moved where, or sentence.", type=click.Choice(BY), default="word"),
     HOW,
-    option("--limit", "Show only the NUMBER most expensive rows.", type=POSITIVE),
+    option("--limit", "Show only the NUMBER most expensive rows, or first pairs of sentences.", type=POSITIVE),
     option("--html", "Write a page with a flow diagram.", type=PATH),
     option("--png", "Write a picture (any format that matplotlib knows).", type=PATH),
     ROWS,
     examples=[
         "wordferry explain 'Obama speaks to the media' 'The president greets the press'",
+        "wordferry explain @first.txt @second.txt --by sentence",
         "wordferry explain @first.txt @second.txt -d rel-wmd --html flow.html --png flow.png",
     ],
 )
@@ -65,13 +68,14 @@ def explain(
     a: str,
     b: str,
     distance: str,
+    by: Literal["word", "sentence"],
     how: dict[str, Any],
     limit: int | None,
     html: Path | None,
     png: Path | None,
     out: Output,
 ) -> None:
-    """Take the distance of two texts apart, word by word."""
+    """Take the distance of two texts apart, by words or sentences."""
     (measure,) = _measures([distance], how)
     explanation = measure.explain(options.read_text(a), options.read_text(b))
     if html is not None:
@@ -80,10 +84,11 @@ def explain(
     if png is not None:
         explanation.plot(png)
         note(f"wrote {png}")
+    told = explanation.told_by(by)
     if out.table:
-        click.echo(explanation.to_text(limit=limit))
+        click.echo(told.to_text(limit=limit))
     else:
-        out.write(explanation.to_rows()[:limit])
+        out.write(told.to_rows()[:limit])
 
 
 def _measures(distances: list[Any], how: dict[str, Any]) -> list[Measure]:

@@ -182,8 +182,7 @@ def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool
     emit_table(["rank", "id", value, "label", "text"], rows, title=None if number is None else query)
     for hit in hits if explain else ():
         if hit.explanation is not None:
-            text = str(hit.explanation) if value == "score" else hit.explanation.to_text(limit=10)
-            click.echo(f"\n{hit.id}\n{text}")
+            click.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10)}")
 
 
 def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:

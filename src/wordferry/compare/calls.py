@@ -7,13 +7,14 @@ thousands of times cheaper. One document is called ``a`` or ``b``, a collection 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.runtime import MEMORY, Run, ShowProgress
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
 from wordferry.explanations.explain import Explanation
+from wordferry.explanations.marked import SentenceExplanation
 from wordferry.texts.bow import OnEmpty, Unknown
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
@@ -290,11 +291,32 @@ def top_k(
     return measure.top_k(X, Y, k, mask=mask, budget=budget, algorithm=algorithm, run=run)
 
 
+class ExplainOptions(TypedDict, total=False):
+    """How :func:`explain` compares, for type checkers."""
+
+    embeddings: Embeddings | None
+    related: RelatedWords | None
+    overlap: str | None
+    side: str
+    tokenizer: Tokenizer | None
+    weights: Any
+    unknown: Unknown
+
+
+@overload
+def explain(
+    a: Any, b: Any, distance: str | Distance = "wmd", *, by: Literal["word"] = "word", **how: Unpack[ExplainOptions]
+) -> Explanation: ...
+@overload
+def explain(
+    a: Any, b: Any, distance: str | Distance = "wmd", *, by: Literal["sentence"], **how: Unpack[ExplainOptions]
+) -> SentenceExplanation: ...
 def explain(
     a: Any,
     b: Any,
     distance: str | Distance = "wmd",
     *,
+    by: Literal["word", "sentence"] = "word",
     embeddings: Embeddings | None = None,
     related: RelatedWords | None = None,
     overlap: str | None = None,
@@ -302,7 +324,7 @@ def explain(
     tokenizer: Tokenizer | None = None,
     weights: Any = "counts",
     unknown: Unknown = "match",
-) -> Explanation:
+) -> Explanation | SentenceExplanation:
     """Take the distance of two documents apart: which word went where, and what that cost.
 
     The transport distances show the optimal plan; the relaxed ones the assignments of the direction that costs more
@@ -313,6 +335,7 @@ def explain(
     a, b : texts, token lists, or sparse matrices of one row over ``embeddings.vocabulary``. Both need a word.
     distance : a name of ``wordferry.DISTANCES``, with parameters if it has any (``"act(transfers=5)"``), a sum of
         several (``"rel-rwmd + 0.5*cosine"``), or a distance object.
+    by : "word", or "sentence" for which sentence of a went to which of b, and with which words.
     embeddings : word vectors; None means the default ones (texts only: a matrix needs the vectors of its columns).
     related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
         has one value whatever else is compared. Those of the default vectors come with the package; those of other
@@ -331,12 +354,17 @@ def explain(
 
     Returns
     -------
-    Explanation
-        ``rows`` whose costs sum to ``distance``, with ``to_json()``, ``to_html()`` and ``plot()``.
+    Explanation or SentenceExplanation
+        ``rows`` whose costs sum to ``distance``, with ``to_json()``, ``to_html()`` and ``plot()``; or by sentence
+        ``pairs`` of sentences with their rows.
 
     Examples
     --------
     >>> print(explain("Obama speaks to the media", "The president greets the press").rows[-1].kind)
     moved
+    >>> pairs = explain("The cat sleeps. Prices fell.", "Costs dropped. A kitten rests.", by="sentence").pairs
+    >>> [(pair.a, pair.b) for pair in pairs if pair.mass > 0.2]
+    [('The cat sleeps.', 'A kitten rests.'), ('Prices fell.', 'Costs dropped.')]
     """
-    return Measure(distance, overlap, side, weights, unknown, embeddings, related, tokenizer).explain(a, b)
+    measure = Measure(distance, overlap, side, weights, unknown, embeddings, related, tokenizer)
+    return measure.explain(a, b, by)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from wordferry.compare.prepare import ReadDocuments, is_matrix, renumbered, vect
 from wordferry.compare.problem import Distance, Problem
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
+from wordferry.explanations.marked import SentenceExplanation
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty, Unknown
-from wordferry.texts.tables import as_documents
+from wordferry.texts.tables import as_documents, no_column
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import Weighting, fit_weights
 from wordferry.words.embeddings import Embeddings
@@ -264,17 +265,22 @@ class Measure:
             report(rows.stop, len(values))
         return values
 
-    def explain(self, a: Any, b: Any) -> Explanation:
+    @overload
+    def explain(self, a: Any, b: Any, by: Literal["word"] = "word") -> Explanation: ...
+    @overload
+    def explain(self, a: Any, b: Any, by: Literal["sentence"]) -> SentenceExplanation: ...
+    def explain(self, a: Any, b: Any, by: Literal["word", "sentence"] = "word") -> Explanation | SentenceExplanation:
         """Take the distance of two documents apart: which word went where, and what that cost.
 
         Parameters
         ----------
         a, b : texts, token lists, or matrices of one row.
+        by : "word", or "sentence" for which sentence of a went to which of b, and with which words.
 
         Returns
         -------
-        Explanation
-            Rows whose costs sum to the distance.
+        Explanation or SentenceExplanation
+            Rows, or pairs of sentences, whose costs sum to the distance.
 
         Examples
         --------
@@ -284,7 +290,8 @@ class Measure:
         """
         with bow.ways_out("give both texts a word: there is nothing to explain otherwise"):
             problem = self.problem(one(a), one(b), Run(threads=1))
-        return explanation_of(problem)
+        told = explanation_of(problem)
+        return (told if is_matrix(a) or is_matrix(b) else told.with_texts(a, b, self.tokenizer)).told_by(by)
 
     # How it is prepared -----------------------------------------------------------------------------------------------
 
@@ -332,10 +339,7 @@ class Measure:
                 f"got {type(X).__name__}."
             )
         if isinstance(X, np.ndarray) and X.ndim != 1:
-            raise InputError(
-                f"{name} is an array of shape {X.shape}, and a collection of texts is one-dimensional: one text per "
-                f"document. Pass one column of it ({name}[:, 0]), or {name}.tolist() if its rows are token lists."
-            )
+            raise no_column(X, name)
         if words is None:
             raise InputError(f"{name} holds texts, so a vocabulary is needed: pass embeddings=.")
         found = bow.bags(X, words, tokenizer=self.tokenizer, on_empty=self.on_empty, unknown=self.unknown)

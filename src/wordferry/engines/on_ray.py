@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -50,6 +51,10 @@ class Ray:
             workers = whole_number(workers, "workers")
         if address is None:
             prepare_environment()
+        else:
+            _check_reachable(address)
+            for name in ("INITIAL", "MAX"):  # a server that is not Ray's is given up within seconds
+                os.environ.setdefault(f"RAY_CLIENT_{name}_CONNECTION_TIMEOUT_S", "1")
         self._ray = optional_import("ray", "cluster")
         self._started = False
         if self._ray.is_initialized():
@@ -81,8 +86,9 @@ class Ray:
 
     def _connect(self, address: str, workers: int | None) -> None:
         try:
-            _check_reachable(address)
-            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a connection that fails; the error says so
+                self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(f"There is no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
@@ -127,17 +133,20 @@ class Ray:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise OSError where nobody speaks HTTP/2, as Ray's servers do: Ray itself would try for more than a minute."""
+    """Refuse an address where nobody speaks HTTP/2, as Ray's servers do; Ray itself would try for over a minute."""
     known = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address
     host, _, port = known.removeprefix("ray://").partition("/")[0].rpartition(":")
     if not host or not port.isdigit():
         return  # Ray finds it itself, or says at once what is wrong with it
-    with socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS) as connection:
-        if os.environ.get("RAY_USE_TLS") == "1":
-            return
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS_FRAME)
-        if connection.recv(9)[3:4] != _SETTINGS_FRAME[3:4]:
-            raise OSError("something else than Ray answers there.")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS) as connection:
+            if os.environ.get("RAY_USE_TLS") == "1":
+                return
+            connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS_FRAME)
+            if connection.recv(9)[3:4] != _SETTINGS_FRAME[3:4]:
+                raise OSError("something else than Ray answers there")
+    except OSError as error:
+        raise InputError(f"There is no Ray cluster at {address}: {error.strerror or error}.") from None
 
 
 _held: dict[str, Any] = {}

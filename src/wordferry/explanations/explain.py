@@ -6,8 +6,9 @@ import json
 import math
 import os
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from wordferry.base.checks import whole_number
 from wordferry.base.frames import Tabular, columns_of
@@ -38,25 +39,43 @@ class Explanation(Tabular):
     b: dict[str, float]
     c_max: float
     """The cost of unrelated words (NaN for distances without related words)."""
-    marked: tuple[MarkedText, MarkedText] | None = field(default=None, compare=False, repr=False)
-    """Both texts and where their words stand, for pages and sentences; :meth:`with_texts` adds them."""
+    texts: tuple[Any, Any, Any] | None = field(default=None, compare=False, repr=False)
+    """Both texts and the tokenizer that split them, for pages and sentences; None where matrices were compared."""
 
     def with_texts(self, a: Any, b: Any, tokenizer: Any = None) -> Explanation:
         """This explanation with the texts that were compared; ``tokenizer`` is the one that split them."""
-        return replace(self, marked=(MarkedText.of(a, tokenizer), MarkedText.of(b, tokenizer)))
+        return replace(self, texts=(a, b, tokenizer))
+
+    @cached_property
+    def marked(self) -> tuple[MarkedText, MarkedText] | None:
+        """Both texts and where their words stand; None where matrices were compared."""
+        if self.texts is None:
+            return None
+        a, b, tokenizer = self.texts
+        return MarkedText.of(a, tokenizer), MarkedText.of(b, tokenizer)
+
+    @overload
+    def told_by(self, by: Literal["word"]) -> Explanation: ...
+    @overload
+    def told_by(self, by: Literal["sentence"]) -> SentenceExplanation: ...
+    def told_by(self, by: Literal["word", "sentence"]) -> Explanation | SentenceExplanation:
+        """This explanation, or :meth:`by_sentence` of it."""
+        if by not in ("word", "sentence"):
+            raise InputError(f"by must be 'word' or 'sentence', got {by!r}.")
+        return self if by == "word" else self.by_sentence()
 
     def by_sentence(self) -> SentenceExplanation:
         """Which sentence of the first text went to which of the second, and with which words.
 
         >>> import wordferry
         >>> texts = "The cat sleeps. Prices fell.", "Costs dropped sharply. A kitten rests."
-        >>> found = wordferry.explain(*texts).with_texts(*texts).by_sentence()
+        >>> found = wordferry.explain(*texts).by_sentence()
         >>> [(pair.a, pair.b) for pair in found.pairs if pair.mass > 0.2]
         [('The cat sleeps.', 'A kitten rests.'), ('Prices fell.', 'Costs dropped sharply.')]
         """
-        if self.marked is None:
-            raise InputError("Sentences need the texts: explanation.with_texts(a, b).by_sentence().")
-        return by_sentence(self, self.marked)
+        if self.texts is None:
+            raise InputError("Sentences need texts, and matrices have none: explanation.with_texts(a, b) adds them.")
+        return by_sentence(self, self.texts)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One plain dict per row, with the keys from, to, mass, distance, cost, share and kind."""

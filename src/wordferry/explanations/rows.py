@@ -9,6 +9,9 @@ from typing import Any
 from wordferry.base.cancel import check_cancelled
 from wordferry.compare.moves import Taken
 
+_CHECKED = 256
+"""Rows after which cancelling is noticed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -50,10 +53,13 @@ def rows_of(taken: Taken, names: list[str]) -> tuple[list[Row], float]:
     costs = [move.mass * move.distance + 0.0 for move in taken.moves]  # no negative zero
     total = math.fsum(costs)
     found = []
-    for (source, target, mass, distance), kind, cost in zip(taken.moves, taken.kinds, costs, strict=True):
-        check_cancelled()
-        left, right = (None if word is None else names[word] for word in (source, target))
-        share = cost / total if total else 0.0
-        found.append(Row(left, right, abs(mass), distance, cost, share, kind))
+    for number, ((source, target, mass, distance), kind, cost) in enumerate(
+        zip(taken.moves, taken.kinds, costs, strict=True)
+    ):
+        if number % _CHECKED == 0:
+            check_cancelled()
+        left = None if source is None else names[source]
+        right = None if target is None else names[target]
+        found.append(Row(left, right, abs(mass), distance, cost, cost / total if total else 0.0, kind))
     found.sort(key=lambda row: (-row.cost, -row.mass, row.source or "", row.target or ""))
     return found, total

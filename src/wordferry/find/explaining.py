@@ -72,10 +72,16 @@ class ScoreExplanation(Tabular):
         return bars(columns["from"], columns["part"], ax=ax, label="part", title=f"score {self.score:.4f}")
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, limit: int | None = None) -> str:
+        """The parts as plain text, a line for each word; of more than ``limit`` words, the first."""
         lines = [f"score {self.score:.4f}"]
-        for part in self.words:
+        for part in self.words[:limit]:
             forms = _listed(part.forms) or "not in this document"
             lines.append(f"{part.part:8.4f}  {part.word}: {forms}")
+        if len(rest := self.words[len(lines) - 1 :]):
+            lines.append(f"{sum(part.part for part in rest):8.4f}  {len(rest)} more words")
         if self.neighbours:
             names = ", ".join(f"{one.row if one.id is None else one.id} ({one.part:.4f})" for one in self.neighbours)
             lines.append(f"{sum(one.part for one in self.neighbours):8.4f}  neighbours: {names}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.checks import real_number
-from wordferry.base.frames import Tabular, columns_of
+from wordferry.base.frames import TableRows, columns_of
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.results import Document
 
@@ -68,7 +68,7 @@ class Group:
         return 1 + len(self.others)
 
 
-class Duplicates(list[Pair], Tabular):
+class Duplicates(TableRows[Pair]):
     """Close pairs of documents, nearest first, and the groups that they form."""
 
     def __init__(

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from wordferry.base.checks import real_number, whole_number
+from wordferry.base.frames import Rows
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for, thread_count
 from wordferry.compare.distances import find_distance
@@ -22,10 +23,10 @@ from wordferry.index import all_pairs
 from wordferry.index.backend import Backend, open_backend
 from wordferry.index.config import Config, Keep
 from wordferry.index.duplicates import Duplicates, read_review
-from wordferry.index.results import Document
+from wordferry.index.results import Document, Hits
 from wordferry.index.search.fields import Field
 from wordferry.index.search.filters import compile_filter
-from wordferry.index.search.requests import Ask
+from wordferry.index.search.requests import Ask, HowOptions, SearchOptions, SimilarOptions
 from wordferry.index.search.similar import compared_tokens, queries_of, query_tokens
 from wordferry.index.storage.stats import Stats
 from wordferry.index.storage.verify import Verification
@@ -42,10 +43,13 @@ from wordferry.words.related.graph import RelatedWords
 
 if TYPE_CHECKING:
     from wordferry.explanations.explain import Explanation
-    from wordferry.maps.atlas import Map
+    from wordferry.explanations.marked import SentenceExplanation
+    from wordferry.maps.atlas import Map, MapOptions
 
 
 _KEPT_MEASURES = 64
+Query = str | tuple[str, ...]
+"""One query: a text, or its tokens."""
 
 
 class Index:
@@ -185,6 +189,10 @@ class Index:
 
     # -- searching --------------------------------------------------------------------------------------------------
 
+    @overload
+    def search(self, query: Query, k: int = 10, **options: Unpack[SearchOptions]) -> Hits: ...
+    @overload
+    def search(self, query: Any, k: int = 10, **options: Unpack[SearchOptions]) -> list[Hits]: ...
     def search(
         self,
         query: Any,
@@ -195,7 +203,7 @@ class Index:
         candidates: int | None = None,
         progress: ShowProgress = None,
         **constants: Any,
-    ) -> Any:
+    ) -> Hits | list[Hits]:
         """The k documents that the words of a query find best, or of each of several queries; each has a score.
 
         Every word counts, with a vector or without; other forms of a word count less. The score is exact over the
@@ -228,6 +236,10 @@ class Index:
         found = self.backend.search(tokens, ask, settings)
         return found[0] if single else found
 
+    @overload
+    def similar(self, query: Query | None = None, k: int = 10, **options: Unpack[SimilarOptions]) -> Hits: ...
+    @overload
+    def similar(self, query: Any, k: int = 10, **options: Unpack[SimilarOptions]) -> list[Hits]: ...
     def similar(
         self,
         query: Any = None,
@@ -243,7 +255,7 @@ class Index:
         candidates: int | None = None,
         threads: int | None = None,
         progress: ShowProgress = None,
-    ) -> Any:
+    ) -> Hits | list[Hits]:
         """The k documents nearest to a text, or to a document of the index; each has a distance.
 
         Parameters
@@ -299,15 +311,20 @@ class Index:
                 self._measures[key] = found
         return found
 
+    @overload
+    def explain(self, a: Any, b: Any, *, by: Literal["word"] = "word", **how: Unpack[HowOptions]) -> Explanation: ...
+    @overload
+    def explain(self, a: Any, b: Any, *, by: Literal["sentence"], **how: Unpack[HowOptions]) -> SentenceExplanation: ...
     def explain(
         self,
         a: Any,
         b: Any,
         *,
+        by: Literal["word", "sentence"] = "word",
         distance: str | None = None,
         weights: str | None = None,
         unknown: str | None = None,
-    ) -> Explanation:
+    ) -> Explanation | SentenceExplanation:
         """Why two texts are as far apart as this index says: which word moved where, and what it cost.
 
         Words weigh by their frequencies in the index. Neither text need be a document.
@@ -315,12 +332,12 @@ class Index:
         Parameters
         ----------
         a, b : texts, or tuples of tokens.
+        by : "word", or "sentence" for which sentence of a went to which of b, and with which words.
         distance, weights, unknown : as in :meth:`similar`.
         """
         measure = self.measure(distance, weights, unknown)
         one, other = compared_tokens([a, b], self.tokenizer, self.embeddings.vocabulary, measure)
-        found: Explanation = self.backend.explain((one, other), measure)
-        return found
+        return self.backend.explain((one, other), measure).with_texts(a, b, self.tokenizer).told_by(by)
 
     # -- documents --------------------------------------------------------------------------------------------------
 
@@ -657,6 +674,20 @@ class Index:
             threads=threads,
             progress=progress,
         )
+
+    def topics(self, min_size: int = 1, *, level: int = -1, words: int = 10, **options: Unpack[MapOptions]) -> Rows:
+        """The clusters of a map as a table: size, words, and the ids of representative documents, the largest first.
+
+        The last row, without words, counts the documents in none of the clusters listed.
+
+        Parameters
+        ----------
+        min_size : clusters of fewer documents are left out.
+        level : how fine: 0 is the coarsest level of clusters, -1 the finest.
+        words : how many words tell a cluster from the rest.
+        options : those of :meth:`map`, which makes the clusters; several tables of one map are ``map().topics()``.
+        """
+        return self.map(**options).topics(min_size, level=level, words=words)
 
     # -- the end ----------------------------------------------------------------------------------------------------
 

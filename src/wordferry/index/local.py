@@ -21,6 +21,8 @@ from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError
+from wordferry.explanations.explain import Explanation
+from wordferry.find.explaining import ScoreExplanation
 from wordferry.find.ranking import Ranking
 from wordferry.find.settings import Settings
 from wordferry.index.config import (
@@ -32,11 +34,11 @@ from wordferry.index.config import (
     read_embeddings,
     vector_facts,
 )
-from wordferry.index.results import Document, Hit, Hits
+from wordferry.index.results import Document, Hit, Hits, Why
 from wordferry.index.search import memory, similar
 from wordferry.index.search.fields import Field, fields_of
 from wordferry.index.search.filters import Condition
-from wordferry.index.search.passages import best_passages
+from wordferry.index.search.passages import Passage, best_passages
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.views import View, Views, ViewSource
@@ -175,7 +177,7 @@ class LocalIndex:
             found.append(Hits(hits, method="words", counts=counts))
         return found
 
-    def _explain_score(self, snapshot: Snapshot, ranking: Ranking, place: int) -> Any:
+    def _explain_score(self, snapshot: Snapshot, ranking: Ranking, place: int) -> ScoreExplanation:
         with self._catalogue.reading() as connection:
             return self.words.explain(connection, snapshot, ranking, place)
 
@@ -194,28 +196,31 @@ class LocalIndex:
             for row, distance in zip(near.indices[number].tolist(), near.distances[number].tolist(), strict=True):
                 if row < 0:
                     continue
-                why = None if np.isinf(distance) else partial(self._explain_row, view, second, queries[number], row)
+                texts = (tokens.text, documents[row].text)
+                how = (view, second, queries[number], row, texts)
+                why = None if np.isinf(distance) else partial(self._explain_row, *how)
                 hits.append(self._hit(documents[row], tokens, why, ask.explain, distance=distance))
             found.append(Hits(hits, counts=near.counts, **options))
         return found
 
-    def _hit(
-        self, found: Document, tokens: Sequence[str], why: Callable[[], Any] | None, explain: bool, **value: Any
-    ) -> Hit:
+    def _hit(self, found: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
         own = (found.id, found.text, found.metadata, found.label)
         told = why() if explain and why is not None else None
         return Hit(*own, **value, explanation=told, why=why, where=partial(self.passages, tokens, found.text))
 
-    def _explain_row(self, view: View, measure: Measure, words: QueryWords, row: int) -> Any:
+    def _explain_row(
+        self, view: View, measure: Measure, words: QueryWords, row: int, texts: tuple[Any, Any]
+    ) -> Explanation:
         """Why a document is as far from a query as it is."""
         part = next(part for part in view.snapshot.parts if row < part.span.stop)
         other = words_of_row(part.bags.rows, row - part.start, view.snapshot.terms.row_of)
         counted = view.weights.per_word[other.numbers] > 0
         known = int(np.count_nonzero(other.vectors[counted] >= 0))
         other = QueryWords(other.numbers[counted], other.vectors[counted], other.counts[counted], known)
-        return self._explained(view, measure, words, other)
+        told = self._explained(view, measure, words, other)
+        return told if texts[0] is None else told.with_texts(*texts, self.tokenizer)
 
-    def _explained(self, view: View, measure: Measure, one: QueryWords, other: QueryWords) -> Any:
+    def _explained(self, view: View, measure: Measure, one: QueryWords, other: QueryWords) -> Explanation:
         names = dict(zip(one.numbers[one.with_vectors :].tolist(), one.names, strict=True))
         names |= dict(zip(other.numbers[other.with_vectors :].tolist(), other.names, strict=False))
         missing = [n for n in other.numbers[other.with_vectors :].tolist() if n not in names]
@@ -224,14 +229,14 @@ class LocalIndex:
                 names |= spellings(connection, missing, self._file)
         return memory.explain(view, measure.distance, measure.overlap, (one, other), names)
 
-    def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Any:
+    def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
         with self.state() as (connection, snapshot):
             view = self.view(snapshot, measure)
             first, second = (view.words(connection, looked_up(tokens, self.embeddings.vocabulary)) for tokens in texts)
         return self._explained(view, measure, first, _apart(first, second, snapshot.terms.size))
 
-    def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Any]:
+    def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Passage]:
         """The passages of a text that are nearest to a query, given as tokens."""
         return best_passages((self.tokenizer, self.embeddings, self.related), tokens, text, count, distance)
 

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from reprlib import Repr
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from wordferry.base.charts import bars
 from wordferry.base.frames import TableRow, TableRows, columns_of
+from wordferry.errors import InputError
 from wordferry.texts.records import KeptText
+
+if TYPE_CHECKING:
+    from wordferry.explanations.explain import Explanation
+    from wordferry.explanations.marked import SentenceExplanation
+    from wordferry.find.explaining import ScoreExplanation
+    from wordferry.index.search.passages import Passage
 
 _SHOWN = 3
 """Hits that a short form of a list names."""
 Scalar = str | int | float | bool | None
+Why = Callable[[], "Explanation | ScoreExplanation"]
+"""Explains a hit when it is asked to."""
 _short = Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 2, 80, 80, 40
 
@@ -57,10 +66,10 @@ class Hit(Document, TableRow):
     """How far the document is from the query; None when it was found by words."""
     score: float | None = None
     """How well the query's words fit; None when it was found by a distance."""
-    explanation: Any = None
+    explanation: Explanation | ScoreExplanation | None = None
     """With ``explain=True``: what :meth:`explain` gives."""
-    why: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
-    where: Callable[[int, str], list[Any]] | None = field(default=None, repr=False, compare=False)
+    why: Why | None = field(default=None, repr=False, compare=False)
+    where: Callable[[int, str], list[Passage]] | None = field(default=None, repr=False, compare=False)
 
     def _found(self) -> str:
         name, value = ("distance", self.distance) if self.score is None else ("score", self.score)
@@ -76,19 +85,33 @@ class Hit(Document, TableRow):
         own = {"id": self.id, name: value, "label": self.label, "text": text}
         return own | {f"metadata_{key}" if key in own or key == "rank" else key: v for key, v in self.metadata.items()}
 
-    def explained(self, explanation: Any) -> Hit:
+    def explained(self, explanation: Explanation | ScoreExplanation) -> Hit:
         """This hit with an explanation attached."""
         return replace(self, explanation=explanation)
 
-    def explain(self) -> Any:
+    @overload
+    def explain(self, by: Literal["word"] = "word") -> Explanation | ScoreExplanation | None: ...
+    @overload
+    def explain(self, by: Literal["sentence"]) -> SentenceExplanation | None: ...
+    def explain(
+        self, by: Literal["word", "sentence"] = "word"
+    ) -> Explanation | ScoreExplanation | SentenceExplanation | None:
         """What the score or the distance is made of: parts that sum to it.
 
         A score's are the words of the query with the forms found, and the neighbours; a distance's are the moves of
-        words. None for a document without a word that has a vector, which no distance reaches.
+        words, or with ``by="sentence"`` from which sentence of the query to which of the document they went. None for
+        a document without a word that has a vector, which no distance reaches.
         """
-        return self.why() if self.explanation is None and self.why is not None else self.explanation
+        told = self.why() if self.explanation is None and self.why is not None else self.explanation
+        if by == "word" or told is None:
+            return told
+        from wordferry.explanations.explain import Explanation
 
-    def passages(self, count: int = 1, distance: str = "rel-rwmd") -> list[Any]:
+        if not isinstance(told, Explanation):
+            raise InputError("A score is made of words. by='sentence' is for hits of similar, which have a distance.")
+        return told.told_by(by)
+
+    def passages(self, count: int = 1, distance: str = "rel-rwmd") -> list[Passage]:
         """The passages of the document nearest to the query: their text, and which word of the query moved where.
 
         They are chosen by what it costs to move the query's words onto theirs; ``distance`` is the one explained.

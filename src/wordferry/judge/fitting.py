@@ -293,19 +293,17 @@ def _counts(documents: Any) -> sp.csr_array:
 
 
 def _documents(X: Any) -> Any:
-    """The texts of a table whose column is called ``text`` or is its only one; other tables are scikit-learn's."""
+    """The texts of a table whose column is called ``text`` or is its only one; tables of numbers are scikit-learn's."""
     if not is_table(X):
         return as_documents(X)
     names = [str(name) for name in _column_names(X)]
-    return table_texts(X, "X") if "text" in names or (len(names) == 1 and not _is_numeric(X)) else X
+    values = np.asarray(X)
+    texts = "text" in names or (len(names) == 1 and not np.issubdtype(values.dtype, np.number))
+    return table_texts(X, "X") if texts or (values.size and isinstance(values.flat[0], str)) else X
 
 
 def _column_names(table: Any) -> list[Any]:
     return list(getattr(table, "columns", getattr(table, "column_names", table)))
-
-
-def _is_numeric(table: Any) -> bool:
-    return bool(np.issubdtype(np.asarray(table).dtype, np.number))
 
 
 def _holds_texts(X: Any) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -135,6 +135,15 @@ class Map(Tabular):
         """:meth:`to_arrow` as a Parquet file, for Embedding Atlas: ``embedding-atlas FILE --x x --y y``."""
         table = self.to_arrow()
         optional_import("pyarrow.parquet", "parquet").write_table(table, path)
+
+
+class MapOptions(TypedDict, total=False):
+    """What :meth:`Index.map <wordferry.Index.map>` can be told, for type checkers."""
+
+    neighbours: int
+    seed: int
+    threads: int | None
+    progress: ShowProgress
 
 
 def make_map(

@@ -18,12 +18,13 @@ from wordferry.base.arrays import Int64Array
 from wordferry.base.runtime import no_progress, progress_for
 from wordferry.compare.measure import Measure
 from wordferry.errors import NotFound, Unsupported
+from wordferry.explanations.explain import Explanation
 from wordferry.find.explaining import neighbour_rows
 from wordferry.find.ranking import Ranking
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.config import Config
-from wordferry.index.results import Document, Hit, Hits
+from wordferry.index.results import Document, Hit, Hits, Why
 from wordferry.index.search.fields import Field
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.passages import best_passages
@@ -100,7 +101,7 @@ class ShardBackend:
             hits.append(self._hit(one, tokens, partial(self._why, ranking, place), ask.explain, score=score))
         return Hits(hits, method="words", counts=counts, missing=answers.missing)
 
-    def _hit(self, one: Document, tokens: Sequence[str], why: Callable[[], Any], explain: bool, **value: Any) -> Hit:
+    def _hit(self, one: Document, tokens: Sequence[str], why: Why, explain: bool, **value: Any) -> Hit:
         where = partial(best_passages, (self.tokenizer, self.embeddings, self.common.related), tokens, one.text)
         own = (one.id, one.text, one.metadata, one.label)
         return Hit(*own, **value, explanation=why() if explain else None, why=why, where=where)
@@ -146,24 +147,28 @@ class ShardBackend:
         last = names_of(ask.rerank or measure)
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
-        for number, some in enumerate(tokens):
+        for number, some in enumerate(asked):
             near = nearest([answers[number] for answers, _ in found.answers], ask.k, first if second else None)
             hits.append(Hits((self._near_hit(one, some, last) for one in near), counts=counts, **options))
             tell(number + 1, len(tokens))
         return hits
 
-    def _near_hit(self, near: Near, tokens: list[str], measure: tuple[str, str, str]) -> Hit:
+    def _near_hit(self, near: Near, tokens: LookedUp, measure: tuple[str, str, str]) -> Hit:
         """A found document, explained by the distance and the weights that found it."""
         why: Any = None if np.isinf(near.value) else partial(self._explained, near.document, tokens, measure)
         hit = self._hit(near.document, tokens, why, False, distance=near.value)
-        return hit if near.explanation is None else hit.explained(near.explanation)
+        if near.explanation is None:
+            return hit
+        return hit.explained(near.explanation.with_texts(tokens.text, near.document.text, self.tokenizer))
 
-    def _explained(self, document: Document, tokens: list[str], measure: tuple[str, str, str]) -> Any:
-        return self.router.any("explain", (tokens, document.text), measure)
+    def _explained(self, document: Document, tokens: LookedUp, measure: tuple[str, str, str]) -> Explanation:
+        told: Explanation = self.router.any("explain", (list(tokens), document.text), measure)
+        return told.with_texts(tokens.text, document.text, self.tokenizer)
 
-    def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Any:
+    def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
-        return self.router.any("explain", tuple(list(some) for some in texts), names_of(measure))
+        told: Explanation = self.router.any("explain", tuple(list(some) for some in texts), names_of(measure))
+        return told
 
     # -- documents --------------------------------------------------------------------------------------------------
 

@@ -207,6 +207,8 @@ class LookedUp(list[str]):
         super().__init__(tokens)
         seen, find = Counter(tokens), vocabulary.finder
         self.vocabulary = vocabulary
+        self.text: str | Sequence[str] | None = None
+        """The text that was split into these tokens, where it is known."""
         self.ids = {word: before[word] if word in before else find(word, -1) for word in seen}
         """The id of each different token, -1 for those without a vector."""
         self.bag, self.others = _split(seen, self.ids.get)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,7 +137,8 @@ class Fields:
         if isinstance(text, str):
             return text
         raise FormatError(
-            f"{where}: the field {name!r} must be a text or a list of tokens, got {type(text).__name__}{_remedy(text)}."
+            f"{where}: the field {name!r} must be a text or a list of tokens, got {type(text).__name__}"
+            f"{undecoded(text)}."
         )
 
     def _optional(self, row: Mapping[str, Any], name: str, where: str) -> str | None:
@@ -180,7 +182,7 @@ def document_text(document: Any, where: str) -> str | Sequence[str]:
     if isinstance(text, str | tuple | list):
         return text
     kind = type(document).__name__
-    raise InputError(f"{where} must be a text or a list of tokens, got {kind}{_remedy(document)}.")
+    raise InputError(f"{where} must be a text or a list of tokens, got {kind}{undecoded(document)}.")
 
 
 def _not_tokens(tokens: Sequence[Any], token: Any, where: str) -> str:
@@ -190,11 +192,12 @@ def _not_tokens(tokens: Sequence[Any], token: Any, where: str) -> str:
             "of gensim's dictionary. Pass the texts or their tokens instead: "
             "[[dictionary[i] for i, n in bag for _ in range(n)] for bag in bags]."
         )
-    shown = f"{type(token).__name__} ({token!r}){_remedy(token)}"
+    shown = f"{type(token).__name__} ({reprlib.repr(token)}){undecoded(token)}"
     return f"{where}: tokens must be str, got {shown}."
 
 
-def _remedy(value: Any) -> str:
+def undecoded(value: Any) -> str:
+    """What to do with bytes, for the end of an error."""
     return ", which must be decoded first: value.decode('utf-8')" if isinstance(value, bytes | bytearray) else ""
 
 

@@ -86,9 +86,20 @@ def as_documents(documents: Any, name: str = "documents") -> Any:
     """
     if is_table(documents):
         return table_texts(documents, name)
-    if isinstance(documents, np.ndarray) and documents.ndim == 2 and documents.dtype.kind in "OUS":
-        return documents[:, 0] if documents.shape[1] == 1 else documents
+    if isinstance(documents, np.ndarray) and documents.ndim > 1 and documents.dtype.kind in "OUS":
+        if documents.shape[1:] == (1,):
+            return documents[:, 0]
+        if documents.size and isinstance(documents.flat[0], str):
+            raise no_column(documents, name)
     return documents.to_pylist() if is_column(documents) else documents
+
+
+def no_column(array: Any, name: str) -> InputError:
+    """The error for an array of more than one dimension where one text per document is wanted."""
+    return InputError(
+        f"{name} is an array of shape {array.shape}, and a collection of texts is one-dimensional: one text per "
+        f"document. Pass one column of it ({name}[:, 0]), or {name}.tolist() if its rows are token lists."
+    )
 
 
 def table_rows(table: Any, name: str) -> Iterator[dict[str, Any]]:

@@ -273,7 +273,7 @@ class WordMoverTransport(Distance):
         costs = Costs(problem.frame)
         total = sum(x.values())
         moves = costs.cheapest(x, y, problem.overlap, _solved)
-        return costs.taken([move._replace(mass=move.mass / total) for move in moves])
+        return costs.taken([reference.Move(i, j, mass / total, cost) for i, j, mass, cost in moves])
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,7 @@ values of their own kind only (text with text, numbers with numbers, bools with 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -116,11 +117,20 @@ def _rule(key: str, operator: Any, value: Any) -> Rule:
             raise InputError(f"{where}: 'exists' takes true or false, got {shown(value)}.")
         return Rule(key, operator, (value,))
     if operator == "in":
-        return Rule(key, operator, _values(where, value))
+        return Rule(key, operator, _own(key, _values(where, value)))
     _check_value(where, value)
-    if operator not in ("eq", "ne") and (value is None or isinstance(value, bool)):
+    if operator in ("eq", "ne"):
+        return Rule(key, operator, _own(key, (value,)))
+    if value is None or isinstance(value, bool):
         raise InputError(f"{where}: {operator!r} compares numbers or text, got {shown(value)}.")
     return Rule(key, operator, (value,))
+
+
+def _own(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Ids and labels are texts, so that a number stands for itself as it is written, too: label=1 finds "1"."""
+    if key not in OWN:
+        return values
+    return values + tuple(json.dumps(value) for value in values if value is not None and not isinstance(value, str))
 
 
 def _values(where: str, given: Collection[Any]) -> tuple[Any, ...]:

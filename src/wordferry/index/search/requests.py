@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,41 @@ if TYPE_CHECKING:
     from wordferry.index.search.weights import QueryWords
 
 _LEAST_CANDIDATES = 100
+
+
+class SearchOptions(TypedDict, total=False):
+    """What :meth:`Index.search <wordferry.Index.search>` can be told, for type checkers."""
+
+    filter: Mapping[str, Any] | None
+    explain: bool
+    candidates: int | None
+    progress: ShowProgress
+    k1: float
+    b: float
+    stem: float
+    lift: float
+    neighbours: int
+    power: float
+
+
+class HowOptions(TypedDict, total=False):
+    """How an index is told to compare, for type checkers."""
+
+    distance: str | None
+    weights: str | None
+    unknown: str | None
+
+
+class SimilarOptions(HowOptions, total=False):
+    """What :meth:`Index.similar <wordferry.Index.similar>` can be told, for type checkers."""
+
+    id: str | int | None
+    filter: Mapping[str, Any] | None
+    explain: bool
+    rerank: str | None
+    candidates: int | None
+    threads: int | None
+    progress: ShowProgress
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Neighbors
 from wordferry.base.runtime import progress_for, thread_count
+from wordferry.base.values import plain_value
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
 from wordferry.errors import InputError
@@ -27,7 +28,7 @@ from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Snapshot
 from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
 from wordferry.texts.reasons import no_known_word, no_word
-from wordferry.texts.records import words_of
+from wordferry.texts.records import undecoded, words_of
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.vocabulary import Vocabulary
@@ -136,7 +137,8 @@ def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
     if isinstance(query, Sequence) and not isinstance(query, bytes):
         return query, False
     raise InputError(
-        f"A query is a text, a tuple of tokens, or a list of texts or of token lists; got {type(query).__name__}."
+        f"A query is a text, a tuple of tokens, or a list of texts or of token lists; got {type(query).__name__}"
+        f"{undecoded(query)}."
     )
 
 
@@ -148,7 +150,9 @@ def query_tokens(query: Any, number: int, tokenizer: Tokenizer) -> list[str]:
         return words_of(query, tokenizer)
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
         return query if isinstance(query, LookedUp) else list(query)
-    raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}.")
+    if not isinstance(query, Sequence | Mapping) and plain_value(query) is None:
+        return []  # None, NaN and pandas' NA are texts without words
+    raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}{undecoded(query)}.")
 
 
 def compared_tokens(
@@ -167,5 +171,6 @@ def compared_tokens(
             raise no_known_word(words, what) if words else no_word(query, what)
         if measure.unknown == "error" and words.others:
             raise unknown_word_error(what, next(iter(words.others)))
+        words.text = query
         found.append(words)
     return found

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from wordferry.base.values import plain_value
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import Document, shown
-from wordferry.texts.records import Fields, KeptText, Record
+from wordferry.texts.records import Fields, KeptText, Record, document_text
 from wordferry.texts.tables import as_documents, is_table, table_records
 
 _LIST_MARK = "\0list\0"
@@ -106,13 +108,16 @@ def _entry(document: Any, where: str) -> Entry:
     else:
         parts = (None, document, None, {})
     given_id, words, label, metadata = parts
-    if not isinstance(words, str | Sequence) and plain_value(words) is None:
-        words = ""  # None, NaN and pandas' NA are texts without words
+    if not isinstance(words, str | Sequence):
+        if isinstance(words, np.ndarray):
+            words = words.tolist()
+        elif plain_value(words) is None:
+            words = ""  # None, NaN and pandas' NA are texts without words
     identifier = None if given_id is None else checked_id(given_id, where)
     if identifier is not None:
         where = f"{where} ({identifier!r})"
     if label is not None and not isinstance(label, str):
-        raise InputError(f"{where}: the label must be a str, got {type(label).__name__}.")
+        label = _checked_label(label, where)
     text, tokenized = _checked_text(words, where)
     check_encodable(text if label is None else text + label, where)
     values = checked_metadata(metadata, where)
@@ -151,18 +156,25 @@ def checked_id(value: Any, where: str) -> str:
     return value
 
 
+def _checked_label(value: Any, where: str) -> str | None:
+    """A label that is no text: numbers are taken as they are written, as in tables."""
+    label = plain_value(value)
+    if isinstance(label, bool | int | float):
+        return json.dumps(label)
+    if label is not None and not isinstance(label, str):
+        raise InputError(f"{where}: the label must be a text or a number, got {type(value).__name__}.")
+    return label
+
+
 def _checked_text(words: Any, where: str) -> tuple[str, int]:
     """What is stored of a text, and whether that is the text (0), its tokens (1) or both (2)."""
     if isinstance(words, KeptText):
         return json.dumps([words, *words.tokens], ensure_ascii=False), 2
     if isinstance(words, str):
         return words, 0
-    if isinstance(words, Sequence) and not isinstance(words, bytes):
-        for token in words:
-            if not isinstance(token, str):
-                raise InputError(f"{where}: tokens must be str, got {type(token).__name__} ({shown(token)}).")
-        return json.dumps(list(words), ensure_ascii=False), 1
-    raise InputError(f"{where} must be a text, a list of tokens, a record or a mapping; got {type(words).__name__}.")
+    if isinstance(words, Mapping) or hasattr(words, "text"):
+        raise InputError(f"{where}: the text must be a str or a list of tokens, got {type(words).__name__}.")
+    return json.dumps(list(document_text(words, where)), ensure_ascii=False), 1
 
 
 def check_encodable(text: str, where: str) -> None:
