@@ -206,6 +206,7 @@ class LookedUp(list[str]):
     def __init__(self, tokens: Sequence[str], vocabulary: Vocabulary, before: Mapping[str, int]) -> None:
         super().__init__(tokens)
         seen, find = Counter(tokens), vocabulary.finder
+        vocabulary.meet(seen)
         self.vocabulary = vocabulary
         self.ids = {word: before[word] if word in before else find(word, -1) for word in seen}
         """The id of each different token, -1 for those without a vector."""
