@@ -30,6 +30,7 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
+from wordferry.words.vocabulary import Vocabulary
 
 _PAIRED_ROWS = 64
 """Rows whose distances are computed together where all of them cost less than a call of its own for each pair."""
@@ -341,7 +342,7 @@ class Measure:
         found = bow.bags(X, words, tokenizer=self.tokenizer, on_empty=self.on_empty, unknown=self.unknown)
         return ReadDocuments(found.matrix, found.rows, found.documents)
 
-    def fitted_weights(self, fitted_on: sp.csr_array, words: OpenVocabulary | None) -> Weighting | None:
+    def fitted_weights(self, fitted_on: sp.csr_array, words: Vocabulary | OpenVocabulary | None) -> Weighting | None:
         """The weights, fitted on the documents that are searched unless they are given.
 
         The tf-idf distances are weighted by idf where nothing else is asked for.
