@@ -18,7 +18,7 @@ import harness
 from harness import Results
 from wordferry.find.memory import WordSearch
 from wordferry.judge.agreement import agreement
-from wordferry.judge.evaluation import DistanceSetting
+from wordferry.judge.evaluation import judged_measure
 from wordferry.judge.judged import read_judged
 from wordferry.judge.retrieval import judge_retrieval
 from wordferry.neighbors import WordMoverClassifier
@@ -49,14 +49,14 @@ def figures(data: Any, stop: frozenset[str], sets: list[str]) -> dict[str, float
     found: dict[str, float] = {}
     rows = [row for _, row in json_rows(data / "pairs/stsb/test.jsonl.gz")]
     for distance in ("wmd", "rel-rwmd"):
-        setting = DistanceSetting(distance, tokenizer=tokenizer)
+        measure = judged_measure(distance, tokenizer=tokenizer)
         first, second, ratings = ([row[key] for row in rows] for key in ("a", "b", "score"))
-        found[f"STS-B {distance}"] = agreement(first, second, ratings, setting).spearman
+        found[f"STS-B {distance}"] = agreement(first, second, ratings, measure).spearman
     documents = [row["text"] for _, row in json_rows(data / "pairs/lee/docs.jsonl.gz")]
     rows = [row for _, row in json_rows(data / "pairs/lee/pairs.jsonl.gz")]
     first, second = ([documents[row[key]] for row in rows] for key in ("i", "j"))
-    setting = DistanceSetting("wmd", tokenizer=tokenizer)
-    found["Lee wmd"] = agreement(first, second, [row["score"] for row in rows], setting).pearson
+    measure = judged_measure("wmd", tokenizer=tokenizer)
+    found["Lee wmd"] = agreement(first, second, [row["score"] for row in rows], measure).pearson
     for name in ("cran", "cisi", "lisa"):
         judged = read_judged(data / "ir" / name)
 

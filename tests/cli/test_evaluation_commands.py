@@ -12,8 +12,9 @@ from wordferry import demo
 from wordferry.cli import app
 from wordferry.errors import InputError
 from wordferry.judge.agreement import agreement
-from wordferry.judge.evaluation import DistanceSetting
+from wordferry.judge.evaluation import judged_measure
 from wordferry.judge.triplets import triplets
+from wordferry.words.related.whole import related_of
 
 runner = CliRunner()
 TRAIN = [
@@ -91,7 +92,7 @@ def test_triplets_have_one_number():
     numbers = {article.id: number for number, article in enumerate(found.articles)}
     triples = [(numbers[a], numbers[b], numbers[c]) for a, b, c in found.triplets]
     for row in rows:
-        result = triplets(found.texts, triples, DistanceSetting(row["system"]))
+        result = triplets(found.texts, triples, judged_measure(row["system"]))
         assert row["wrong"] == shown[row["system"]] == result.failed
         assert row["error %"] == round(result.error, 2)
 
@@ -115,7 +116,9 @@ def test_pairs_have_one_number(tmp_path, options):
     lines = [{"a": a, "b": b, "score": c} for a, b, c in zip(first, second, ratings, strict=True)]
     rows, _ = run("judge", "pairs", write(tmp_path / "p.jsonl", lines), "-s", "rel-rwmd", *options)
     named = {options[0].lstrip("-"): int(options[1]) if options[1].isdigit() else options[1]} if options else {}
-    found = agreement(first, second, ratings, DistanceSetting("rel-rwmd", **named))
+    if "r" in named:
+        named = {"related": related_of(wordferry.default_embeddings(), named["r"])}
+    found = agreement(first, second, ratings, judged_measure("rel-rwmd", **named))
     assert (rows[0]["spearman"], rows[0]["pearson"]) == (round(found.spearman, 4), round(found.pearson, 4))
     assert (rows[0]["pairs"], rows[0]["empty"]) == (found.pairs, found.empty)
 

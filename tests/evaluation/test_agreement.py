@@ -10,7 +10,7 @@ from scipy import stats
 
 from wordferry.errors import InputError
 from wordferry.judge.agreement import agreement, correlate, pearson, ranks
-from wordferry.judge.evaluation import DistanceSetting
+from wordferry.judge.evaluation import judged_measure
 from wordferry.words.embeddings import Embeddings
 
 
@@ -30,8 +30,8 @@ def test_far_pairs_that_people_call_different_agree():
 
 def test_pairs_without_known_words_are_left_out_and_counted():
     line = Embeddings(list("abc"), [[0.0], [1.0], [3.0]], normalize=False)
-    setting = DistanceSetting("wmd", line, unknown="drop")
-    found = agreement([["a"], ["a"], ["?"]], [["b"], ["c"], ["a"]], [5, 1, 3], setting)
+    measure = judged_measure("wmd", embeddings=line, unknown="drop")
+    found = agreement([["a"], ["a"], ["?"]], [["b"], ["c"], ["a"]], [5, 1, 3], measure)
     assert (found.spearman, found.pairs, found.empty) == (1.0, 2, 1)
     assert found.to_json()["empty"] == 1
 

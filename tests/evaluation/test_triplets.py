@@ -9,15 +9,16 @@ import pytest
 
 from wordferry.compare.calls import pairwise
 from wordferry.errors import InputError
-from wordferry.judge.evaluation import DistanceSetting, indexed_distances, paired_distances
+from wordferry.judge.evaluation import encoded, indexed_distances, judged_measure, paired_distances
 from wordferry.judge.triplets import judge, triplets
 from wordferry.texts.bow import TfIdf
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.related.graph import RelatedWords
 
 # Words on a line: the distance of one-word documents is the difference of their places.
 LINE = Embeddings(list("abcdef"), [[0.0], [1.0], [2.0], [3.0], [5.0], [8.0]], normalize=False)
 TAILED = [["a", "x"], ["a", "x"], ["a", "y"]]
-WMD = DistanceSetting("wmd", LINE, unknown="drop")
+WMD = judged_measure("wmd", embeddings=LINE, unknown="drop")
 
 
 def words(*names):
@@ -54,8 +55,8 @@ def test_nothing_to_judge_has_no_error_rate():
 
 @pytest.mark.parametrize("distance", ["cosine", "wcd", "rwmd", "rel-rwmd", "wmd"])
 def test_every_distance_can_be_judged(distance):
-    setting = DistanceSetting(distance, LINE, r=2)
-    result = triplets([["a", "b"], ["b", "c"], ["e", "f"]], [(0, 1, 2)], setting)
+    measure = judged_measure(distance, embeddings=LINE, related=RelatedWords.build(LINE, 2))
+    result = triplets([["a", "b"], ["b", "c"], ["e", "f"]], [(0, 1, 2)], measure)
     assert result.solved == 1
 
 
@@ -64,12 +65,11 @@ def test_pairs_in_blocks_equal_pairs_one_by_one(distance):
     rng = np.random.default_rng(2)
     documents = [rng.choice(list("abcdef"), 4).tolist() for _ in range(150)]
     first, second = rng.integers(0, 150, 140), rng.integers(0, 150, 140)
-    setting = DistanceSetting(distance, LINE, r=2, weights="counts")
-    counts = setting.encode(documents)
-    ready = setting.ready()
+    measure = judged_measure(distance, embeddings=LINE, related=RelatedWords.build(LINE, 2), weights="counts")
+    counts = encoded(documents, measure)
     idf = TfIdf.fit(counts.matrix) if distance == "tfidf-l1" else None
-    everything = pairwise(counts, None, distance, embeddings=LINE, related=ready.related, weights=idf)
-    assert np.allclose(indexed_distances(counts, first, second, setting), everything[first, second], atol=1e-5)
+    everything = pairwise(counts, None, distance, embeddings=LINE, related=measure.related, weights=idf)
+    assert np.allclose(indexed_distances(counts, first, second, measure), everything[first, second], atol=1e-5)
 
 
 def test_wrong_rules_and_numbers_are_named():
@@ -89,7 +89,7 @@ def test_paired_distances_are_those_of_the_pairs():
 
 def test_words_without_a_vector_are_judged_too():
     """Kept, they tell documents apart; a document of such words alone is not empty."""
-    kept = DistanceSetting("wmd", LINE)
+    kept = judged_measure("wmd", embeddings=LINE)
     assert triplets(TAILED, [(0, 1, 2)], kept).solved == 1
     assert triplets(TAILED, [(0, 1, 2)], WMD).ties == 1
     found = paired_distances(words("x", "x"), words("x", "y"), kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import wordferry
 from wordferry.index import Document, Hit, Index
 from wordferry.kernels import reference
+from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.related.graph import DEFAULT_R
 
 Related = tuple[dict[int, dict[int, float]], float]
@@ -36,6 +38,26 @@ HISTORY = st.lists(
 def embeddings(dimensions: int = 8, seed: int = 3) -> wordferry.Embeddings:
     """Sixty words with random vectors."""
     return wordferry.Embeddings(WORDS, np.random.default_rng(seed).normal(size=(len(WORDS), dimensions)))
+
+
+def source() -> VectorSource:
+    """The vectors of :func:`embeddings`, each made when its word comes; words that end in "?" have none."""
+    table = embeddings()
+
+    def make(words: list[str]) -> list[Any]:
+        return [np.zeros(8) if word.endswith("?") else _vector(word, table) for word in words]
+
+    return VectorSource("letters", make)
+
+
+def _vector(word: str, table: wordferry.Embeddings) -> Any:
+    return table.vector(word) if word in table else np.random.default_rng(list(word.encode())).normal(size=8)
+
+
+def source_of(place: Path) -> VectorSource | None:
+    """What an index of these tests is opened with: the source, where it makes its vectors."""
+    with Index.open(place) as index:
+        return source() if index.config.source is not None else None
 
 
 def documents(count: int, *, seed: int = 5, words: int = len(WORDS), length: int = 6) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.index.collection import documents, embeddings
+from tests.index.collection import documents, embeddings, source, source_of
 from wordferry.index import Index
 from wordferry.index.write import segment_writer as publish
 
@@ -66,7 +66,7 @@ def run_random(place: Path, journal: Path, seed: int) -> None:
     rng = random.Random(seed)
     serial = [seed * 1_000_000]
     with open(journal, "a", buffering=1, encoding="utf-8") as log:
-        index = Index.open(place)
+        index = Index.open(place, embeddings=source_of(place))
         print("ready", flush=True)
         while True:
             change = choose(rng, index.ids(), serial)
@@ -96,12 +96,12 @@ def run_steps(folder: Path) -> None:
             child = os.fork()
             if child == 0:
                 die_at(step)
-                index = Index.open(copy)
+                index = Index.open(copy, embeddings=source_of(copy))
                 apply(index, change)
                 index.close()
                 os._exit(0)
             finished = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            with Index.open(copy) as index:
+            with Index.open(copy, embeddings=source_of(copy)) as index:
                 held = {doc.id: doc.text for doc in index}
                 index.verify()
                 index.similar(POOL[0], k=3)
@@ -134,7 +134,8 @@ def main(arguments: list[str]) -> None:
         run_random(Path(arguments[1]), Path(arguments[2]), int(arguments[3]))
     else:
         folder = Path(arguments[1])
-        with Index.create(folder / "index", embeddings=embeddings(), related=4) as index:
+        vectors = source() if "made" in arguments[2:] else embeddings()
+        with Index.create(folder / "index", embeddings=vectors, related=4) as index:
             index.add(documents(20, words=40))
         run_steps(folder)
 

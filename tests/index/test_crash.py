@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import wordferry
-from tests.index.collection import assert_equals_brute_force, documents, embeddings
+from tests.index.collection import assert_equals_brute_force, documents, embeddings, source, source_of
 from tests.index.crash_worker import POOL, STEPS, follow
 from wordferry.index import Index
 
@@ -45,10 +45,10 @@ def allowed_states(journal: Path) -> tuple[list[dict[str, str]], int]:
     return ([model] if under_way is None else [model, follow(model, under_way)]), changes
 
 
-def kill_at_random(place: Path, kills: int) -> None:
+def kill_at_random(place: Path, kills: int, vectors: object = None) -> None:
     index_path, journal = place / "index", place / "journal"
     journal.touch()
-    with Index.create(index_path, embeddings=embeddings(), related=4) as index:
+    with Index.create(index_path, embeddings=vectors or embeddings(), related=4) as index:
         index.add(documents(20))
     rng = random.Random(kills)
     for round_number in range(kills):
@@ -61,11 +61,14 @@ def kill_at_random(place: Path, kills: int) -> None:
         process.wait()
         process.stdout.close()
         states, _ = allowed_states(journal)
-        with Index.open(index_path) as index:
+        with Index.open(index_path, embeddings=source_of(index_path)) as index:
             held = {doc.id: doc.text for doc in index}
             assert held in states
             index.verify()
-            assert_equals_brute_force(index, [POOL[round_number], "w01 w59"])
+            if vectors is None:
+                assert_equals_brute_force(index, [POOL[round_number], "w01 w59"])
+            else:
+                assert index.stats().coverage == 1
         # what was under way is settled now, one way or the other
         if len(states) == 2 and held == states[1] and states[0] != states[1]:
             with open(journal, "a", encoding="utf-8") as log:
@@ -81,6 +84,11 @@ def test_kill_at_random_moments(tmp_path: Path) -> None:
     kill_at_random(tmp_path, 6)
 
 
+@pytest.mark.timeout(120)
+def test_kill_where_the_index_makes_vectors(tmp_path: Path) -> None:
+    kill_at_random(tmp_path, 4, source())
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_kill_at_fifty_random_moments(tmp_path: Path) -> None:
@@ -88,9 +96,10 @@ def test_kill_at_fifty_random_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_kill_at_every_step(tmp_path: Path) -> None:
+@pytest.mark.parametrize("vectors", ["table", "made"])
+def test_kill_at_every_step(tmp_path: Path, vectors: str) -> None:
     """At each fsync, rename, removal of every kind of change: the state before or after, sound, and writable."""
-    process = worker("steps", tmp_path)
+    process = worker("steps", tmp_path, vectors)
     assert process.stdout is not None
     before = {doc["id"]: doc["text"] for doc in documents(20, words=40)}
     steps: dict[int, int] = {}

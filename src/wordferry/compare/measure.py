@@ -31,6 +31,7 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
+from wordferry.words.vocabulary import Vocabulary
 
 _PAIRED_ROWS = 64
 """Rows whose distances are computed together where all of them cost less than a call of its own for each pair."""
@@ -55,9 +56,10 @@ class Measure:
     unknown : words without a vector: "match" keeps them, at no cost onto themselves and at c_max onto every other word;
         "drop" leaves them out, "error" refuses them. A matrix has no such words.
     embeddings : word vectors; None means the default ones (texts only).
-    related : related words. None means those of the whole vocabulary of the vectors (r = 16), so that a pair of texts
-        has one value whatever else is compared. Those of the default vectors come with the package; those of other
-        vectors are found once and kept in the user's cache folder.
+    related : related words. None means those of the whole vocabulary of the vectors (r = 16), with its c_max, so that
+        a pair of texts has one value whichever call is asked and whatever else is compared. Those of the default
+        vectors come with the package; those of others are found once and kept in the user's cache folder, which takes
+        some 20 s of processor time at most for 100,000 words, and half a minute for 340,000 (by clusters).
     tokenizer : splits texts; None is the default one. Token lists are taken as they are.
     on_empty : documents without a word: "error", "drop" (they are left out) or "keep" (at distance inf from
         all but other empty documents).
@@ -345,7 +347,7 @@ class Measure:
         found = bow.bags(X, words, tokenizer=self.tokenizer, on_empty=self.on_empty, unknown=self.unknown)
         return ReadDocuments(found.matrix, found.rows, found.documents)
 
-    def fitted_weights(self, fitted_on: sp.csr_array, words: OpenVocabulary | None) -> Weighting | None:
+    def fitted_weights(self, fitted_on: sp.csr_array, words: Vocabulary | OpenVocabulary | None) -> Weighting | None:
         """The weights, fitted on the documents that are searched unless they are given.
 
         The tf-idf distances are weighted by idf where nothing else is asked for.

@@ -191,7 +191,7 @@ def leakage(
         if snapshot.documents and given:
             view, live = index.view(snapshot, measure), snapshot.live_rows()
             searcher = memory.whole(view, measure.distance, measure.overlap)
-            theirs = [view.words(connection, looked_up(some, index.embeddings.vocabulary)) for some in tokens]
+            theirs = [view.words(connection, looked_up(some, view.embeddings.vocabulary)) for some in tokens]
             found = [(int(live[i]), j, d) for i, j, d in _pairs_between(view, searcher, theirs, threshold, how)]
         own = snapshot.read(connection, np.unique([i for i, _, _ in found]).astype(np.int64), index.path)
     texts = {one.id: written(one.text) for one in own.values()}

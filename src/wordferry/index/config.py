@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.storage.catalogue import get_meta
 from wordferry.index.storage.segments import check_manifest
+from wordferry.index.storage.vectors import MadeVectors, Vectors, source_facts
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.vocabulary import Vocabulary
 
 Keep = Literal["package", "copy", "path"]
@@ -38,7 +43,7 @@ class Config:
     tokenizer: dict[str, Any]
     keep: str
     """"copy" when the vectors are in the index folder, "package" when they are those that come with wordferry, "path"
-    when they are elsewhere."""
+    when they are elsewhere, "made" when the index makes them as words come."""
     path: str | None
     fingerprint: str
     """Of the full embeddings."""
@@ -55,6 +60,8 @@ class Config:
     """sha256 of the manifest of the copied vectors."""
     language: str = "english"
     """Whose stems word search knows."""
+    source: dict[str, Any] | None = None
+    """With ``keep="made"``: the model that makes vectors, as ``storage.vectors.source_facts`` names it."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Constants of word search that differ from the defaults."""
 
@@ -78,20 +85,27 @@ def read_config(connection: sqlite3.Connection, file: Path) -> Config:
     return Config.from_json(values)
 
 
-def vector_facts(embeddings: Embeddings, keep: str, place: Path | None) -> dict[str, Any]:
+def vector_facts(
+    embeddings: Embeddings, keep: str, place: Path | None, source: VectorSource | None = None
+) -> dict[str, Any]:
     """The part of a :class:`Config` that says which vectors an index has, and where they are."""
     return {
         "keep": keep,
         "path": None if place is None else str(place),
-        "fingerprint": embeddings.fingerprint,
+        "source": None if source is None else source_facts(source),
+        "fingerprint": embeddings.fingerprint if source is None else secrets.token_hex(8),
         "normalized": embeddings.normalized,
         "vocabulary": embeddings.vocabulary.fingerprint,
         "package": default_source() if keep == "package" else None,
     }
 
 
-def check_keep(keep: str | None, embeddings: Any) -> tuple[str, Path | None]:
+def check_keep(keep: str | None, embeddings: Any, source: VectorSource | None = None) -> tuple[str, Path | None]:
     """How the vectors are kept - the default ones are in the package already - and the path to remember, if any."""
+    if source is not None:
+        if keep not in (None, "copy"):
+            raise InputError(f"Vectors that {source.name!r} makes are kept in the index: leave keep= out.")
+        return "made", None
     if keep is None:
         keep = "package" if _packaged(embeddings) else "copy"
     if keep not in KEEP:
@@ -117,6 +131,25 @@ def read_embeddings(given: Any) -> Embeddings:
     """Embeddings from what a caller passes: a path, None for the default ones, or whatever else other calls take."""
     named = isinstance(given, str | os.PathLike) and Path(given).exists()
     return _load(Path(given)) if named else given_or_default(given)
+
+
+def no_embeddings(source: VectorSource) -> Embeddings:
+    """The vectors of an index that makes them, before any word has come."""
+    return Embeddings.adopt(Vocabulary([]), np.zeros((0, source.dimensions), dtype=np.float32))
+
+
+def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> Vectors:
+    """The vectors of an index; ``given`` are those that a caller passes in the place of what the index remembers."""
+    if config.source is not None:
+        source = VectorSource.of(given)
+        if given is not None and source is None:
+            raise VocabularyMismatch(f"{folder} makes its vectors with {config.source['name']!r}: pass that model.")
+        return MadeVectors(config.source, source, file)
+    if given is None:
+        return Vectors(open_embeddings(folder, config))
+    found = Vectors(read_embeddings(given))
+    check_fingerprint(found.embeddings, config)
+    return found
 
 
 def open_embeddings(folder: Path, config: Config) -> Embeddings:

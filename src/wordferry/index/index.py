@@ -35,10 +35,12 @@ from wordferry.index.write.create import create_folder
 from wordferry.index.write.entries import checked_id, entries
 from wordferry.index.write.export import export_documents
 from wordferry.texts.bow import OnEmpty, check_on_empty
+from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import Fields, Record
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.related.graph import RelatedWords
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ class Index:
     """
 
     def __init__(self, backend: Backend) -> None:
+        self._warned = False
+        """Whether it was said that few words have a vector."""
         self._temporary: TemporaryDirectory[str] | None = None
         """The folder that goes when this index is closed."""
         self._answer_from(backend)
@@ -78,7 +82,6 @@ class Index:
         self.path: Path = backend.path
         self.config: Config = backend.config
         """What was chosen when the index was made."""
-        self.embeddings: Embeddings = backend.embeddings
         self.tokenizer: Tokenizer = backend.tokenizer
         """What splits documents and queries."""
         self.identity: str = backend.identity
@@ -111,7 +114,10 @@ class Index:
         ----------
         path : the folder; it must not exist, or be an index that ``overwrite=True`` allows to be replaced. None is a
             temporary one.
-        embeddings : word vectors, their path, or None for the default ones.
+        embeddings : word vectors, their path, or None for the default ones. Or what makes a vector of any word:
+            "multilingual", "wordllama", a model2vec model or its folder, a FastText model of gensim. The index then
+            makes a vector when a word first comes and keeps it; those of words that only queries have are in memory.
+            Who opens it without the model finds by the words that it has, and cannot add others.
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
         distance, overlap : what :meth:`similar` uses unless told otherwise.
@@ -137,16 +143,17 @@ class Index:
         if path is None:
             temporary = TemporaryDirectory(prefix="wordferry-", ignore_cleanup_errors=True)
             path = Path(temporary.name) / "index"
+        made = VectorSource.of(embeddings)
         create_folder(
             Path(path),
             measure={"distance": distance, "overlap": overlap, "weights": weights, "unknown": unknown},
-            vectors={"embeddings": embeddings, "related": related, "keep": keep},
+            vectors={"embeddings": made or embeddings, "related": related, "keep": keep},
             words={"tokenizer": tokenizer, "language": language, "stop": stop},
             on_empty=on_empty,
             overwrite=overwrite,
             settings=settings,
         )
-        index = cls(open_backend(path))
+        index = cls(open_backend(path, made))
         index._temporary = temporary
         return index
 
@@ -154,11 +161,17 @@ class Index:
     def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None) -> Index:
         """Open an index, or a folder of shards, for reading; the first change takes the writer's lock.
 
-        ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved.
+        ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved, or for a model that the index
+        makes its vectors with and that is an object of your program.
         """
         return cls(open_backend(path, embeddings))
 
     # -- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The word vectors: those that the index was made with, or those that it has made so far."""
+        return self.backend.embeddings.stored
 
     @property
     def generation(self) -> int:
@@ -290,7 +303,7 @@ class Index:
             query = query if isinstance(query, str) else tuple(query)
         ask = Ask.check(k, filter, second, candidates, without=name, **rest)
         queries, single = ([query], True) if name is not None else queries_of(query)
-        tokens = compared_tokens(queries, self.tokenizer, self.embeddings.vocabulary, measure, name)
+        tokens = compared_tokens(queries, self.tokenizer, self.backend.embeddings.vocabulary, measure, name)
         found = self.backend.similar(tokens, measure, ask)
         return found[0] if single else found
 
@@ -336,7 +349,7 @@ class Index:
         distance, weights, unknown : as in :meth:`similar`.
         """
         measure = self.measure(distance, weights, unknown)
-        one, other = compared_tokens([a, b], self.tokenizer, self.embeddings.vocabulary, measure)
+        one, other = compared_tokens([a, b], self.tokenizer, self.backend.embeddings.vocabulary, measure)
         return self.backend.explain((one, other), measure).with_texts(a, b, self.tokenizer).told_by(by)
 
     # -- documents --------------------------------------------------------------------------------------------------
@@ -454,7 +467,11 @@ class Index:
             :meth:`upsert` what they replace is deleted) or "keep"; None is the index's own choice.
         threads : on how many threads texts are split; the index is the same whatever their number.
         progress : is told of documents; True shows a bar, for the related words too.
-        graph_progress : is told of the related words, which are extended when many new words have come.
+        graph_progress : is told of the related words, which are extended when many new words have come, and of vectors
+            while they are made.
+
+        A :class:`~wordferry.texts.coverage.CoverageWarning` says once where fewer than half of the words have a vector,
+        or where texts without spaces became one word each.
         """
         fields = Fields.of(text, id, label, skip=skip, title=title)
         how: dict[str, Any] = {"replace": False, "on_empty": on_empty, "threads": thread_count(threads)}
@@ -489,10 +506,23 @@ class Index:
         if how["on_empty"] is not None:
             check_on_empty(how["on_empty"])
         report = _reporter(documents, progress[0])
-        ids: list[str] = self.backend.store(
-            lambda writer: writer.add(entries(documents, fields), report=report, **how), _graph_progress(*progress)
+        ids: list[str] = self._stored(
+            lambda writer: writer.add(entries(documents, fields), report=report, **how), _graph_progress(*progress), 6
         )
         return ids
+
+    def _stored(self, action: Callable[[Any], Any], graph_progress: ShowProgress, stacklevel: int) -> Any:
+        """Run a change that brings documents, and say once where few of their words have a vector."""
+        coverage = Coverage()
+
+        def counted(writer: Any) -> Any:
+            writer.coverage = coverage
+            return action(writer)
+
+        found = self.backend.store(counted, graph_progress)
+        if not self._warned:
+            self._warned = coverage.warn(stacklevel=stacklevel)
+        return found
 
     def fill(
         self,
@@ -523,9 +553,10 @@ class Index:
         step = whole_number(segment_writer.SEGMENT if step is None else step, "step")
         report, count = _reporter(documents, progress), thread_count(threads)
         given = entries(documents, Fields.of(text, id, label, skip=skip, title=title))
-        stored: int = self.backend.store(
+        stored: int = self._stored(
             lambda writer: writer.fill(given, resume=resume, step=step, report=report, threads=count),
             _graph_progress(progress, graph_progress),
+            5,
         )
         return stored
 

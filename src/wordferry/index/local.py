@@ -27,9 +27,9 @@ from wordferry.find.ranking import Ranking
 from wordferry.find.settings import Settings
 from wordferry.index.config import (
     COPY,
-    check_fingerprint,
     check_keep,
-    open_embeddings,
+    no_embeddings,
+    open_vectors,
     read_config,
     read_embeddings,
     vector_facts,
@@ -57,6 +57,8 @@ from wordferry.index.storage.texts import all_documents, as_document, read_docum
 from wordferry.index.storage.verify import Checker, Verification
 from wordferry.index.write.writer import Writer
 from wordferry.texts.bow import LookedUp, looked_up
+from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.related.graph import RelatedWords
 
 _ATTEMPTS = 8
@@ -80,11 +82,8 @@ class LocalIndex:
         try:
             with self._catalogue.reading() as connection:
                 self.config = read_config(connection, self._catalogue.file)
-            if embeddings is None:
-                self.embeddings = open_embeddings(self.path, self.config)
-            else:
-                self.embeddings = read_embeddings(embeddings)
-                check_fingerprint(self.embeddings, self.config)
+                self._vectors = open_vectors(self.path, self.config, embeddings, self._file)
+                self._vectors.read(connection, get_meta(connection, "state", self._file))
         except FormatError:  # what looks like damage may be the files of another index
             with closing(self._catalogue):
                 self._catalogue.check_use()
@@ -94,14 +93,19 @@ class LocalIndex:
             raise
         self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
-        self._graphs = Graphs(self.path, self.embeddings, self.config.r, self.config.base, vouched)
-        self._views = Views(ViewSource(self.embeddings, self._graphs, self._catalogue.file, together))
+        self._graphs = Graphs(self.path, self._vectors, self.config.r, self.config.base, vouched)
+        self._views = Views(ViewSource(self._graphs, self._catalogue.file, together))
         self.words = WordSearcher(self.config.language, self._catalogue.file, together)
         fields = frozenset() if together is None else together.fields
-        self._snapshots = Snapshots(self.path, self.config.fingerprint, fields)
+        self._snapshots = Snapshots(self.path, self.config.fingerprint, self._vectors, fields)
         self._lock = WriterLock(self.path)
         self._writer: Writer | None = None
         self._mutex = RLock()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The vectors of the newest state that was read."""
+        return self._vectors.embeddings
 
     @property
     def identity(self) -> str:
@@ -233,7 +237,7 @@ class LocalIndex:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
         with self.state() as (connection, snapshot):
             view = self.view(snapshot, measure)
-            first, second = (view.words(connection, looked_up(tokens, self.embeddings.vocabulary)) for tokens in texts)
+            first, second = (view.words(connection, looked_up(tokens, view.embeddings.vocabulary)) for tokens in texts)
         return self._explained(view, measure, first, _apart(first, second, snapshot.terms.size))
 
     def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Passage]:
@@ -327,7 +331,7 @@ class LocalIndex:
             with self._catalogue.reading() as connection:
                 state = get_meta(connection, "state", self._file)
             try:
-                return Checker(self._catalogue, self.config, self.embeddings, self._graphs).run()
+                return Checker(self._catalogue, self.config, self._vectors, self._graphs).run()
             except MissingFolder as error:  # compacted away meanwhile, or lost
                 if state is None or state["generation"] == checked:
                     raise with_remedy(FormatError(f"The index is damaged. {error}")) from None
@@ -350,7 +354,7 @@ class LocalIndex:
                     self._lock.release()
                     raise
             if self._writer is None:
-                self._writer = Writer(self._catalogue, self.config, self.embeddings)
+                self._writer = Writer(self._catalogue, self.config, self._vectors)
             yield self._writer
 
     def compact(self, *, rebuild: bool) -> None:
@@ -362,18 +366,20 @@ class LocalIndex:
 
     def revector(self, embeddings: Any, keep: str | None) -> None:
         """Give the words of the index other vectors, and open it again with them."""
-        kept, place = check_keep(keep, embeddings)
-        vectors = read_embeddings(embeddings)
-        facts: dict[str, Any] = {**vector_facts(vectors, kept, place), "base": None, "copied": COPY, "manifest": None}
+        source = VectorSource.of(embeddings)
+        kept, place = check_keep(keep, embeddings, source)
+        vectors = read_embeddings(embeddings) if source is None else no_embeddings(source)
+        facts: dict[str, Any] = {"base": None, "copied": COPY, "manifest": None}
+        facts |= vector_facts(vectors, kept, place, source)
         with self.writing() as writer:
             if kept == "copy":
                 facts["copied"] = f"{COPY}-{secrets.token_hex(4)}"
                 vectors.save(self.path / facts["copied"])
                 facts["manifest"] = storage.file_digest(self.path / facts["copied"] / storage.MANIFEST)
-            writer.revector(vectors, replace(self.config, **facts))
+            writer.revector(vectors, replace(self.config, **facts), source)
             self._lock.release()
             self._catalogue.close()
-            self.__init__(self.path, embeddings if kept == "path" else None)  # type: ignore[misc]  # as if opened now
+            self.__init__(self.path, embeddings if kept == "path" else source)  # type: ignore[misc]  # as if opened now
             self.clean()
             self.keep_graph()
 
@@ -419,6 +425,7 @@ class LocalIndex:
     def store(self, action: Callable[[Writer], Any], graph_progress: Any) -> Any:
         """Run a change that brings documents, then keep the related words up to date."""
         with self.writing() as writer:
+            writer.vector_progress = progress_for(graph_progress, "making vectors")
             found = action(writer)
             self.keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
         return found

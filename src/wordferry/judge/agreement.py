@@ -10,8 +10,9 @@ import numpy as np
 
 from wordferry.base.arrays import Float64Array
 from wordferry.base.frames import Facts
+from wordferry.compare.measure import Measure
 from wordferry.errors import InputError
-from wordferry.judge.evaluation import DistanceSetting, paired_distances
+from wordferry.judge.evaluation import judged_measure, paired_distances
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,11 @@ def agreement(
     first: Sequence[Any],
     second: Sequence[Any],
     ratings: Sequence[float],
-    setting: DistanceSetting | None = None,
+    measure: Measure | None = None,
 ) -> Agreement:
     """Compare the distances of ``first[i]`` to ``second[i]`` with human ratings (higher = more alike).
+
+    ``measure`` None is wmd with idf weights and the default vectors, as ``wordferry judge pairs -s wmd`` has it.
 
     >>> texts = ["the cat sleeps", "stocks fell sharply", "a dog barks"]
     >>> agreement(texts, ["a cat is sleeping", "a cat is sleeping", "a cat is sleeping"], [5.0, 0.0, 2.0]).spearman
@@ -44,7 +47,7 @@ def agreement(
     """
     if not len(first) == len(second) == len(ratings):
         raise InputError(f"Expected as many texts as ratings, got {len(first)}, {len(second)} and {len(ratings)}.")
-    return correlate(paired_distances(first, second, setting or DistanceSetting()), ratings)
+    return correlate(paired_distances(first, second, measure or judged_measure()), ratings)
 
 
 def correlate(distances: Any, ratings: Any) -> Agreement:

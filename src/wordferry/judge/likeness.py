@@ -10,11 +10,10 @@ import numpy as np
 from wordferry.base.arrays import Float64Array
 from wordferry.base.frames import Rows
 from wordferry.base.runtime import optional_import
-from wordferry.compare.distances import find_overlap
 from wordferry.errors import InputError
 from wordferry.judge.agreement import correlate, pearson, ranks
 from wordferry.judge.bootstrap import interval_by, interval_of
-from wordferry.judge.evaluation import DistanceSetting, indexed_distances
+from wordferry.judge.evaluation import encoded, indexed_distances
 from wordferry.judge.systems import ByDistance, Encoder, System, TfIdfVectors, make_system
 from wordferry.judge.triplets import judge
 from wordferry.texts.published import RatedPairs
@@ -26,17 +25,7 @@ def indexed_values(system: System, documents: Sequence[Any], first: Any, second:
     Document frequencies are those of ``documents``, each counted once; inf where one of the two has no word.
     """
     if isinstance(system, ByDistance):
-        chosen = system.measure
-        setting = DistanceSetting(
-            chosen.distance,
-            chosen.embeddings,
-            chosen.related,
-            overlap=None if chosen.overlap == find_overlap(chosen.distance, None) else chosen.overlap,
-            weights=chosen.weights,
-            unknown=chosen.unknown,
-            threads=system.threads,
-        )
-        return indexed_distances(setting.encode(documents), first, second, setting)
+        return indexed_distances(encoded(documents, system.measure), first, second, system.measure, system.threads)
     texts = [text if isinstance(text, str) else " ".join(text) for text in documents]
     if isinstance(system, TfIdfVectors):
         module = optional_import("sklearn.feature_extraction.text", "sklearn")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.frames import Facts
+from wordferry.compare.measure import Measure
 from wordferry.errors import InputError
-from wordferry.judge.evaluation import DistanceSetting, indexed_distances
+from wordferry.judge.evaluation import encoded, indexed_distances, judged_measure
 
 RULES = ("closer", "smallest")
 
@@ -42,7 +43,7 @@ class TripletResult(Facts):
 def triplets(
     documents: Sequence[Any],
     triples: Sequence[tuple[int, int, int]],
-    setting: DistanceSetting | None = None,
+    measure: Measure | None = None,
     *,
     rule: str = "closer",
 ) -> TripletResult:
@@ -52,7 +53,8 @@ def triplets(
     ----------
     documents : texts or token lists.
     triples : numbers of three documents each.
-    setting : the distance; exact wmd with the default vectors when None.
+    measure : the distance; None is wmd with idf weights and the default vectors, as ``wordferry judge triplets -s wmd``
+        has it.
     rule : ``"closer"``: solved when d(a, b) < d(a, c), as the authors compute it; ``"smallest"``: when d(a, b) is
         smaller than both d(a, c) and d(b, c), the paper's wording.
 
@@ -64,9 +66,8 @@ def triplets(
     numbers = np.asarray(triples, dtype=np.int64).reshape(-1, 3)
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(documents)):
         raise InputError(f"Triplets name documents 0 .. {len(documents) - 1}, got {numbers.min()} .. {numbers.max()}.")
-    chosen = setting or DistanceSetting()
-    counts = chosen.encode(documents)
-    chosen = chosen.ready()
+    chosen = measure or judged_measure()
+    counts = encoded(documents, chosen)
     a, b, c = numbers.T
     ab = indexed_distances(counts, a, b, chosen)
     ac = indexed_distances(counts, a, c, chosen)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.compare.distances import find_distance
-from wordferry.judge.evaluation import DistanceSetting, indexed_distances
+from wordferry.judge.evaluation import indexed_distances, judged_measure
 from wordferry.judge.triplets import judge
 from wordferry.reproduce.bench import Clock, Source
 from wordferry.reproduce.cells import Cell
@@ -52,13 +52,13 @@ class TripletBench:
         with clock.step("preprocessing"):
             if find_distance(cell.distance).needs_related:
                 related = RelatedWords.build(self.embeddings, DEFAULT_R, threads=self.threads)
-        setting = DistanceSetting(cell.distance, self.embeddings, related, threads=self.threads)
+        measure = judged_measure(cell.distance, embeddings=self.embeddings, related=related)
         a, b, c = self.triples.T
         with clock.step("distances"):
             both = np.concatenate
-            near = indexed_distances(self.documents, both([a, a]), both([b, c]), setting)
+            near = indexed_distances(self.documents, both([a, a]), both([b, c]), measure, self.threads)
         with clock.step("third side"):
-            third = indexed_distances(self.documents, b, c, setting)
+            third = indexed_distances(self.documents, b, c, measure, self.threads)
         ab, ac = np.split(near, 2)
         empty = ~(np.diff(self.counts.indptr) > 0)[self.triples].all(axis=1)
         return {

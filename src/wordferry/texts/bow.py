@@ -206,6 +206,7 @@ class LookedUp(list[str]):
     def __init__(self, tokens: Sequence[str], vocabulary: Vocabulary, before: Mapping[str, int]) -> None:
         super().__init__(tokens)
         seen, find = Counter(tokens), vocabulary.finder
+        vocabulary.meet(seen)
         self.vocabulary = vocabulary
         self.text: str | Sequence[str] | None = None
         """The text that was split into these tokens, where it is known."""

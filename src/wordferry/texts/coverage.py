@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 
 LEAST_TOKENS = 8
@@ -57,11 +58,32 @@ def coverage_warning(tokens: int, known: int, unknown: Iterable[str]) -> str | N
     return None
 
 
-def warn_of_coverage(tokens: int, known: int, unknown: Iterable[str], *, stacklevel: int = 3) -> None:
+def warn_of_coverage(tokens: int, known: int, unknown: Iterable[str], *, stacklevel: int = 3) -> bool:
     """Give the warning, if there is one; its text does not depend on the texts, so that Python gives it once."""
     said = coverage_warning(tokens, known, unknown)
     if said is not None:
         warnings.warn(said, CoverageWarning, stacklevel=stacklevel)
+    return said is not None
+
+
+@dataclass
+class Coverage:
+    """Counts of the tokens of documents that come one after another."""
+
+    tokens: int = 0
+    known: int = 0
+    """Tokens that have a vector."""
+    unknown: list[str] = field(default_factory=list)
+    """Some of the words that have none."""
+
+    def count(self, tokens: int, known: int, unknown: Iterable[str]) -> None:
+        """Count further documents."""
+        self.tokens, self.known = self.tokens + tokens, self.known + known
+        self.unknown += islice(unknown, max(0, _LOOKED_AT - len(self.unknown)))
+
+    def warn(self, *, stacklevel: int) -> bool:
+        """Give the warning, if there is one; whether there was."""
+        return warn_of_coverage(self.tokens, self.known, self.unknown, stacklevel=stacklevel)
 
 
 def _unspaced(word: str) -> str | None:

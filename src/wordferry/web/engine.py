@@ -169,7 +169,7 @@ class ServedIndex:
             return no_word(query.text, "The query")
         if not by_words:
             tokens = self.tokens(query.text)
-            unknown = [word for word in dict.fromkeys(tokens) if word not in self.embeddings]
+            unknown = [word for word in dict.fromkeys(tokens) if word not in self._index.backend.embeddings]
             lost = set(unknown)
             facts["known_words"] = sum(word not in lost for word in tokens) if lost else len(tokens)
             facts["unknown_words"] = unknown[:_MOST_UNKNOWN]

@@ -111,6 +111,11 @@ class Embeddings:
     def dimensions(self) -> int:
         return self._dimensions if "matrix" not in self.__dict__ else int(self.matrix.shape[1])
 
+    @property
+    def stored(self) -> Embeddings:
+        """These, without rows that are kept for words of queries: only embeddings that grow have such rows."""
+        return self
+
     @cached_property
     def fingerprint(self) -> str:
         """A short digest of words, order and vectors."""

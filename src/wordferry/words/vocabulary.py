@@ -99,6 +99,9 @@ class Vocabulary(Sequence[str]):
         """The id of a word, or ``default``."""
         return self.spellings.get(word, default)
 
+    def meet(self, words: Iterable[str]) -> None:
+        """Told of the words of a query before they are looked up: some vocabularies make vectors for them."""
+
     @cached_property
     def finder(self) -> Callable[[str, int], int]:
         """``get`` without the cost of a call in Python, for loops over many words.

@@ -24,8 +24,7 @@ from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
 from wordferry.index.storage.terms import find_numbers
 from wordferry.kernels.lists import WeighedDocuments
-from wordferry.texts.bow import LookedUp
-from wordferry.words.embeddings import Embeddings
+from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.typical import typical_distance
 
@@ -50,7 +49,7 @@ class View:
 
     def __init__(self, snapshot: Snapshot, weights: WordWeights, source: ViewSource) -> None:
         self.snapshot, self.weights = snapshot, weights
-        self.embeddings = source.embeddings
+        self.embeddings = snapshot.embeddings
         self._source = source
         self.strategies: dict[Any, Any] = {}
         """Which strategy answers, by distance and overlap."""
@@ -127,7 +126,9 @@ class View:
 
     def words(self, connection: sqlite3.Connection, tokens: LookedUp) -> QueryWords:
         """The words of a text that count, by their numbers."""
-        spelled, size = tokens.vocabulary.words, self.snapshot.terms.size
+        if len(tokens.vocabulary) != len(self.embeddings):  # looked up in another state
+            tokens = looked_up(tokens, self.embeddings.vocabulary)
+        spelled, size = tokens.vocabulary, self.snapshot.terms.size
         rows = sorted(tokens.bag)
         others = list(tokens.others) if self.weights.keeps else []
         names = [*(spelled[row] for row in rows), *others]
@@ -150,10 +151,8 @@ class View:
 class ViewSource:
     """What all views of an index are made of; it knows none of them, so that none keeps itself."""
 
-    def __init__(
-        self, embeddings: Embeddings, graphs: Graphs, file: Path, together: CollectionStatistics | None = None
-    ) -> None:
-        self.embeddings, self.file, self.together = embeddings, file, together
+    def __init__(self, graphs: Graphs, file: Path, together: CollectionStatistics | None = None) -> None:
+        self.file, self.together = file, together
         self._graphs = graphs
         self._mutex = Lock()
         self._costs: tuple[tuple[int, int], WordCosts] | None = None
@@ -169,7 +168,7 @@ class ViewSource:
         key = (snapshot.epoch, snapshot.terms.size)
         with self._mutex:
             if self._costs is None or self._costs[0] != key:
-                self._costs = key, WordCosts(self.embeddings, graph, snapshot.terms)
+                self._costs = key, WordCosts(snapshot.embeddings, graph, snapshot.terms)
             return self._costs[1]
 
 
@@ -188,7 +187,7 @@ class Views:
         with self._mutex:
             found = self._views.get(key)
             if found is None:
-                weights = fit_weights(scheme, key[2], snapshot, self.source.embeddings, self.source.together)
+                weights = fit_weights(scheme, key[2], snapshot, snapshot.embeddings, self.source.together)
                 found = View(snapshot, weights, self.source)
                 if scheme in FREQUENCY_FREE:
                     for earlier in (view for known, view in self._views.items() if known[1:] == key[1:]):

@@ -167,9 +167,10 @@ def fit_weights(
         fitted = replace(plain or fitted, scheme=scheme)
     new = np.zeros(0)
     if scheme.startswith("norm"):
-        lengths = vector_lengths(embeddings)
+        lengths, stored = vector_lengths(embeddings).copy(), vector_lengths(embeddings.stored)
+        mean = float(stored.mean()) if len(stored) else 1.0
+        lengths[: len(lengths) - len(stored)] = mean  # rows for words of queries, which have not come yet
         new = fitted.unseen * lengths
-        mean = float(lengths.mean()) if len(lengths) else 1.0
         own = np.full(terms.size, mean)
         own[terms.numbers] = lengths[terms.rows]
         fitted = replace(fitted, per_word=fitted.per_word * own, unseen=fitted.unseen * mean)

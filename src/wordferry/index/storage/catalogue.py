@@ -53,6 +53,8 @@ CREATE TABLE segments(name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGE
   documents INTEGER NOT NULL, pairs INTEGER NOT NULL, manifest TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE tombstones(number INTEGER PRIMARY KEY);
 CREATE TABLE words(number INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, vector INTEGER, checksum INTEGER NOT NULL);
+CREATE TABLE vectors(first INTEGER PRIMARY KEY, words TEXT NOT NULL, vectors BLOB NOT NULL, lengths BLOB NOT NULL,
+  checksum INTEGER NOT NULL);
 CREATE INDEX words_with_vectors ON words(number, vector) WHERE vector IS NOT NULL;
 """
 DOCUMENT_COLUMNS = "number, id, text, tokenized, label, metadata, tokens, known, checksum"

@@ -20,6 +20,7 @@ from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.storage.segments import MissingFolder, check_manifest, unless_gone, write_folder
+from wordferry.index.storage.vectors import Vectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
@@ -39,17 +40,20 @@ class Graphs:
     ``vouched`` is the fingerprint of the embeddings where their bytes were held to it when they were opened.
     """
 
-    def __init__(
-        self, folder: Path, embeddings: Embeddings, r: int, base: Record | None, vouched: str | None = None
-    ) -> None:
+    def __init__(self, folder: Path, vectors: Vectors, r: int, base: Record | None, vouched: str | None = None) -> None:
         self._vouched = vouched
         self._folder = folder / FOLDER
-        self._embeddings = embeddings
+        self._vectors = vectors
         self._r = r
         self._base = base
         self._mutex = Lock()
         self._searched = False
         self._known: OrderedDict[tuple[int, int], RelatedWords] = OrderedDict()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """Those of the newest state that was read, which have the words of all earlier ones."""
+        return self._vectors.embeddings
 
     def get(
         self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None = None
@@ -79,11 +83,11 @@ class Graphs:
     def _make(self, words: Int64Array, epoch: int, stored: Record | None, progress: Progress | None) -> RelatedWords:
         start = self._nearest_start(words, epoch, stored)
         if start is None:
-            return RelatedWords.build(self._embeddings.restrict(words), self._r, progress=progress)
+            return RelatedWords.build(self.embeddings.restrict(words), self._r, progress=progress)
         if len(start.vocabulary) == len(words):
             return start
         # What there is was held to these vectors when it was loaded or built, and words are only ever added.
-        vectors = self._embeddings
+        vectors = self.embeddings
         work = Work.checked(_MEMORY, None, progress)
         new = words[len(start.vocabulary) :].tolist()
         vocabulary = Vocabulary.trusted(start.vocabulary[:] + tuple(vectors.vocabulary[word] for word in new))
@@ -118,7 +122,7 @@ class Graphs:
         except FormatError as error:
             raise unless_gone(place, error) from None
         known = self._vouched is not None and record.get("vectors") == self._vouched
-        if (compare or not known) and related.fingerprint != self._embeddings.restrict(words).fingerprint:
+        if (compare or not known) and related.fingerprint != self.embeddings.restrict(words).fingerprint:
             raise FormatError(
                 f"{place} was built from other vectors than the embeddings of the index hold now: either the vectors "
                 "were changed or they are damaged. wordferry index verify tells which."

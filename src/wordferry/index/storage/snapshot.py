@@ -25,6 +25,8 @@ from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
 from wordferry.index.storage.terms import TermVectors, read_vectors
 from wordferry.index.storage.texts import Unpacker, read_documents
+from wordferry.index.storage.vectors import Vectors
+from wordferry.words.embeddings import Embeddings
 
 _KEPT_MASKS = 16
 _KEPT_SNAPSHOTS = 2
@@ -137,6 +139,7 @@ class Snapshot:
     documents: int
     terms: TermVectors
     """The words that have a vector; the graph covers them, in this order."""
+    embeddings: Embeddings
     graph: dict[str, Any] | None
     parts: tuple[Part, ...]
     numbers: DocumentNumbers
@@ -235,8 +238,9 @@ class Snapshot:
 class Snapshots:
     """Loads the snapshot of a transaction, reusing what earlier ones have mapped already."""
 
-    def __init__(self, folder: Path, fingerprint: str, fields: frozenset[str] = frozenset()) -> None:
+    def __init__(self, folder: Path, fingerprint: str, vectors: Vectors, fields: frozenset[str] = frozenset()) -> None:
         self._folder = folder
+        self._vectors = vectors
         self._fingerprint = fingerprint
         self._fields = fields
         self._file = folder / FILE
@@ -286,6 +290,7 @@ class Snapshots:
             epoch=state["epoch"],
             documents=state["documents"],
             terms=self._terms(connection, state),
+            embeddings=self._vectors.read(connection, state),
             graph=get_meta(connection, "graph", self._file),
             parts=tuple(parts),
             numbers=numbers,

@@ -21,8 +21,11 @@ from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.index.storage.catalogue import damaged
 from wordferry.words.vocabulary import Vocabulary
 
-EMPTY: dict[str, int] = {"words": 0, "vectors": 0, "vectors_checksum": 0}
-"""What the state of an empty index says of its words: the next number, and count and CRC-32 of those with a vector."""
+EMPTY: dict[str, int] = {"words": 0, "vectors": 0, "vectors_checksum": 0, "made": 0}
+"""What the state of an empty index says of its words: the next number, count and CRC-32 of those with a vector, and how
+many vectors it has made itself."""
+NO_VECTOR = 1 << 29
+"""Behind this number words without a vector are ordered, by their own numbers; words with one, by its row."""
 _VARIABLES = 500
 TermRow = tuple[int, str, int | None, int]
 """A row of the table: number, word, vector, checksum."""
@@ -185,6 +188,10 @@ class TermDictionary:
         if missing:
             self._numbers |= find_numbers(self._connection, missing, self._file)
 
+    def has_number(self, word: str) -> bool:
+        """Whether a word without a vector that was looked up has a number."""
+        return word in self._numbers
+
     def number(self, word: str) -> int:
         """The number of a word without a vector that was looked up; a new one gets the next."""
         found = self._numbers.get(word)
@@ -194,6 +201,9 @@ class TermDictionary:
 
     def numbers_of_vectors(self, rows: npt.NDArray[Any]) -> Int32Array:
         """The numbers of the words of some vectors; new ones get the next, in the order in which they come."""
+        lacking = len(self.vocabulary) - len(self.number_of_vector)
+        if lacking:  # vectors that were made meanwhile
+            self.number_of_vector = np.append(self.number_of_vector, np.full(lacking, -1, dtype=np.int32))
         found: Int32Array = self.number_of_vector[rows]
         if len(found) and found.min() < 0:
             for row in dict.fromkeys(rows[found < 0].tolist()):
@@ -205,6 +215,10 @@ class TermDictionary:
         self._new[self.next] = word, vector
         self.next += 1
         return self.next - 1
+
+    def new_words(self) -> Iterator[str]:
+        """Words without a vector that came in this transaction, the last first."""
+        return (word for word, vector in reversed(self._new.values()) if vector is None)
 
     def words(self, numbers: Sequence[int]) -> list[str]:
         """Words by their numbers."""

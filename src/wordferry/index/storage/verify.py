@@ -24,7 +24,7 @@ from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_vectors
 from wordferry.index.storage.texts import CompressionDictionaries, Unpacker
-from wordferry.words.embeddings import Embeddings
+from wordferry.index.storage.vectors import Vectors
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Checker:
 
     catalogue: Catalogue
     config: Config
-    embeddings: Embeddings
+    vectors: Vectors
     graphs: Graphs
     problems: list[str] = field(default_factory=list)
     _used: list[Int64Array] = field(default_factory=list)
@@ -167,7 +167,10 @@ class Checker:
 
     def _check_words(self, connection: sqlite3.Connection, state: dict[str, Any]) -> TermVectors | None:
         """Every row of the dictionary, and that it has every word that documents have."""
-        file, vocabulary = self.catalogue.file, self.embeddings.vocabulary
+        file = self.catalogue.file
+        self._attempt(lambda: self.vectors.verify(connection, state))
+        embeddings = self._attempt(lambda: self.vectors.read(connection, state))
+        vocabulary = (embeddings or self.vectors.embeddings).vocabulary
         query = connection.execute("SELECT number, word, vector, checksum FROM words ORDER BY number")
         rows: list[TermRow] = self._attempt(lambda: list(checked_rows(query, file))) or []
         for number, word, vector, _ in rows:
@@ -196,7 +199,7 @@ class Checker:
             place = self.catalogue.folder / self.config.copied
             self._attempt(lambda: check_manifest(place, str(self.config.manifest)))
             self._attempt(lambda: storage.verify_folder(place))
-        elif self.config.keep == "path" and self.embeddings.fingerprint != self.config.fingerprint:
+        elif self.config.keep == "path" and self.vectors.embeddings.fingerprint != self.config.fingerprint:
             self._wrong(f"The word vectors at {self.config.path} are not those the index was made with.")
 
 

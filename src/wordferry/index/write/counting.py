@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from wordferry.base.arrays import Counts, Int32Array, Int64Array
-from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.storage.terms import NO_VECTOR, TermDictionary
+from wordferry.index.storage.vectors import NewVectors
 from wordferry.kernels.native_texts import WordCounter
 from wordferry.texts.records import KeptText, words_of
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, is_simple
@@ -36,12 +37,12 @@ class Counting:
     """Counts the words of documents and numbers those that are new.
 
     While it counts, a word has a code that orders the words of a document: the row of its vector, or, for a word
-    without one, the number of vectors and its own number.
+    without one, its own number behind ``NO_VECTOR``. With ``vectors`` new words get vectors first.
     """
 
-    def __init__(self, terms: TermDictionary, tokenizer: Tokenizer) -> None:
+    def __init__(self, terms: TermDictionary, tokenizer: Tokenizer, vectors: NewVectors | None = None) -> None:
         self.terms = terms
-        self._vectors = len(terms.vocabulary)
+        self.vectors = vectors
         self._tokenizer = tokenizer
         plain = isinstance(tokenizer, WordTokenizer) and tokenizer.boundaries == "plain"
         self._splits = plain and not getattr(tokenizer, "keep_compounds", False)
@@ -49,17 +50,31 @@ class Counting:
 
     def count(self, documents: Sequence[Words], threads: int = 1) -> CountedDocuments:
         """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
+        if self.vectors is not None:
+            documents = [words_of(document, self._tokenizer) for document in documents]
+            self._make_vectors({word: None for words in documents for word in words})
         if self._counter is None and len(documents) < MANY:
             return self._by_python(documents)
-        counter, next_code = self._kernel(), self._vectors + self.terms.next
+        counter, next_code = self._kernel(), NO_VECTOR + self.terms.next
         found = counter.count([self._prepared(text) for text in documents], next_code, threads)
         for word in found.new_words:
             self.terms.number(word)
         return self._numbered(Counts(found.indptr, found.codes, found.counts), found.tokens)
 
+    def _make_vectors(self, words: Iterable[str]) -> None:
+        """Give words a vector that are new, by what makes vectors for this index."""
+        assert self.vectors is not None
+        find = self.terms.vocabulary.finder
+        missing = [word for word in words if find(word, -1) < 0]
+        self.terms.look_up(missing)
+        new = [word for word in missing if not self.terms.has_number(word)]
+        rows = self.vectors.make(new) if new else {}
+        if rows and self._counter is not None:
+            self._counter.add(rows)
+
     def _kernel(self) -> WordCounter:
         """The table of the kernels with every word that has a number."""
-        terms, behind = self.terms, self._vectors
+        terms, behind = self.terms, NO_VECTOR
         if self._counter is None:
             codes = terms.vocabulary.spellings | {w: behind + n for w, n in terms.without_vectors().items()}
             words = self._tokenizer
@@ -93,7 +108,7 @@ class Counting:
             coded: Counter[int] = Counter()
             for word, count in bag.items():  # two spellings of one word add up
                 vector = find(word, -1)
-                coded[vector if vector >= 0 else self._vectors + terms.number(word)] += count
+                coded[vector if vector >= 0 else NO_VECTOR + terms.number(word)] += count
             codes += sorted(coded)
             counts += [coded[code] for code in codes[indptr[-1] :]]
             indptr.append(len(codes))
@@ -102,8 +117,8 @@ class Counting:
 
     def _numbered(self, rows: Counts, tokens: Int64Array) -> CountedDocuments:
         """Bags by the numbers of words, from bags by their codes."""
-        has_vector = rows.words < self._vectors
-        words: Int32Array = rows.words - self._vectors
+        has_vector = rows.words < NO_VECTOR
+        words: Int32Array = rows.words - np.int32(NO_VECTOR)
         words[has_vector] = self.terms.numbers_of_vectors(rows.words[has_vector])
         self._told = self.terms.next
         known = Counts(rows.indptr, rows.words, np.where(has_vector, rows.counts, 0)).totals

@@ -25,10 +25,12 @@ from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_net
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import is_full
 from wordferry.index.storage.terms import EMPTY, TermVectors, term_row
+from wordferry.index.storage.vectors import Vectors
 from wordferry.index.write.language import choose_words
 from wordferry.texts import bow
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.related.graph import RelatedWords
 
 
@@ -53,11 +55,17 @@ def create_folder(
     tokenizer, stems = choose_words(**words)
     Settings().changed(**(settings or {}))
     given = vectors["embeddings"]
-    keep, place = choices.check_keep(vectors["keep"], given)
+    source = VectorSource.of(given)
+    keep, place = choices.check_keep(vectors["keep"], given, source)
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
-    embeddings = choices.read_embeddings(given)
+    embeddings = choices.no_embeddings(source) if source is not None else choices.read_embeddings(given)
     r, start = check_related(vectors["related"], embeddings)
+    if source is not None and "compounds" in str(tokenizer["name"]):
+        raise InputError(
+            f"{source.name!r} makes a vector for every word, so no compound is cut: make the tokenizer without "
+            "compounds=."
+        )
     config = Config(
         distance=own.distance.name,
         overlap=measure["overlap"],
@@ -68,7 +76,7 @@ def create_folder(
         tokenizer=tokenizer,
         language=stems,
         settings=dict(settings or {}),
-        **choices.vector_facts(embeddings, keep, place),
+        **choices.vector_facts(embeddings, keep, place, source),
     )
     _write_or_say_why(path, config, embeddings, start)
 
@@ -108,7 +116,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         meta: dict[str, Any] = {}
         words: list[str] = []
         if start is not None:
-            meta["graph"] = values["base"] = Graphs(temporary, embeddings, config.r, None).save(start, 0)
+            meta["graph"] = values["base"] = Graphs(temporary, Vectors(embeddings), config.r, None).save(start, 0)
             words = list(start.vocabulary)
         rows = [term_row(number, word, embeddings.vocabulary.id(word)) for number, word in enumerate(words)]
         terms = TermVectors(len(rows), np.arange(len(rows)), np.array([row[2] for row in rows], dtype=np.int64))

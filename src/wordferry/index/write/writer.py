@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.base.runtime import Progress
 from wordferry.errors import InputError, NotFound
 from wordferry.index.config import Config
 from wordferry.index.results import Document
@@ -27,14 +28,18 @@ from wordferry.index.storage.columns import document_fields
 from wordferry.index.storage.segments import Bags, Segment
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
-from wordferry.index.storage.terms import TermDictionary, TermVectors
+from wordferry.index.storage.terms import NO_VECTOR, TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
+from wordferry.index.storage.vectors import MadeVectors, NewVectors, Vectors
 from wordferry.index.write.counting import CountedDocuments, Counting
 from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
 from wordferry.index.write.resumable import META, Filled, skip, stored_before, unfinished
 from wordferry.index.write.segment_writer import SegmentWriter, live_rows
+from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import words_of
 from wordferry.words.embeddings import Embeddings
+from wordferry.words.growing import GrowingVocabulary
+from wordferry.words.loaders.demand import VectorSource
 
 CHUNK = 1024
 State = dict[str, Any]
@@ -67,11 +72,15 @@ class _Adding:
 class Writer:
     """The one who holds the lock: adds, deletes and compacts."""
 
-    def __init__(self, catalogue: Catalogue, config: Config, embeddings: Embeddings) -> None:
+    def __init__(self, catalogue: Catalogue, config: Config, vectors: Vectors) -> None:
         self._catalogue = catalogue
         self._config = config
-        self._embeddings = embeddings
-        self._tokenizer = config.make_tokenizer(embeddings.vocabulary)
+        self._vectors = vectors
+        self._tokenizer = config.make_tokenizer(vectors.embeddings.vocabulary)
+        self.vector_progress: Progress | None = None
+        """Is told of the vectors of new words while they are made."""
+        self.coverage = Coverage()
+        """Is told of the words of documents."""
         self._threads = 1
         self._counting: tuple[int, Counting] | None = None
         """What counts words, and the generation whose words it knows."""
@@ -143,7 +152,7 @@ class Writer:
         """Number words that no document has yet, in the order in which they come."""
 
         def action(change: Transaction) -> None:
-            find, every = self._embeddings.vocabulary.finder, list(words)
+            find, every = self._terms.vocabulary.finder, list(words)
             self._terms.look_up(word for word in every if find(word, -1) < 0)
             for word in every:
                 vector = find(word, -1)
@@ -195,13 +204,20 @@ class Writer:
         self._counting = None
         self._catalogue.vacuum()
 
-    def revector(self, embeddings: Embeddings, config: Config) -> None:
+    def revector(self, embeddings: Embeddings, config: Config, source: VectorSource | None = None) -> None:
         """Give the words of the index other vectors; the documents are not split again."""
 
         def action(change: Transaction) -> None:
             connection, state = change.connection, change.state
-            terms = TermVectors.assign(connection, state["words"], embeddings.vocabulary, self._catalogue.file)
-            order = np.where(terms.row_of < 0, len(embeddings) + np.arange(terms.size), terms.row_of)
+            vocabulary, state["made"] = embeddings.vocabulary, 0
+            connection.execute("DELETE FROM vectors")
+            if source is not None:
+                made = NewVectors(lambda: source, GrowingVocabulary(), self.vector_progress)
+                made.make(word for (word,) in connection.execute("SELECT word FROM words ORDER BY number"))
+                made.store(connection, state)
+                vocabulary = made.vocabulary
+            terms = TermVectors.assign(connection, state["words"], vocabulary, self._catalogue.file)
+            order = np.where(terms.row_of < 0, NO_VECTOR + np.arange(terms.size), terms.row_of)
             change.segments.replace_all(connection, (some.ordered(order) for some in self._live(connection)))
             state |= {"vectors": len(terms), "vectors_checksum": terms.checksum(), "epoch": state["epoch"] + 1}
             state["fingerprint"] = config.fingerprint
@@ -235,6 +251,8 @@ class Writer:
                 segments = SegmentWriter(self._catalogue.folder, facts, terms, self._keys)
                 action(Transaction(connection, state, segments))
                 terms.store(state)
+                if self._counting is not None and (made := self._counting[1].vectors) is not None:
+                    made.store(connection, state)
                 state["generation"] += 1
                 set_meta(connection, "state", state)
         except BaseException:
@@ -249,8 +267,14 @@ class Writer:
 
     def _know_words(self, connection: sqlite3.Connection, state: State) -> TermDictionary:
         if self._counting is None or self._counting[0] != state["generation"]:
-            terms = TermDictionary(connection, state, self._embeddings.vocabulary, self._catalogue.file)
-            self._counting = state["generation"], Counting(terms, self._tokenizer)
+            vocabulary, made = self._vectors.read(connection, state).vocabulary, None
+            if isinstance(self._vectors, MadeVectors):
+                made = NewVectors.of(self._vectors)
+                vocabulary = made.vocabulary
+            terms = TermDictionary(connection, state, vocabulary, self._catalogue.file)
+            self._counting = state["generation"], Counting(terms, self._tokenizer, made)
+        if (made := self._counting[1].vectors) is not None:
+            made.progress = self.vector_progress
         return self._terms
 
     @property
@@ -266,6 +290,7 @@ class Writer:
         """Documents of a chunk into the catalogue and to the segments; the ids stored."""
         refuse_twice(chunk)
         found, connection, state = self._count([entry.words for entry in chunk]), change.connection, change.state
+        self.coverage.count(int(found.tokens.sum()), int(found.known.sum()), self._terms.new_words())
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
             self._refuse_unknown(chunk, call.done, int(np.flatnonzero(unknown)[0]))
@@ -319,7 +344,7 @@ class Writer:
         return np.flatnonzero(~empty)
 
     def _refuse_unknown(self, chunk: list[Entry], offset: int, place: int) -> None:
-        entry, find = chunk[place], self._embeddings.vocabulary.finder
+        entry, find = chunk[place], self._terms.vocabulary.finder
         words = words_of(entry.words, self._tokenizer)
         name = "" if entry.id is None else f" (id {entry.id!r})"
         word = next(word for word in words if find(word, -1) < 0)

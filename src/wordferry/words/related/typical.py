@@ -26,6 +26,7 @@ def typical_distance(embeddings: Embeddings) -> float:
     averaged as the definition of c_max says (where every pair is related, it is the largest distance); of a large one,
     2**18 pairs are drawn, always the same ones.
     """
+    embeddings = embeddings.stored
     with _lock:
         found = _known.get(embeddings)
     if found is None:
