@@ -225,6 +225,42 @@ def wmd_search(results: Results, options: Any) -> None:
     )  # fmt: skip
 
 
+def peers(results: Results, options: Any) -> None:
+    """Transport by POT's solve_batch on the same GPU, and the products of the graph by torch; both are optional."""
+    rng, count, size = np.random.default_rng(0), options.problems, 40
+    x, y = (rng.normal(size=(count, size, 50)) for _ in range(2))
+    costs = np.sqrt(((x[:, :, None] - y[:, None]) ** 2).sum(axis=3))
+    a, b = (rng.integers(1, 10, (count, size)).astype(float) for _ in range(2))
+    a, b = a / a.sum(axis=1, keepdims=True), b / b.sum(axis=1, keepdims=True)
+    took, ours = seconds(lambda: wordferry.solve_batch(a, b, costs, device="cuda"), 2)
+    results.add(
+        "solve_batch_microseconds", 1e6 * took / count,
+        f"solve_batch of {count} problems of {size} x {size}: {1e6 * took / count:.1f} us a problem, {ours.on_cpu} by the "
+        f"CPU, largest gap {ours.gaps.max():.1e}",
+    )  # fmt: skip
+    try:
+        import ot.batch
+        import torch
+    except ImportError as missing:
+        results.note("peers", f"not measured: {missing}")
+        return
+    given = [torch.tensor(part, device="cuda", dtype=torch.float64) for part in (costs, a, b)]
+    took, found = seconds(lambda: ot.batch.solve_batch(given[0], a=given[1], b=given[2]), 1)
+    above = float((found.value_linear.cpu().numpy() / ours.costs).mean() - 1)
+    results.add(
+        "pot_solve_batch_microseconds", 1e6 * took / count,
+        f"POT's solve_batch, its defaults: {1e6 * took / count:.1f} us a problem, {100 * above:.1f} % above the optimum",
+    )  # fmt: skip
+    torch.backends.cuda.matmul.allow_tf32 = True
+    words = torch.nn.functional.normalize(torch.randn(options.words, 300, device="cuda"), dim=1)
+
+    def lists() -> None:
+        for low in range(0, len(words), 4096):
+            (words[low : low + 4096] @ words.T).topk(17, dim=1)
+
+    results.add("torch_topk_of_products_seconds", seconds(lists, 1)[0])
+
+
 JOBS = {
     "ceilings": ceilings,
     "relaxed": relaxed,
@@ -232,6 +268,7 @@ JOBS = {
     "graph": graph,
     "wmd": wmd,
     "search": wmd_search,
+    "peers": peers,
 }
 
 
@@ -244,6 +281,7 @@ def main() -> None:
     made.add_argument("--documents", type=int, default=200_000, help="documents of the sustained job")
     made.add_argument("--words", type=int, default=260_640, help="words of the graph")
     made.add_argument("--search-queries", type=int, default=7528, help="queries of the exact search")
+    made.add_argument("--problems", type=int, default=2000, help="problems for the peers")
     made.add_argument("--all-rows", type=int, default=400, help="rows of the job of all pairs")
     options = made.parse_args()
     results = Results("gpu", options)
