@@ -168,6 +168,18 @@ def test_stacked_batches_and_their_errors(device: Any) -> None:
     costs = rng.random((6, 4, 8))
     found = [wordferry.solve_batch(a, b, costs, device=where).costs for where in ("cpu", "cuda")]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        found[0], [wordferry.solve(*one).cost for one in zip(a, b, costs, strict=True)], rtol=1e-9
+    )
+    whole = rng.integers(0, 3, (40, 5)) * 4, rng.integers(0, 3, (40, 5)) * 4  # some masses are 0
+    whole[1][:, 0] += whole[0].sum(axis=1) - whole[1].sum(axis=1) + 80
+    whole[0][:, 1] += 80
+    matrices = rng.normal(size=(40, 5, 5))
+    expected = wordferry.solve_batch(*map(list, (*whole, matrices))).costs
+    np.testing.assert_allclose(wordferry.solve_batch(*whole, matrices, device="cuda").costs, expected, rtol=1e-9)
+    matrices[7, 1, 0] = np.inf
+    with pytest.raises(InputError, match="Problem 7 has costs that are NaN or infinite"):
+        wordferry.solve_batch(*whole, matrices)
     with pytest.raises(InputError, match=r"Problem 1: The masses must have equal sums"):
         wordferry.solve_batch([[1], [2]], [[1], [3]], [[[1.0]], [[1.0]]])
     with pytest.raises(InputError, match="Problem 0 has costs that are NaN"):

@@ -154,16 +154,77 @@ def solve_batch(
     counts = {len(part) for part in (masses_a, masses_b, costs)}
     if len(counts) > 1:
         raise InputError(f"masses_a, masses_b and costs must have as many entries; got {sorted(counts)}.")
-    problems = [_Whole.of(*one, number) for number, one in enumerate(zip(masses_a, masses_b, costs, strict=True))]
-    values, gaps = np.zeros(len(problems)), np.zeros(len(problems))
-    left = [number for number, one in enumerate(problems) if one.costs.size]
-    on_cpu = len(problems)
-    if run.device == "cuda" or (run.device == "auto" and available()):
-        left = _solve_on_device(problems, left, tolerance, (values, gaps))
-        on_cpu = len(left)
-    _solve_on_cpu(problems, left, run.workers, (values, gaps))
-    units = np.array([one.unit for one in problems])
-    return TransportBatch(values * units, gaps, len(problems) - on_cpu, on_cpu)
+    count, on_device = len(costs), 0
+    values, gaps, units = np.zeros(count), np.zeros(count), np.ones(count)
+    for stack in _stacks(masses_a, masses_b, costs):
+        left = np.arange(len(stack.numbers))
+        if run.device == "cuda" or (run.device == "auto" and available()):
+            left = _solve_on_device(stack, tolerance, (values, gaps))
+        _solve_on_cpu(stack, left, run.workers, (values, gaps))
+        units[stack.numbers] = stack.units
+        on_device += len(stack.numbers) - len(left)
+    return TransportBatch(values * units, gaps, on_device, count - on_device)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """Problems of one shape, of positive whole masses, sinks no more than sources."""
+
+    numbers: Int64Array
+    a: Int64Array
+    b: Int64Array
+    costs: Float64Array
+    units: Float64Array
+
+    @classmethod
+    def of(cls, numbers: list[int], problems: list[_Whole]) -> _Stack:
+        """Problems stacked; ``numbers`` are their places among all."""
+        a, b, costs = (np.stack([getattr(one, part) for one in problems]) for part in ("a", "b", "costs"))
+        return cls(np.array(numbers, dtype=np.int64), a, b, costs, np.array([one.unit for one in problems]))
+
+
+def _stacks(masses_a: Any, masses_b: Any, costs: Any) -> Iterator[_Stack]:
+    """All problems that have costs, those of one shape together."""
+    apart: Any = range(len(costs))
+    if all(isinstance(part, np.ndarray) for part in (masses_a, masses_b, costs)) and len(costs):
+        whole = _stacked(masses_a, masses_b, costs)
+        if whole is not None:
+            yield whole
+            apart = np.setdiff1d(np.arange(len(costs)), whole.numbers).tolist()
+    shapes: dict[tuple[int, ...], list[tuple[int, _Whole]]] = {}
+    for number in apart:
+        one = _Whole.of(masses_a[number], masses_b[number], costs[number], number)
+        if one.costs.size:
+            shapes.setdefault(one.costs.shape, []).append((number, one))
+    for some in shapes.values():
+        yield _Stack.of([number for number, _ in some], [one for _, one in some])
+
+
+def _stacked(a: Any, b: Any, costs: Any) -> _Stack | None:
+    """The problems of stacked arrays at once, without those whose masses or costs need a closer look."""
+    kinds = [part.dtype.kind for part in (a, b, costs)]
+    if (a.ndim, b.ndim) != (2, 2) or costs.shape != (len(a), a.shape[1], b.shape[1]) or set(kinds) - set("iuf"):
+        return None
+    with np.errstate(all="ignore"):  # what is not finite is looked at one by one, and named
+        sums = a.sum(axis=1, dtype=np.float64), b.sum(axis=1, dtype=np.float64)
+        sound = np.isfinite(costs).all(axis=(1, 2)) & (a > 0).all(axis=1) & (b > 0).all(axis=1)
+        sound &= np.abs(sums[0] - sums[1]) <= _SUM_TOLERANCE * np.maximum(*sums)
+        sound &= (np.minimum(*sums) >= _SMALLEST) & (np.maximum(*sums) <= _LARGEST)
+    units = sums[0] / SCALE
+    if set(kinds[:2]) <= set("iu"):
+        sound &= (a.sum(axis=1) == b.sum(axis=1)) & (np.maximum(*sums) < _LARGEST_MASS)
+        units = np.ones(len(a))
+    numbers = np.flatnonzero(sound)
+    if not len(numbers):
+        return None
+    a, b, matrices = a[numbers], b[numbers], costs[numbers].astype(np.float64)
+    if set(kinds[:2]) <= set("iu"):
+        a, b = a.astype(np.int64), b.astype(np.int64)
+    else:
+        a, b = (scaled_masses(np.arange(len(x) + 1) * x.shape[1], x.ravel()).reshape(x.shape) for x in (a, b))
+    if a.shape[1] < b.shape[1]:
+        a, b, matrices = b, a, np.ascontiguousarray(matrices.swapaxes(1, 2))
+    return _Stack(numbers, a, b, matrices, units[numbers])
 
 
 @dataclass(frozen=True)
@@ -193,44 +254,33 @@ class _Whole:
         return cls(a, b, matrix, unit)
 
 
-def _solve_on_device(
-    problems: list[_Whole], numbers: list[int], tolerance: float, out: tuple[Float64Array, Float64Array]
-) -> list[int]:
-    """Solve problems on a GPU; the numbers of those that are not proved to the tolerance come back."""
-    left: list[int] = []
-    for low in range(0, len(numbers), _AT_ONCE):
-        some = numbers[low : low + _AT_ONCE]
-        parts = [problems[number] for number in some]
-        rows, columns, cells = (np.cumsum([0, *sizes]) for sizes in zip(*_sizes(parts), strict=True))
-        a, b = (np.concatenate([getattr(one, side) for one in parts]) for side in "ab")
-        given = Given(rows, columns, cells, a, b, np.concatenate([one.costs.ravel() for one in parts]))
-        found, device = given.solve(), runtime()
+def _solve_on_device(stack: _Stack, tolerance: float, out: tuple[Float64Array, Float64Array]) -> Int64Array:
+    """Solve problems on a GPU; the places of those that are not proved to the tolerance come back."""
+    left: list[Int64Array] = []
+    for low in range(0, len(stack.numbers), _AT_ONCE):
+        some = slice(low, low + _AT_ONCE)
+        a, b, costs = stack.a[some], stack.b[some], stack.costs[some]
+        places, (rows, columns) = np.arange(len(a) + 1), costs.shape[1:]
+        ends = places * rows, places * columns, places * (rows * columns)
+        found, device = Given(*ends, a.ravel(), b.ravel(), costs.ravel()).solve(), runtime()
         values, gaps, proved = (device.get(part) for part in (found.values, found.gaps, found.proved(tolerance)))
-        chosen, values, gaps = np.array(some)[proved], values[proved], gaps[proved]
+        chosen, values, gaps = stack.numbers[some][proved], values[proved], gaps[proved]
         out[0][chosen] = values
         out[1][chosen] = np.divide(gaps, np.abs(values), out=np.zeros(len(chosen)), where=values != 0)
-        left += np.array(some)[~proved].tolist()
-    return left
+        left.append(low + np.flatnonzero(~proved))
+    return np.concatenate(left)
 
 
-def _sizes(problems: list[_Whole]) -> Iterator[tuple[int, int, int]]:
-    return ((len(one.a), len(one.b), one.costs.size) for one in problems)
-
-
-def _solve_on_cpu(
-    problems: list[_Whole], numbers: list[int], threads: int, out: tuple[Float64Array, Float64Array]
-) -> None:
-    """Solve problems on the CPU, those of one shape together."""
-    shapes: dict[tuple[int, ...], list[int]] = {}
-    for number in numbers:
-        shapes.setdefault(problems[number].costs.shape, []).append(number)
-    for some in shapes.values():
-        a, b, costs = (np.stack([getattr(problems[number], part) for number in some]) for part in ("a", "b", "costs"))
-        values, _, proofs = kernels.transport_many(a, b, costs, threads)
-        if (proofs == int(Proof.failed.value)).any():
-            raise SolverError(f"Problem {some[int(np.argmin(proofs))]} has an optimum that is too large for float64.")
-        out[0][some] = values
-        out[1][some] = np.where(proofs == int(Proof.exact.value), 0.0, _BOUNDED)
+def _solve_on_cpu(stack: _Stack, places: Int64Array, threads: int, out: tuple[Float64Array, Float64Array]) -> None:
+    """Solve some problems of a stack on the CPU."""
+    if not len(places):
+        return
+    numbers = stack.numbers[places]
+    values, _, proofs = kernels.transport_many(stack.a[places], stack.b[places], stack.costs[places], threads)
+    if (proofs == int(Proof.failed.value)).any():
+        raise SolverError(f"Problem {numbers[int(np.argmin(proofs))]} has an optimum that is too large for float64.")
+    out[0][numbers] = values
+    out[1][numbers] = np.where(proofs == int(Proof.exact.value), 0.0, _BOUNDED)
 
 
 def _checked_costs(costs: Any, shape: tuple[int, int]) -> Float64Array:
