@@ -80,3 +80,16 @@ def test_explain_by_sentence():
     text = run("explain", *texts, "--by", "sentence", "--table", "--limit", "1").stdout
     assert "  → A kitten rests.\n" in text
     assert text.endswith("1 more pairs\n")
+
+
+def test_explanations_fit_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    a = "Internationalisation engineers discussed constitutional responsibilities. They agreed on almost everything."
+    b = "Telecommunications representatives negotiated with administrative organisations. Nobody misunderstood them."
+    whole = wordferry.explain(a, b)
+    assert max(map(len, whole.to_text().splitlines())) > 80
+    for by in ("word", "sentence"):
+        text = run("explain", a, b, "--table", "--by", by).stdout
+        assert max(map(len, text.splitlines())) <= 80
+        assert f"wmd = {whole.distance:.6f}" in text
+    assert all(row.kind in line for row, line in zip(whole.rows, whole.to_text(width=60).splitlines()[2:], strict=True))

@@ -180,6 +180,8 @@ def test_numbers_that_json_lacks_become_null(capsys: pytest.CaptureFixture[str])
     [
         (["index", "create", "{place}/index", "{place}/texts.txt"], "--on-empty drop", "on_empty="),
         (["distance", "!?", "cat"], "has no known word", "empty="),  # which has no such option
+        (["index", "create", "{place}/index", "--on-empty", "x"], "wordferry: --on-empty must be one of", "on_empty"),
+        (["distance", "a dog", "a cat", "--weights", "x"], "wordferry: --weights must be one of", " weights"),
     ],
 )
 def test_errors_name_the_options_of_the_command(tmp_path, arguments, said, unsaid):

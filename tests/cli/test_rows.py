@@ -316,3 +316,28 @@ def test_lines_of_a_text_file_are_their_ids_when_classified(tmp_path: Path, caps
     (tmp_path / "test.txt").write_text("\na kitten sleeps\n\n\nstocks rose\n")
     code, out, _ = run(capsys, "classify", tmp_path / "train.csv", tmp_path / "test.txt", "-k", 1)
     assert (code, [row["id"] for row in rows(out)]) == (0, ["2", "5"])
+
+
+def test_titles_stand_in_tables(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    head = "Cats and dogs of the town that never sleep at night, and their owners"
+    (tmp_path / "a.csv").write_text(f'id,head,body\n1,"{head}","They sleep all day, {"and more " * 20}."\n2,,Sleep\n')
+    given = ["--text", "body", "--title", "head"]
+    assert run(capsys, "index", "create", tmp_path / "index", tmp_path / "a.csv", *given)[0] == 0
+    _, table, _ = run(capsys, "search", tmp_path / "index", "sleep", "--table")
+    assert table.splitlines()[0].split() == ["rank", "id", "score", "label", "title", "text"]
+    assert "Cats and dogs of the" in table
+    assert max(map(len, table.splitlines())) <= 80
+    _, untitled, _ = run(capsys, "search", tmp_path / "index", "sleep", "--table", "--filter", "id=2")
+    assert untitled.splitlines()[0].split() == ["rank", "id", "score", "label", "text"]
+
+
+def test_a_short_column_leaves_its_room_to_the_text(
+    pets: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wordferry.cli.output import emit_table
+
+    monkeypatch.setenv("COLUMNS", "60")
+    emit_table(["id", "metadata", "text"], [["a", "x=1", "word " * 30], ["b", "", "word"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line.rstrip()) for line in lines) > 55

@@ -335,6 +335,32 @@ def test_overwrite(make: Make, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["index"]
 
 
+def test_overwrite_removes_nothing_that_is_not_the_index_s(make: Make, tmp_path: Path) -> None:
+    with make() as index:
+        index.add(documents(2))
+    for name in ("notes.txt", "segments.txt", "embeddings-old"):
+        mine = tmp_path / "index" / name
+        mine.write_text("mine")
+        with pytest.raises(InputError, match=f"holds '{name}' beside the index"):
+            make(overwrite=True)
+        assert mine.read_text() == "mine"
+        mine.unlink()
+    with make(overwrite=True) as index:
+        assert len(index) == 0
+
+
+def test_documents_without_words_are_no_neighbours() -> None:
+    with Index.create(on_empty="keep") as index:
+        index.add([{"id": "a", "text": "a cat"}, {"id": "e", "text": "?!"}, {"id": "b", "text": "a dog"}])
+        for distance in ("rel-rwmd", "wmd", "cosine", "wcd"):
+            graph = index.knn_graph(2, distance=distance)
+            assert graph.nonzero()[0].tolist() == [0, 2]
+            assert graph.nonzero()[1].tolist() == [2, 0]
+            assert np.isfinite(graph.data).all()
+        with pytest.raises(InputError, match="The document 'e' has no words"):
+            index.similar(id="e")
+
+
 def test_vectors_by_path(tmp_path: Path, emb: wordferry.Embeddings) -> None:
     emb.save(tmp_path / "vectors")
     with Index.create(tmp_path / "index", embeddings=tmp_path / "vectors", keep="path", related=4) as index:

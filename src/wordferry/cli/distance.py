@@ -9,7 +9,7 @@ import click
 
 from wordferry.cli import options
 from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
-from wordferry.cli.output import ROWS, Output, note
+from wordferry.cli.output import ROWS, Output, note, terminal_width
 
 if TYPE_CHECKING:
     from wordferry.compare.measure import Measure
@@ -86,7 +86,7 @@ def explain(
         note(f"wrote {png}")
     told = explanation.told_by(by)
     if out.table:
-        click.echo(told.to_text(limit=limit))
+        click.echo(told.to_text(limit=limit, width=terminal_width()))
     else:
         out.write(told.to_rows()[:limit])
 

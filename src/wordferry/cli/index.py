@@ -30,6 +30,7 @@ FIELDS = bundle(
     option("--format", "jsonl, json, csv, tsv, text, folder or parquet (default: by the file's name or first line)."),
     option("--text", "The field that holds the text; repeat it for several.", multiple=True, default=["text"]),
     "--id --label",
+    option("--title", "The field that holds the title, which tables, page and map show.", default="title"),
     option("--skip", "A field to leave out; may be given several times.", multiple=True),
     option("--encoding", "The encoding of the file, e.g. latin-1.", default="utf-8"),
     option("--keep-text", "Keep numbers of CSV and TSV files as text.", is_flag=True),
@@ -118,8 +119,8 @@ def create(
                 note(f"{len(opened)} documents are stored already; going on after them")
             if documents is not None:
                 source = _Source(documents, fields)
-                with progress_bar("adding documents") as progress:
-                    bars: dict[str, Any] = {"progress": progress, "graph_progress": progress}
+                with progress_bar("adding documents") as progress, progress_bar("relating words") as relating:
+                    bars: dict[str, Any] = {"progress": progress, "graph_progress": relating}
                     facts = source.counted(opened.fill(source, resume=True, threads=threads, **bars))
         swap_in(beside, index)
     _report(index, out, facts)
@@ -152,10 +153,15 @@ def add(
     from wordferry.index import Index
 
     source = _Source(documents, fields)
-    with Index.open(index) as opened, progress_bar("adding documents") as progress, _coverage_told_later():
+    with (
+        Index.open(index) as opened,
+        progress_bar("adding documents") as progress,
+        progress_bar("relating words") as relating,
+        _coverage_told_later(),
+    ):
         store = opened.upsert if upsert else opened.add
         try:
-            how: dict[str, Any] = {"progress": progress, "graph_progress": progress, "threads": threads}
+            how: dict[str, Any] = {"progress": progress, "graph_progress": relating, "threads": threads}
             added = len(store(source, on_empty=on_empty, **how))
         except KeyboardInterrupt:
             note(f"wordferry: nothing was added to {index}: documents are added all together or not at all.")

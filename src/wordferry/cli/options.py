@@ -24,7 +24,9 @@ HELP = {"help_option_names": ["-h", "--help"], "show_default": True, "max_conten
 PATH = click.Path(path_type=Path)
 POSITIVE = click.IntRange(min=1)
 SECONDS = click.FloatRange(min=0.1)
-_PYTHON = re.compile(r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)'|(?P<truth>True|False)\b)?(?![\w=])")
+_PYTHON = re.compile(
+    r"\b(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)'|(?P<truth>True|False)\b)?(?![\w=])|^(?P<first>[a-z_]+)(?= must be )"
+)
 _PHRASES = {
     "Use upsert ": "Use --upsert ",
     "Open it with Index.open, or replace": "Replace",
@@ -92,7 +94,7 @@ class Command(click.Command):
             error = error.with_ways()
 
         def translated(match: re.Match[str]) -> str:
-            option = options.get(match["name"])
+            option = options.get(match["name"] or match["first"])
             if option is None:
                 return match[0]
             name = (option.secondary_opts or option.opts)[0] if match["truth"] == "False" else max(option.opts, key=len)

@@ -6,6 +6,7 @@ Data goes to stdout, everything else to stderr.
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 _WIDEST = 24
 """Characters that other columns keep beside a text; a longer id is wrapped."""
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def note(message: str) -> None:
@@ -69,12 +75,14 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
 
 def _cut(columns: Sequence[str], cells: list[list[str]], width: int) -> None:
     """Shorten texts and metadata to the width that the other columns leave."""
-    cut = [i for i, name in enumerate(columns) if name in ("text", "metadata")]
+    cut = [i for i, name in enumerate(columns) if name in ("text", "title", "metadata")]
     longest = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
     left = width - sum(min(longest[i], _WIDEST) for i in range(len(columns)) if i not in cut) - 2 * (len(columns) - 1)
-    for i in cut:
+    for place, i in enumerate(sorted(cut, key=lambda i: longest[i])):  # what a short one leaves is for the longer
+        room = max(12, left // (len(cut) - place))
+        left -= min(room, longest[i])
         for row in cells:
-            row[i] = shortened(row[i], max(12, left // len(cut)))
+            row[i] = shortened(row[i], room)
 
 
 def _decimals(values: Sequence[Any]) -> int:
@@ -127,12 +135,11 @@ class Output:
         if not self.table:
             self.write([row])
             return
-        import shutil
         import textwrap
 
         first = max(map(len, row)) + 2
         for name, value in row.items():
-            room = max(20, shutil.get_terminal_size().columns - first)
+            room = max(20, terminal_width() - first)
             lines = textwrap.wrap(_cell(value, 4), room, break_long_words=False, break_on_hyphens=False)
             click.echo(f"{name:<{first}}{f'{chr(10)}{first * chr(32)}'.join(lines)}".rstrip())
 

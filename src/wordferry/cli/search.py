@@ -14,7 +14,7 @@ import click
 
 from wordferry.cli import options
 from wordferry.cli.options import argument, bundle, command, option
-from wordferry.cli.output import ROWS, Output, emit_table, note, shortened
+from wordferry.cli.output import ROWS, Output, emit_table, note, shortened, terminal_width
 
 if TYPE_CHECKING:
     from wordferry.errors import FormatError
@@ -175,14 +175,17 @@ def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool
         return
     if not hits:
         return
+    columns = ["rank", "id", value, "label", "title", "text"]
     rows = [
-        (rank, hit.id, getattr(hit, value), hit.label, shortened(hit.text, 200))
+        [rank, hit.id, getattr(hit, value), hit.label, hit.metadata.get("title"), shortened(hit.text, 200)]
         for rank, hit in enumerate(hits, start=1)
     ]
-    emit_table(["rank", "id", value, "label", "text"], rows, title=None if number is None else query)
+    if not any(row[4] for row in rows):
+        columns, rows = [one for one in columns if one != "title"], [[*row[:4], row[5]] for row in rows]
+    emit_table(columns, rows, title=None if number is None else query)
     for hit in hits if explain else ():
         if hit.explanation is not None:
-            click.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10)}")
+            click.echo(f"\n{hit.id}\n{hit.explanation.to_text(limit=10, width=terminal_width())}")
 
 
 def _row(hit: Any, rank: int, number: int | None, value: str) -> dict[str, Any]:

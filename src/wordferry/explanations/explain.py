@@ -18,7 +18,9 @@ from wordferry.errors import InputError
 from wordferry.explanations.marked import MarkedText, SentenceExplanation, by_sentence
 from wordferry.explanations.rows import Row, rows_of
 
-_BAR = 20
+_BAR, _LEAST_BAR = 20, 4
+_NUMBERS = 47
+"""Columns of a table beside words and bars."""
 _COLUMNS = ("from", "to", "mass", "distance", "cost", "share", "kind")
 
 
@@ -139,9 +141,9 @@ class Explanation(Tabular):
             drawn.savefig(path, dpi=150)
         return drawn
 
-    def to_text(self, *, limit: int | None = None) -> str:
-        """A table with bars, in plain characters."""
-        return table(self, limit)
+    def to_text(self, *, limit: int | None = None, width: int | None = None) -> str:
+        """A table with bars, in plain characters; within ``width`` columns the bars are shorter."""
+        return table(self, limit, width)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -161,23 +163,32 @@ def explanation_of(problem: Problem) -> Explanation:
     return Explanation(problem.distance.name, mode, found.side, total, tuple(rows), a, b, c_max)
 
 
-def table(explanation: Explanation, limit: int | None = None) -> str:
-    """The rows as aligned columns with a bar for each share."""
+def table(explanation: Explanation, limit: int | None = None, width: int | None = None) -> str:
+    """The rows as aligned columns with a bar for each share; bars that have no room are left out."""
     rows = explanation.rows if limit is None else explanation.rows[:limit]
     lines = [f"{explanation.name} = {explanation.distance:.6f}" + _direction(explanation)]
     if not rows:
         return lines[0]
-    left = max(4, *(len(row.source or "-") for row in rows))
-    right = max(2, *(len(row.target or "-") for row in rows))
+    words = [[row.source or "-" for row in rows], [row.target or "-" for row in rows]]
+    widths = [max(least, *map(len, some)) for some, least in zip(words, (4, 2), strict=True)]
+    spare = _BAR if width is None else width - sum(widths) - _NUMBERS
+    if spare < 0:  # then long words are cut
+        widths = [min(one, max(8, (sum(widths) + spare) // 2)) for one in widths]
+    bars = min(spare, _BAR) if spare >= _LEAST_BAR else 0
+    left, right = widths
     lines.append(f"{'from':<{left}}  {'to':<{right}}    mass  distance     cost   share")
-    for row in rows:
-        bar = "#" * round(_BAR * max(0.0, min(1.0, row.share)))
-        cells = f"{row.source or '-':<{left}}  {row.target or '-':<{right}}  {row.mass:6.4f}  {row.distance:8.4f}"
-        lines.append(f"{cells}  {row.cost:7.4f}  {row.share:6.1%}  {bar:<{_BAR}} {row.kind}".rstrip())
+    for row, source, target in zip(rows, *words, strict=True):
+        bar = "#" * round(bars * max(0.0, min(1.0, row.share)))
+        cells = f"{_cut(source, left):<{left}}  {_cut(target, right):<{right}}  {row.mass:6.4f}  {row.distance:8.4f}"
+        lines.append(f"{cells}  {row.cost:7.4f}  {row.share:6.1%}  {bar:<{bars}} {row.kind}".rstrip())
     if len(rows) < len(explanation.rows):
         rest = explanation.rows[len(rows) :]
         lines.append(f"... {len(rest)} more rows with {math.fsum(row.cost for row in rest):.4f} of the cost")
     return "\n".join(lines)
+
+
+def _cut(word: str, width: int) -> str:
+    return word if len(word) <= width else word[: width - 1] + "…"
 
 
 def _direction(explanation: Explanation) -> str:

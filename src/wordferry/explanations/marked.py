@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -141,14 +142,17 @@ class SentenceExplanation(Tabular):
         """The rows as columns."""
         return columns_of(self.to_rows(), ("a", "b", "mass", "cost", "share", "words"))
 
-    def to_text(self, *, limit: int | None = None) -> str:
-        """The pairs as plain text, the words of each below it."""
+    def to_text(self, *, limit: int | None = None, width: int | None = None) -> str:
+        """The pairs as plain text, the words of each below it; in lines of at most ``width`` columns if given."""
         lines = [f"{self.explanation.name} = {self.distance:.6f}"]
         for pair in self.pairs[:limit]:
-            lines += [f"{pair.a or '-'}", f"  → {pair.b or '-'}"]
-            lines.append(
-                f"    mass {pair.mass:.4f}, cost {pair.cost:.4f} ({pair.share:.1%}): {pair.to_dict()['words']}"
-            )
+            words = f"mass {pair.mass:.4f}, cost {pair.cost:.4f} ({pair.share:.1%}): {pair.to_dict()['words']}"
+            for indent, text in (("", pair.a or "-"), ("  → ", pair.b or "-"), ("    ", words)):
+                lines += (
+                    [indent + text]
+                    if width is None
+                    else textwrap.wrap(text, max(width, 20), initial_indent=indent, subsequent_indent=" " * len(indent))
+                )
         if limit is not None and len(self.pairs) > limit:
             lines.append(f"... {len(self.pairs) - limit} more pairs")
         return "\n".join(lines)

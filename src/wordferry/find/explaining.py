@@ -74,8 +74,8 @@ class ScoreExplanation(Tabular):
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, *, limit: int | None = None) -> str:
-        """The parts as plain text, a line for each word; of more than ``limit`` words, the first."""
+    def to_text(self, *, limit: int | None = None, width: int | None = None) -> str:
+        """The parts as plain text, a line for each word, cut to ``width``; of more than ``limit`` words, the first."""
         lines = [f"score {self.score:.4f}"]
         for part in self.words[:limit]:
             forms = _listed(part.forms) or "not in this document"
@@ -87,7 +87,7 @@ class ScoreExplanation(Tabular):
             lines.append(f"{sum(one.part for one in self.neighbours):8.4f}  neighbours: {names}")
         if self.missing:
             lines.append(f"{0:8.4f}  in no document: {', '.join(self.missing)}")
-        return "\n".join(lines)
+        return "\n".join(line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines)
 
 
 def _listed(forms: Mapping[str, int]) -> str:

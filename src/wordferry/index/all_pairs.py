@@ -224,7 +224,10 @@ def _pairs_between(
 def knn_graph(
     backend: Backend, k: int, measure: Measure, threads: int | None, progress: Progress | None
 ) -> sp.csr_array:
-    """The k nearest others of each document, as a CSR matrix of distances (zeros between equal ones are stored)."""
+    """The k nearest others of each document, as a CSR matrix of distances (zeros between equal ones are stored).
+
+    A document without words is infinitely far from others, which is not stored.
+    """
     index = _local(backend)
     with index.state() as (_, snapshot):
         total = snapshot.documents
@@ -243,8 +246,9 @@ def knn_graph(
             indices[span], distances[span] = near.indices, near.distances
             if progress is not None:
                 progress(span.stop, total)
-    indptr = np.arange(total + 1, dtype=np.int64) * k
-    return sp.csr_array((distances.ravel(), indices.ravel(), indptr), shape=(total, total))
+    reached = np.isfinite(distances)
+    indptr = np.append(0, np.cumsum(reached.sum(axis=1, dtype=np.int64)))
+    return sp.csr_array((distances[reached], indices[reached], indptr), shape=(total, total))
 
 
 def _through_lists(view: View, live: Int64Array, span: slice, how: tuple[Measure, int, int | None]) -> Neighbors:

@@ -670,8 +670,8 @@ class Index:
     ) -> sp.csr_array:
         """The k nearest other documents of each document, as a CSR matrix of distances; rows as :meth:`ids` says.
 
-        Made for scikit-learn (``metric="precomputed"``), UMAP and HDBSCAN. Zeros between equal documents are stored.
-        Parameters are those of :meth:`similar`.
+        Made for scikit-learn (``metric="precomputed"``), UMAP and HDBSCAN. Zeros between equal documents are stored; a
+        document without words is infinitely far from others, which is not. Parameters are those of :meth:`similar`.
         """
         measure, k = self.measure(distance, weights, unknown), check_k(k)
         return all_pairs.knn_graph(self.backend, k, measure, threads, progress_for(progress, "comparing"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -21,6 +22,7 @@ from wordferry.index.config import COPY, Config
 from wordferry.index.storage.catalogue import FILE, Catalogue
 from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.graph import Graphs, check_related
+from wordferry.index.storage.lock import FILE as LOCK
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import is_full
@@ -32,6 +34,9 @@ from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.related.graph import RelatedWords
+
+_VECTORS = re.compile(rf"{COPY}(-[0-9a-f]{{8}})?|\.{COPY}.*\.(tmp|old)").fullmatch
+"""Folders of vectors, and what a killed writer leaves of them."""
 
 
 def create_folder(
@@ -100,6 +105,14 @@ def check_target(path: Path, overwrite: bool) -> None:
         raise InputError(f"{path} exists and is not a wordferry index; it is left alone. Choose another path.")
     if not overwrite:
         raise InputError(f"{path} is an index already. Open it with Index.open, or replace it with overwrite=True.")
+    own = {SEGMENTS, GRAPH, LOCK, FILE, *(f"{FILE}-{end}" for end in ("wal", "shm", "journal"))}
+    names = sorted(one.name for one in path.iterdir())
+    others = [name for name in names if name not in own and _VECTORS(name) is None]
+    if others:
+        raise InputError(
+            f"{path} holds {others[0]!r} beside the index, and replacing the index would remove it. Move it away, "
+            "or choose another path."
+        )
 
 
 def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWords | None) -> None:
