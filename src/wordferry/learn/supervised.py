@@ -157,31 +157,30 @@ class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type
         )
 
     def _learn(self, metric: Metric | None, learned: Embeddings | None) -> None:
-        """Train, and put the learned vectors and weights in the place of the given ones."""
+        """Train, from the last metric if there is one, and put what was learned in the place of what was given."""
         settings, embeddings = self._settings(), self._vectors()
         assert embeddings is not None
-        per_word = np.ones(len(embeddings))
+        lengths = np.ones(len(embeddings))
         if self.weighting_ is not None:
-            per_word = self.weighting_.of(np.arange(len(embeddings)))
-        words, documents = self._training_documents(embeddings, per_word)
-        going_on = metric is not None and learned is not None and learned.vocabulary == embeddings.vocabulary
-        if going_on and metric is not None and learned is not None and learned.lengths is not None:
-            start = Metric(metric.map, np.log(np.maximum(learned.lengths[words], 1e-30)).astype(np.float32))
+            lengths = np.array(self.weighting_.of(np.arange(len(embeddings))))
+        components, words_before = self._components(embeddings), None if learned is None else learned.vocabulary
+        resumes = metric is not None and metric.map.shape == (components, embeddings.dimensions)
+        if resumes and learned is not None and words_before == embeddings.vocabulary and learned.lengths is not None:
+            lengths = learned.lengths.copy()
         else:
-            start = Metric(
-                _first_map(documents.vectors, self._components(embeddings)), np.log(per_word[words]).astype(np.float32)
-            )
-        state = State.of(start, stage=len(STAGES) - 1 if going_on else 0)
+            metric = None
+        words, documents = self._training_documents(embeddings, lengths)
+        first = _first_map(documents.vectors, components) if metric is None else metric.map
+        start = Metric(first, np.log(lengths[words]).astype(np.float32))
+        state = State.of(start, stage=0 if metric is None else len(STAGES) - 1)
         if settings.steps and len(words):
             state = self._trained(documents, state, settings)
         self.history_ = state.history
         self.n_iter_ = max([1, *(step for _, step, *_ in self.history_)])
         self._metric, self.components_ = state.best, state.best.map
-        lengths = per_word / (1.0 if self.weighting_ is None else max(self.weighting_.unseen, 1e-30))
         lengths[words] = np.exp(state.best.logs.astype(np.float64))
-        lengths /= lengths.mean() or 1.0  # a word that is not named, or has no vector, weighs 1
-        mapped = embeddings.matrix @ state.best.map.T
-        self.embeddings_ = Embeddings.weighed(embeddings.vocabulary, mapped, lengths)
+        lengths /= lengths.mean() or 1.0  # a word without a vector weighs as much as the mean word: 1
+        self.embeddings_ = Embeddings.weighed(embeddings.vocabulary, embeddings.matrix @ state.best.map.T, lengths)
         self.weighting_ = fit_weights("norm", sp.csr_array((0, len(embeddings))), self.embeddings_)
 
     def _components(self, embeddings: Embeddings) -> int:
