@@ -77,6 +77,13 @@ def test_learning_finds_the_words_that_tell(fitted, vectors):
     assert min(losses) < losses[0]
 
 
+def test_few_steps_and_none_held_out(vectors):
+    texts, labels = documents(1, 40)
+    model = SupervisedWordMover(5, max_iter=3, validation_fraction=0, embeddings=vectors, threads=1).fit(texts, labels)
+    assert [step for stage, step, *_ in model.history_ if stage == 1] == [0, 3]
+    assert not np.allclose(model.components_ / model.components_[0, 0], np.eye(8))
+
+
 def test_one_seed_gives_one_metric(fitted, vectors):
     again = clone(fitted).fit(*documents(1, 80))
     other = clone(fitted).set_params(random_state=1).fit(*documents(1, 80))

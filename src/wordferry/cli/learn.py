@@ -67,7 +67,7 @@ def learn(
         note(str(warning.message))
     model.embeddings_.save(target, overwrite=overwrite)
     note(f"wrote {len(model.embeddings_)} words of {model.embeddings_.dimensions} dimensions to {target}")
-    losses = [held for *_, held in model.history_]
+    losses = [held for *_, held in model.history_ if held == held]  # none where nothing was held out
     out.facts(
         {
             "documents": len(known),

@@ -6,6 +6,7 @@ proportional to exp(-D(a, b)), and the loss is -log of the probability that the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,9 @@ from wordferry.base.lazy import sparse as sp
 from wordferry.compare.masses import SCALE, scaled_masses
 from wordferry.kernels.native_transport import transport_one
 
+_BLOCK = 1 << 16
+"""Words of documents whose vectors are gathered at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Metric:
@@ -27,6 +31,9 @@ class Metric:
     """(learned dimensions, dimensions): the linear map A of word vectors."""
     logs: FloatArray
     """Logarithm of the weight of each word."""
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.map, self.logs))
 
     def scaled(self, factor: float) -> Metric:
         """A copy whose map is multiplied by a factor."""
@@ -44,9 +51,9 @@ class Documents:
     classes: Int64Array
     """The class number of each document."""
 
-    def masses(self, metric: Metric) -> sp.csr_array:
-        """Weighted counts, each row scaled to sum 1."""
-        matrix = self.counts
+    def masses(self, metric: Metric, rows: Int64Array | None = None) -> sp.csr_array:
+        """Weighted counts of all or some documents, each row scaled to sum 1."""
+        matrix = self.counts if rows is None else self.counts[rows]
         data = matrix.data * np.exp(metric.logs[matrix.indices])
         lengths = np.diff(matrix.indptr)
         sums = np.add.reduceat(data, matrix.indptr[:-1])
@@ -91,8 +98,10 @@ def centroid_loss(metric: Metric, documents: Documents, anchors: Int64Array) -> 
     np.add.at(slope, anchors, 2 * (slopes.sum(axis=1)[:, None] * ours - slopes @ centroids))
     spread = masses.T @ slope
     rows = np.repeat(np.arange(masses.shape[0]), np.diff(masses.indptr))
-    pulls = np.einsum("ij,ij->i", slope[rows], mapped[masses.indices])
-    pulls -= np.einsum("ij,ij->i", slope, centroids)[rows]
+    pulls = -np.einsum("ij,ij->i", slope, centroids)[rows]
+    for start in range(0, len(rows), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        pulls[part] += np.einsum("ij,ij->i", slope[rows[part]], mapped[masses.indices[part]])
     logs = np.bincount(masses.indices, weights=masses.data * pulls, minlength=len(metric.logs))
     return float(losses.mean()), Metric(spread.T @ documents.vectors, logs.astype(metric.logs.dtype))
 
@@ -120,7 +129,7 @@ class TransportLoss:
         self._rows = np.unique(rows)
         self._place = np.full(documents.counts.shape[0], -1, np.int64)
         self._place[self._rows] = np.arange(len(self._rows))
-        self._masses = documents.masses(metric)[self._rows]
+        self._masses = documents.masses(metric, self._rows)
         self._whole = scaled_masses(self._masses.indptr, self._masses.data)
         self._used = np.unique(self._masses.indices)
         self._mapped = np.zeros((len(metric.logs), len(metric.map)))

@@ -91,12 +91,13 @@ class Training:
         self.anchors = self.trained[counts[documents.classes[self.trained]] > 1]
         self.judges = held_out[counts[documents.classes[held_out]] > 0]
         self._inner = Documents(documents.counts[self.trained], documents.vectors, documents.classes[self.trained])
+        self.limits = min(CENTROID_STEPS, settings.steps), settings.steps
+        """Steps of each stage, at most."""
         self._centroids: tuple[int, FloatArray] | None = None
 
     def run(self, state: State, progress: Progress, keep: Callable[[State], object]) -> State:
         """Train until both stages have ended; ``keep`` is handed the state at every look. Ctrl-C ends with the best."""
-        limits = (min(CENTROID_STEPS, self.settings.steps), self.settings.steps)
-        total = sum(limits)
+        limits, total = self.limits, sum(self.limits)
         with blas_threads(self.settings.threads), ThreadPoolExecutor(self.settings.threads) as pool:
             while not state.done and len(self.anchors):
                 state = self._begin(state, pool) if state.step == 0 else state
@@ -104,7 +105,7 @@ class Training:
                 while state.step < last and state.stale < self.settings.patience:
                     state = self._stepped(state, pool)
                     progress(sum(limits[: state.stage]) + state.step, total)
-                    if state.step % EVERY == 0 or state.step == last:
+                    if state.history[-1][1] == state.step:
                         keep(state)
                 state = State.of(state.best, state.stage + 1, state.history)
                 keep(state)
@@ -125,30 +126,18 @@ class Training:
         return self._judged(State.of(scaled, state.stage, state.history), min(losses), pool)
 
     def _stepped(self, state: State, pool: ThreadPoolExecutor) -> State:
+        """The state after one step of Adam, and a look at the held-out documents now and then."""
         loss, slope = self._gradient(state, pool)
         step = state.step + 1
-        first, second = (
-            Metric(
-                *(
-                    fade * old + (1 - fade) * new**power
-                    for old, new in ((before.map, slope.map), (before.logs, slope.logs))
-                )
-            )
-            for fade, before, power in ((_FADE, state.first, 1), (_FADE_SQUARES, state.second, 2))
-        )
+        first = Metric(*(_faded(_FADE, *pair) for pair in zip(state.first, slope, strict=True)))
+        second = Metric(*(_faded(_FADE_SQUARES, old, new**2) for old, new in zip(state.second, slope, strict=True)))
         rate = self.settings.rate * (1.0 if step <= self.settings.steps // 2 else 0.3)
         sizes = float(np.sqrt(np.mean(state.metric.map**2))), 2.0
-        moved = [
-            (old - rate * size * (m / (1 - _FADE**step)) / (np.sqrt(v / (1 - _FADE_SQUARES**step)) + 1e-12)).astype(
-                old.dtype
-            )
-            for old, m, v, size in (
-                (state.metric.map, first.map, second.map, sizes[0]),
-                (state.metric.logs, first.logs, second.logs, sizes[1]),
-            )
-        ]
-        state = replace(state, metric=Metric(*moved), first=first, second=second, step=step)
-        return self._judged(state, loss, pool) if step % EVERY == 0 else state
+        parts = zip(state.metric, first, second, sizes, strict=True)
+        moved = Metric(*(old - _adam_step(m, v, step) * np.float32(rate * size) for old, m, v, size in parts))
+        state = replace(state, metric=moved, first=first, second=second, step=step)
+        looks = step % EVERY == 0 or step == self.limits[state.stage]
+        return self._judged(state, loss, pool) if looks else state
 
     def _gradient(self, state: State, pool: ThreadPoolExecutor) -> tuple[float, Metric]:
         rng = np.random.default_rng([self.settings.seed, state.stage, state.step + 1])
@@ -169,10 +158,11 @@ class Training:
 
     def _judged(self, state: State, loss: float, pool: ThreadPoolExecutor) -> State:
         """The state after a look at the held-out documents."""
-        held = loss
-        if len(self.judges):
-            others, costs = self._costs(state.metric, self.judges, pool, state.stage)
-            held = self._mean(self.judges, others, costs)
+        if not len(self.judges):  # nobody can say which state is best: the last one
+            history = (*state.history, (state.stage, state.step, loss, float("nan")))
+            return replace(state, best=state.metric, history=history)
+        others, costs = self._costs(state.metric, self.judges, pool, state.stage)
+        held = self._mean(self.judges, others, costs)
         history = (*state.history, (state.stage, state.step, loss, held))
         if held < state.best_loss:
             return replace(state, best=state.metric, best_loss=held, stale=0, history=history)
@@ -214,6 +204,18 @@ class Training:
             near = np.union1d(_smallest(cost, self.settings.candidates), _smallest(own, _OWN))
             found.append(pool[near])
         return found
+
+
+def _faded(fade: float, old: FloatArray, new: FloatArray) -> FloatArray:
+    """A moving average that keeps the type of its array."""
+    result: FloatArray = (fade * old + (1 - fade) * new).astype(old.dtype, copy=False)
+    return result
+
+
+def _adam_step(first: FloatArray, second: FloatArray, step: int) -> FloatArray:
+    """Direction and relative size of a step, from the moments, which begin at zero."""
+    result: FloatArray = (first / (1 - _FADE**step)) / (np.sqrt(second / (1 - _FADE_SQUARES**step)) + 1e-12)
+    return result
 
 
 def _smallest(values: FloatArray, count: int) -> Int64Array:
