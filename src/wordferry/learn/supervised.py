@@ -30,7 +30,7 @@ from sklearn.utils import multiclass, validation  # noqa: E402
 
 _MOST_WORDS = 128
 """Words of a document that training looks at, the heaviest first; transport costs grow faster than the square."""
-_MOST_HELD_OUT = 400
+_MOST_HELD_OUT = 300
 
 
 class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type: ignore[misc]
