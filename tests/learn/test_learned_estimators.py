@@ -190,6 +190,10 @@ def test_without_steps_vectors_and_weights_are_used_as_they_are(fitted):
     np.testing.assert_allclose(model.predict_proba(texts), fitted.predict_proba(texts), atol=1e-5)
 
 
+def test_the_module_is_an_attribute():
+    assert wordferry.learn.SupervisedWordMover is SupervisedWordMover
+
+
 def test_bad_settings_are_named(vectors):
     texts, labels = documents(1, 10)
     for name, value in (("max_iter", -1), ("n_components", 0), ("learning_rate", "fast"), ("validation_fraction", 2)):
