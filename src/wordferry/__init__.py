@@ -62,7 +62,7 @@ _HOMES = {
 }
 
 # Modules that are reached as wordferry.clouds without an import of their own.
-_MODULES = ("clouds", "neighbors")
+_MODULES = ("clouds", "learn", "neighbors")
 
 __all__ = ["__version__", *sorted(_HOMES)]
 

@@ -76,14 +76,10 @@ def test_in_a_terminal_it_is_coloured() -> None:
 
 
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["info"])
+    with pytest.raises(SystemExit) as ended:
+        main(["--info"])
     facts = json.loads(capsys.readouterr().out)
+    assert ended.value.code in (0, None)
     assert facts["wordferry"] == wordferry.__version__
     assert facts["distances"] == list(wordferry.DISTANCES)
     assert facts["threads"] >= 1
-    with pytest.raises(SystemExit):
-        main(["info", "--table"])
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["wordferry", wordferry.__version__]
-    assert ["kernels", facts["kernels"]] in lines

@@ -1,4 +1,4 @@
-"""classify, judge pairs, judge triplets and reproduce as people run them."""
+"""classify, learn, judge pairs, judge triplets and reproduce as people run them."""
 
 from __future__ import annotations
 
@@ -135,3 +135,47 @@ def test_reproduce_writes_a_report(tmp_path):
     assert set(rows[0]) == {"data set", "wcd", "cosine"}
     assert "paper/tiny/0/wcd: error" in notes
     assert (tmp_path / "out" / "index.html").is_file()
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = [{"label": label, "text": text} for label, text in TRAIN * 3]
+    asked = [{"label": label, "text": text} for label, text in TEST]
+    return write(tmp_path / "train.jsonl", rows), write(tmp_path / "test.jsonl", asked), str(tmp_path / "learned")
+
+
+def test_learned_vectors_and_weights_are_written_and_used(files):
+    train, test, folder = files
+    facts, notes = run("learn", train, folder, "--steps", "20", "--dimensions", "30")
+    assert (facts[0]["documents"], facts[0]["classes"], facts[0]["dimensions"]) == (12, 2, 30)
+    assert "30 dimensions" in notes
+    learned = wordferry.load_embeddings(folder)
+    assert learned.lengths is not None
+    assert not learned.normalized
+    for more in ([], ["--distance", "rel-rwmd"]):
+        rows, notes = run("classify", train, test, "-k", "3", "--learned", folder, *more)
+        assert [row["predicted"] for row in rows] == ["pets", "money"]
+        assert "0 of 2 wrong" in notes
+
+
+def test_distance_takes_the_learned_folder(files):
+    train, _, folder = files
+    run("learn", train, folder, "--steps", "20")
+    row = run("distance", "the cat sleeps", "a dog barks", "-e", folder, "--weights", "norm", "-d", "wmd")[0][0]
+    learned = wordferry.load_embeddings(folder)
+    expected = wordferry.distance("the cat sleeps", "a dog barks", "wmd", embeddings=learned, weights="norm")
+    assert row["value"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_learn_says_what_is_wrong(files, tmp_path):
+    train, test, folder = files
+    run("learn", train, folder, "--steps", "1")
+    with pytest.raises(InputError, match="--overwrite"):
+        run("learn", train, folder)
+    with pytest.raises(InputError, match="expected a field"):
+        run("learn", train, str(tmp_path / "other"), "--label", "topic")
+    with pytest.raises(InputError, match="leave out --weights"):
+        run("classify", train, test, "--learned", folder, "--weights", "idf")
+    wordferry.Embeddings(["cat"], [[1.0]]).save(tmp_path / "plain")
+    with pytest.raises(InputError, match="no learned weights"):
+        run("classify", train, test, "--learned", str(tmp_path / "plain"))

@@ -239,3 +239,28 @@ def test_without_matplotlib_the_page_says_so(data, tmp_path, monkeypatch):
     reproduce(Plan(Source(data), datasets=("tiny",), distances=("cosine",)), tmp_path / "report")
     assert "wordferry[plot]" in (tmp_path / "report" / "index.html").read_text()
     assert not list((tmp_path / "report").glob("*.png"))
+
+
+def test_the_protocol_of_learned_distances(data, tmp_path):
+    pytest.importorskip("sklearn")
+    write_set(tmp_path / "more" / "r8", documents=60, splits=1)
+    chosen = ("wmd", "learned wmd", "learned rel-rwmd", "wme + svm", "tf-idf + svm", "tf-idf + logistic")
+    plan = Plan(Source(tmp_path / "more"), protocol="learned", distances=chosen)
+    results = reproduce(plan, tmp_path / "report")
+    table = next(table for table in tables(results.cells, "learned") if table.title == "Learned from classes")
+    assert table.columns == ("data set", "whose", *chosen)
+    assert [row[1] for row in table.rows] == [
+        "here",
+        "paper: Kusner 2015",
+        "paper: Sato 2022",
+        "recalled: Huang 2016",
+        "recalled: Wu 2018",
+        "here",
+    ]
+    assert all(0 <= error <= 50 for error in table.rows[0][2:])
+    assert table.rows[3][3] == 3.2
+    assert table.rows[4][5] == pytest.approx(2.8)
+    assert "recalled" in (tmp_path / "report" / "index.html").read_text()
+    assert len(findings(results.cells, "learned")) == 3
+    with pytest.raises(InputError, match="tf-idf"):
+        Plan(Source(data), protocol="learned", distances=("magic",))

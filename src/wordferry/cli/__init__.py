@@ -25,12 +25,12 @@ COMMANDS = {
     "explain": "distance",
     "duplicates": "duplicates",
     "classify": "classify",
+    "learn": "learn",
     "judge": "judge",
     "reproduce": "reproduce",
     "map": "map",
     "cluster": "cluster",
     "serve": "serve",
-    "info": "info",
 }
 """The module of each command, in the order of the help. Heavy imports stay inside the functions."""
 
@@ -70,6 +70,15 @@ def _show_version(ctx: click.Context, option: click.Parameter, value: bool) -> N
         ctx.exit()
 
 
+def _show_info(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    if value:
+        from wordferry.cli.info import installed
+        from wordferry.cli.output import Output
+
+        Output(not sys.stdout.isatty(), None).facts(installed())
+        ctx.exit()
+
+
 @click.group(
     PROGRAM,
     cls=Commands,
@@ -83,6 +92,14 @@ def _show_version(ctx: click.Context, option: click.Parameter, value: bool) -> N
     expose_value=False,
     callback=_show_version,
     help="Show version, CPU variant and threads.",
+)
+@click.option(
+    "--info",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_info,
+    help="Show what is installed and what it runs on: versions, extras, distances.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.option(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
+from click.core import ParameterSource
+
 from wordferry.cli import options
 from wordferry.cli.options import PATH, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note
@@ -16,6 +19,7 @@ from wordferry.cli.output import ROWS, Output, note
     "-k=19",
     option("-r --r", "How many related words each word has, or cv to choose by cross-validation.", default="16"),
     "--embeddings",
+    option("--learned", "A folder of 'wordferry learn': its vectors and weights, by wmd or --distance.", type=PATH),
     bundle(
         "given",
         option("-d --distance", "The distance.", default="rel-rwmd + 2*cosine", **options.DISTANCE),
@@ -25,7 +29,10 @@ from wordferry.cli.output import ROWS, Output, note
     ),
     bundle("fields", "--text --label"),
     ROWS,
-    examples=["wordferry classify train.jsonl test.jsonl --distance rel-rwmd -r cv"],
+    examples=[
+        "wordferry classify train.jsonl test.jsonl --distance rel-rwmd -r cv",
+        "wordferry classify train.jsonl test.jsonl --learned learned",
+    ],
 )
 def classify(
     train: Path,
@@ -33,6 +40,7 @@ def classify(
     k: int,
     r: str,
     embeddings: Path | None,
+    learned: Path | None,
     given: dict[str, Any],
     fields: dict[str, Any],
     out: Output,
@@ -42,15 +50,13 @@ def classify(
     Errors are counted where the classes are known.
     """
     from wordferry.errors import InputError
-    from wordferry.neighbors import WordMoverClassifier
 
     known, asked = _read(train, test, fields)
-    if any(record.label is None for record in known):
-        raise InputError(f"Every document of {train} needs a class in the field {fields['label']!r}.")
+    labelled(known, train, fields)
     if r != "cv" and not r.isdigit():
         raise InputError(f"-r must be a whole number or cv, got {r!r}.")
-    given |= {"r": r if r == "cv" else int(r), "embeddings": options.load_vectors(embeddings)}
-    model = WordMoverClassifier(k, on_empty="keep", **given)
+    given |= {"r": r if r == "cv" else int(r)}
+    model = _model(k, given, embeddings) if learned is None else _learned_model(k, given, learned)
     model.fit([record.text for record in known], [record.label for record in known])
     predicted = model.predict([record.text for record in asked])
     if r == "cv" and hasattr(model, "cv_errors_"):
@@ -64,6 +70,38 @@ def classify(
     if judged := [row for row in rows if row["label"] is not None]:
         wrong = sum(row["predicted"] != row["label"] for row in judged)
         note(f"{wrong} of {len(judged)} wrong: test error {100 * wrong / len(judged):.2f} %")
+
+
+def _model(k: int, given: dict[str, Any], embeddings: Path | None) -> Any:
+    from wordferry.neighbors import WordMoverClassifier
+
+    return WordMoverClassifier(k, on_empty="keep", embeddings=options.load_vectors(embeddings), **given)
+
+
+def _learned_model(k: int, given: dict[str, Any], folder: Path) -> Any:
+    """A classifier with vectors and weights that were learned before."""
+    from wordferry.errors import InputError
+    from wordferry.learn import SupervisedWordMover
+
+    source = click.get_current_context().get_parameter_source
+    for name in ("embeddings", "weights", "vocabulary"):
+        if source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(f"--learned brings vectors and weights of its own: leave out --{name}.")
+    vectors = options.load_vectors(folder)
+    if vectors.lengths is None or vectors.normalized:
+        raise InputError(f"{folder} holds no learned weights. Make such a folder with: wordferry learn")
+    chosen = given["distance"] if source("distance") is ParameterSource.COMMANDLINE else "wmd"
+    given = {name: given[name] for name in ("r", "unknown", "threads")}
+    return SupervisedWordMover(k, chosen, max_iter=0, weights="norm", embeddings=vectors, on_empty="keep", **given)
+
+
+def labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any]:
+    """Documents of which every one has a class."""
+    from wordferry.errors import InputError
+
+    if any(record.label is None for record in known):
+        raise InputError(f"Every document of {train} needs a class in the field {fields['label']!r}.")
+    return known
 
 
 def _read(train: Path, test: Path | None, fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:

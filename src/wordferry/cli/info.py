@@ -1,16 +1,14 @@
-"""``wordferry info``: what is installed and what it runs on."""
+"""``wordferry --info``: what is installed and what it runs on."""
 
 from __future__ import annotations
 
-from wordferry.cli.options import command
-from wordferry.cli.output import SUMMARY, Output
+from typing import Any
 
 EXTRAS = {"parquet": "pyarrow", "sklearn": "sklearn", "plot": "matplotlib", "serve": "fastapi"}
 
 
-@command(SUMMARY, examples=["wordferry info", "wordferry info --json"])
-def info(out: Output) -> None:
-    """Show versions, CPU variant, threads, extras and distances."""
+def installed() -> dict[str, Any]:
+    """Versions, CPU variant, threads, extras and distances."""
     import platform
     from importlib.metadata import version
     from importlib.util import find_spec
@@ -20,17 +18,15 @@ def info(out: Output) -> None:
     from wordferry.base.runtime import thread_count
     from wordferry.kernels.native import cpu_variant
 
-    out.facts(
-        {
-            "wordferry": wordferry.__version__,
-            "python": platform.python_version(),
-            "numpy": version("numpy"),
-            "scipy": version("scipy"),
-            "system": f"{platform.system()} {platform.machine()}",
-            "kernels": cpu_variant(),
-            "threads": thread_count(),
-            "extras": {extra: find_spec(module) is not None for extra, module in EXTRAS.items()},
-            "distances": list(wordferry.DISTANCES),
-            "folder": str(Path(wordferry.__file__).parent),
-        }
-    )
+    return {
+        "wordferry": wordferry.__version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "system": f"{platform.system()} {platform.machine()}",
+        "kernels": cpu_variant(),
+        "threads": thread_count(),
+        "extras": {extra: find_spec(module) is not None for extra, module in EXTRAS.items()},
+        "distances": list(wordferry.DISTANCES),
+        "folder": str(Path(wordferry.__file__).parent),
+    }

@@ -13,7 +13,7 @@ from wordferry.cli.output import SUMMARY, Output, note
     option("--data", "The folder of the data sets (default: WORDFERRY_DATA).", type=PATH),
     option("-s --datasets --dataset", "Sets to run, several with commas (default: all).", multiple=True),
     option("-d --distances --distance", "Distances to run (default: all).", multiple=True, **options.DISTANCE),
-    option("--protocol", "paper (Werner & Laber 2020) or fair (Sato et al. 2022).", default="paper"),
+    option("--protocol", "paper (Werner & Laber 2020), fair (Sato et al. 2022) or learned.", default="paper"),
     option("-o --output", "The folder of the report.", type=PATH, default=Path("report")),
     option("-e --embeddings", "Word vectors (default: the Google News vectors of the folder, if any).", type=PATH),
     "--threads",

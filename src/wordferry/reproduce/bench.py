@@ -108,6 +108,8 @@ class Bench:
     embeddings: Embeddings
     facts: dict[str, Any]
     threads: int | None = None
+    learned: dict[int, Embeddings] = field(default_factory=dict)
+    """Vectors and weights that were learned from the training documents of a division."""
     _graphs: dict[int, tuple[RelatedWords, Clock]] = field(default_factory=dict)
 
     def related(self, r: int) -> tuple[RelatedWords, Clock]:

@@ -29,6 +29,15 @@ def findings(cells: Cells, protocol: str) -> list[Finding]:
     """What can be said of the results; claims whose distances were not run are left out."""
     if protocol == "fair":
         return _fair(Errors(cells, "fair"))
+    if protocol == "learned":
+        learned = Errors(cells, "learned")
+        said = [
+            _behind(learned, "wmd", "learned wmd", "wmd is behind supervised wmd"),
+            _behind(learned, "rel-rwmd", "learned rel-rwmd", "rel-rwmd is behind rel-rwmd with learned vectors"),
+            _behind(learned, "learned wmd", "wme + svm", "supervised wmd is behind Word Mover's Embedding with an SVM"),
+            _behind(learned, "learned wmd", "tf-idf + svm", "supervised wmd is behind tf-idf with a linear SVM"),
+        ]
+        return [finding for finding in said if finding is not None]
     errors = Errors(cells, "paper")
     made = [
         _within(errors, "rel-rwmd cv", "rwmd", "rel-rwmd with r by cross-validation is as good as rwmd"),

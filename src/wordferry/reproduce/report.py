@@ -16,6 +16,7 @@ from wordferry.reproduce.summary import Table, tables
 _TITLES = {
     "paper": "The experiments of Werner & Laber (2020), run again",
     "fair": "A fair comparison, after Sato, Yamada & Kashima (2022)",
+    "learned": "Learned distances beside those that are not, and beside tf-idf",
 }
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --good: #1a7f4b; --bad: #b3423a; }
@@ -114,7 +115,7 @@ def _head(name: str, numeric: bool) -> str:
 
 
 def _cell(column: str, value: Any, row: tuple[Any, ...]) -> str:
-    published = column in ("paper", "paper s", "Sato et al.") or "paper" in row[1:2]
+    published = column in ("paper", "paper s", "Sato et al.") or str(row[1]).startswith(("paper", "recalled"))
     kinds = ["number"] if isinstance(value, int | float) else []
     kinds += ["published"] if published else []
     seconds = column.endswith(" s") and isinstance(value, float) and value < 1000
@@ -138,6 +139,8 @@ def draw(results: Results) -> dict[str, Any]:
     """Matplotlib figures by the title of the table they belong to, or by their own name."""
     from wordferry.reproduce import charts
 
+    if results.plan.protocol == "learned":
+        return {}
     if results.plan.protocol == "fair":
         drawn = {"Fair protocol": charts.fair_chart(results.cells)}
     else:

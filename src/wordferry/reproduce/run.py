@@ -20,6 +20,7 @@ from wordferry.reproduce.cells import (
     run_paper,
 )
 from wordferry.reproduce.figures import ALL_PAIRS, FROM_WORD, run_figure
+from wordferry.reproduce.learned import METHODS, learned_cells, run_learned
 from wordferry.reproduce.machine import machine_facts
 from wordferry.reproduce.peers import run_peers
 from wordferry.reproduce.store import Store, fingerprint_of
@@ -27,7 +28,7 @@ from wordferry.reproduce.triplet_cells import TripletBench, triplet_files
 from wordferry.texts.published import find_set, list_sets
 from wordferry.words.embeddings import Embeddings
 
-PROTOCOLS = ("paper", "fair")
+PROTOCOLS = ("paper", "fair", "learned")
 PEER_SETS = ("r8", "reuters", "twitter")
 """The set that peers are compared on: the first of these that is there."""
 
@@ -50,6 +51,10 @@ class Plan:
         if self.protocol not in PROTOCOLS:
             raise InputError(f"protocol must be one of {', '.join(map(repr, PROTOCOLS))}; got {self.protocol!r}.")
         for name in self.distances:
+            if self.protocol == "learned":
+                if name not in METHODS:
+                    raise InputError(f"{name!r} is not a method of this protocol: {'; '.join(METHODS)}.")
+                continue
             plain, _, weighting = name.partition("+")
             find_distance(plain)
             if weighting not in ("", "tfidf") or (weighting and self.protocol == "paper"):
@@ -57,7 +62,8 @@ class Plan:
 
     @property
     def chosen_distances(self) -> tuple[str, ...]:
-        return self.distances or (PAPER_DISTANCES if self.protocol == "paper" else FAIR_DISTANCES)
+        own = {"paper": PAPER_DISTANCES, "fair": FAIR_DISTANCES, "learned": METHODS}
+        return self.distances or own[self.protocol]
 
     def chosen_sets(self) -> tuple[list[str], list[str]]:
         """Names of labelled sets and of triplet sets to run."""
@@ -119,7 +125,12 @@ class Runner:
         facts = self._cell(Cell("facts", name), fingerprint, lambda cell: self._facts(cell, name))
         yield facts
         paper = self.plan.protocol == "paper"
-        make, run = (paper_cells, run_paper) if paper else (fair_cells, run_fair)
+        ways: dict[str, tuple[Any, Any]] = {
+            "paper": (paper_cells, run_paper),
+            "fair": (fair_cells, run_fair),
+            "learned": (learned_cells, run_learned),
+        }
+        make, run = ways[self.plan.protocol]
         for cell in make(name, facts["splits"], self.plan.chosen_distances):
             yield self._cell(cell, fingerprint, lambda cell: run(cell, self._open(name)))
         if paper and (name in FROM_WORD or name in ALL_PAIRS):

@@ -82,8 +82,10 @@ def tables(cells: Cells, protocol: str) -> list[Table]:
     if protocol == "paper":
         made += [error_table(cells), time_table(cells), total_table(cells), r_table(cells)]
         made += [choice_table(cells), triplet_table(cells), peer_table(cells)]
-    else:
+    elif protocol == "fair":
         made += [fair_table(cells), total_table(cells)]
+    else:
+        made += [learned_table(cells), total_table(cells)]
     return [table for table in made if table.rows]
 
 
@@ -299,6 +301,20 @@ def fair_table(cells: Cells) -> Table:
     )
     columns = ("data set", "distance", "error %", "deviation", "Sato et al.", "k, by division", "duplicates", "seconds")
     return Table("Fair protocol", columns, tuple(rows), about)
+
+
+def learned_table(cells: Cells) -> Table:
+    """What is learned from classes beside what is not, and beside the published values."""
+    errors = Errors(cells, "learned")
+    names = list(dict.fromkeys(c["distance"] for c in cells if c["protocol"] == "learned"))
+    rows: list[tuple[Any, ...]] = []
+    for dataset in errors.datasets:
+        rows.append((dataset, "here", *(errors.mean(dataset, name) for name in names)))
+        for source, values in paper.LEARNED_ERRORS.get(paper_name(dataset) or "", {}).items():
+            rows.append((dataset, source, *(values.get(name) for name in names)))
+    if rows:
+        rows.append(("average", "here", *(errors.average(name) for name in names)))
+    return Table("Learned from classes", ("data set", "whose", *names), tuple(rows), paper.LEARNED_ABOUT)
 
 
 def error_rows(cells: Cells, protocol: str) -> list[dict[str, Any]]:

@@ -76,7 +76,10 @@ class Embeddings:
 
     @cached_property
     def lengths(self) -> Float64Array | None:
-        """How long each vector was before it was scaled to length 1; None where that is not known."""
+        """What each word counts for with ``weights="norm"``; None where that is not known.
+
+        It is the length that the vector had before it was scaled to length 1, or a weight that was learned.
+        """
         return self._load().lengths
 
     @classmethod
@@ -86,6 +89,31 @@ class Embeddings:
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         matrix, lengths = _checked(matrix, vocabulary, normalize)
         return cls._trusted(vocabulary, matrix, bool(normalize), lengths)
+
+    @classmethod
+    def weighed(cls, vocabulary: Vocabulary, matrix: Any, weights: Any) -> Embeddings:
+        """Vectors that keep their lengths, with weights of their own for ``weights="norm"``: those of a learned metric.
+
+        Parameters
+        ----------
+        vocabulary : the words.
+        matrix : (words, dimensions) numbers.
+        weights : one positive number for each word.
+
+        Examples
+        --------
+        >>> found = Embeddings.weighed(Vocabulary(["cat", "the"]), [[3.0], [1.0]], [1.5, 0.5])
+        >>> found, found.lengths.tolist()
+        (Embeddings(2 words, 1 dimensions, true length), [1.5, 0.5])
+        """
+        lengths = np.array(weights, dtype=np.float64)
+        if lengths.shape != (len(vocabulary),) or not (np.isfinite(lengths) & (lengths >= 0)).all():
+            raise InputError(
+                f"weights must be {len(vocabulary)} finite numbers, none negative; got shape {lengths.shape}."
+            )
+        with np.errstate(over="ignore"):  # a number too large for float32 is found as infinity, and named
+            values, _ = _checked(np.array(matrix, dtype=np.float32, order="C"), vocabulary, False)
+        return cls._trusted(vocabulary, values, False, lengths)
 
     @classmethod
     def _trusted(
@@ -122,6 +150,8 @@ class Embeddings:
         digest = hashlib.sha256(self.vocabulary.fingerprint.encode())
         digest.update(f"{self.matrix.shape}{self.normalized}".encode())
         digest.update(np.ascontiguousarray(self.matrix).data)
+        if not self.normalized and self.lengths is not None:
+            digest.update(self.lengths.data)
         return digest.hexdigest()[:16]
 
     def vector(self, word: str) -> Float32Array:

@@ -150,7 +150,8 @@ def _read_folder(path: Path, selection: Selection, normalize: bool) -> Embedding
         kept = embeddings.vocabulary[: selection.limit]
         wanted = selection.words
         embeddings = embeddings.restrict(kept if wanted is None else [word for word in kept if word in wanted])
-    return embeddings.normalize() if normalize else embeddings
+    learned = embeddings.lengths is not None  # a metric's vectors are right as they are, and have weights beside them
+    return embeddings.normalize() if normalize and not learned else embeddings
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""What is learned from classes, beside what is not: supervised WMD, Word Mover's Embedding, and tf-idf classifiers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wordferry.base.lazy import sparse as sp
+from wordferry.judge.voting import PAPER_K, error_rate
+from wordferry.reproduce.bench import Bench, Clock
+from wordferry.reproduce.cells import PAPER_DISTANCES, SEED, Cell, run_paper
+
+LEARNED = ("learned wcd", "learned rel-rwmd", "learned wmd")
+"""k-NN with vectors and weights that were learned for wmd."""
+EMBEDDED = "wme + svm"
+TFIDF = ("tf-idf + svm", "tf-idf + logistic")
+METHODS = (*PAPER_DISTANCES, *LEARNED, EMBEDDED, *TFIDF)
+_RANDOM_DOCUMENTS = 512
+_COSTS = (0.0003, 0.001, 0.003, 0.01, 0.03)
+"""What the SVM over Word Mover's Embedding may be told, chosen by cross-validation on training documents."""
+
+
+def learned_cells(dataset: str, splits: int, methods: tuple[str, ...]) -> list[Cell]:
+    """The cells of the protocol: every method, on the first division."""
+    return [Cell("learned", dataset, 0, name) for name in methods]
+
+
+def run_learned(cell: Cell, bench: Bench) -> dict[str, Any]:
+    """One method on one division; all of them see the same words, those that have a vector."""
+    if cell.distance in PAPER_DISTANCES:
+        return {**run_paper(replace(cell, r="16" if cell.distance == "rel-rwmd" else ""), bench), "r": ""}
+    split, clock = bench.splits[cell.split], Clock()
+    train, test = (_with_small_indices(bench.counts[rows]) for rows in (split.train, split.test))
+    model = _model(cell, bench, clock)
+    with clock.step("preprocessing"):
+        model.fit(train, bench.classes[split.train])
+    with clock.step("distances"):
+        predicted = model.predict(test)
+    return {
+        **cell.to_json(),
+        "error": error_rate(bench.classes[split.test], predicted),
+        "train": len(split.train),
+        "test": len(split.test),
+        **clock.to_json(),
+    }
+
+
+def _with_small_indices(counts: sp.csr_array) -> sp.csr_array:
+    """Counts whose indices scikit-learn's linear models take: of 32 bits."""
+    return sp.csr_array(
+        (counts.data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)), shape=counts.shape
+    )
+
+
+def _model(cell: Cell, bench: Bench, clock: Clock) -> Any:
+    """The classifier, not yet fitted; a metric is learned once for all distances that use it."""
+    from wordferry.learn import SupervisedWordMover
+
+    if cell.distance in LEARNED:
+        with clock.step("learning"):
+            vectors = _learned_vectors(cell, bench)
+        name = cell.distance.removeprefix("learned ")
+        settings: dict[str, Any] = {"embeddings": vectors, "weights": "norm", "threads": bench.threads}
+        return SupervisedWordMover(PAPER_K, name, max_iter=0, **settings)
+    return _embedded(bench) if cell.distance == EMBEDDED else _tfidf(cell.distance)
+
+
+def _learned_vectors(cell: Cell, bench: Bench) -> Any:
+    from wordferry.learn import SupervisedWordMover
+
+    if cell.split not in bench.learned:
+        train = bench.splits[cell.split].train
+        model = SupervisedWordMover(embeddings=bench.embeddings, random_state=SEED, threads=bench.threads)
+        bench.learned[cell.split] = model.fit(bench.counts[train], bench.classes[train]).embeddings_
+    return bench.learned[cell.split]
+
+
+def _embedded(bench: Bench) -> Any:
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
+
+    from wordferry.learn import WordMoverEmbedding
+
+    features = WordMoverEmbedding(
+        _RANDOM_DOCUMENTS, embeddings=bench.embeddings, random_state=SEED, threads=bench.threads
+    )
+    choice = GridSearchCV(LinearSVC(random_state=SEED), {"C": list(_COSTS)}, cv=3)
+    return make_pipeline(features, StandardScaler(), choice)
+
+
+def _tfidf(name: str) -> Any:
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    classifier = LinearSVC(random_state=SEED) if name == TFIDF[0] else LogisticRegression(C=10.0, max_iter=1000)
+    return make_pipeline(TfidfTransformer(sublinear_tf=True), classifier)
