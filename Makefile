@@ -10,7 +10,7 @@
 #   make test-spark  the jobs on a Spark cluster of processes (installs PySpark, and a Java runtime where it can)
 #   make test-gpu   the tests of the GPU's kernels on the GPU of this machine (CuPy must be there)
 #   make bench      benchmarks (BENCH="benchmarks/loaders.py" for some); results are kept in benchmarks/results
-#   make bench-report  the history of those results, as a page of the documentation
+#   make bench-report  those results as one page of the documentation, beside peers, and the README's table
 #   make docs       the documentation, into docs/_build/html
 #   make sanitize   kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make tsan       two threads with every class of the kernels, under ThreadSanitizer

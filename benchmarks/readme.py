@@ -9,6 +9,7 @@ gensim (extra "bench") are timed on some of the same pairs with the same vectors
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ PEER_PAIRS = 300
 NAMES = ("wcd", "rel-rwmd", "rwmd", "rel-wmd", "act", "wmd")
 
 
-def ours(X: Any, embeddings: wordferry.Embeddings, related: wordferry.RelatedWords) -> dict[str, float]:
+def ours(
+    X: Any, embeddings: wordferry.Embeddings, related: wordferry.RelatedWords, names: Sequence[str] = NAMES
+) -> dict[str, float]:
     """Microseconds per pair of each distance."""
     result = {}
-    for name in NAMES:
+    for name in names:
         graph = related if name.startswith("rel-") else None
         distance: Any = name
         seconds = least(
@@ -55,7 +58,7 @@ def with_gensim(X: Any, embeddings: wordferry.Embeddings, pairs: list[tuple[int,
     return 1e6 * least(all_values, 1) / len(pairs), np.array(all_values())
 
 
-def measure(processor: str) -> tuple[list[tuple[str, float]], str]:
+def measure(processor: str, names: Sequence[str] = NAMES) -> tuple[list[tuple[str, float]], str]:
     """Rows of (name, microseconds per pair), and where they were measured."""
     from wordferry.texts.tokenizers import default_tokenizer
 
@@ -66,7 +69,7 @@ def measure(processor: str) -> tuple[list[tuple[str, float]], str]:
     rng = np.random.default_rng(0)
     pairs = [(int(i), int(j)) for i, j in rng.integers(0, X.shape[0], (PEER_PAIRS, 2))]
     expected = wordferry.pairwise(X, X, "wmd", embeddings=embeddings)[tuple(np.array(pairs).T)]
-    rows = [(f"wordferry {name}", value) for name, value in ours(X, embeddings, related).items()]
+    rows = [(f"wordferry {name}", value) for name, value in ours(X, embeddings, related, names).items()]
     for name, run in (
         ("POT wmd", lambda: with_pot(X, embeddings, pairs)),
         ("gensim wmd", lambda: with_gensim(X, embeddings, pairs)),

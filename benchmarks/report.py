@@ -1,6 +1,8 @@
-"""The history of the benchmarks as a page of the documentation: python benchmarks/report.py (or make bench-report).
+"""All benchmarks on one page of the documentation: python benchmarks/report.py (or make bench-report).
 
-Reads ``benchmarks/results/*.jsonl`` and writes ``docs/reference/benchmarks.md`` and ``docs/_static/history.svg``.
+Reads ``benchmarks/results/*.jsonl``. Writes ``docs/reference/benchmarks.md``, its charts in ``docs/_static``, and the
+table of the README. First wordferry beside its peers (the last run of benchmarks/peers.py), then the history of each
+benchmark; every table says which machine, versions, commit and data it comes from.
 """
 
 from __future__ import annotations
@@ -17,12 +19,36 @@ PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 CHART = ROOT / "docs" / "_static" / "history.svg"
 SHOWN = 5
 """The last so many runs of a benchmark are in its table."""
-HEAD = """# Benchmark history
+HEAD = """# Benchmarks
 
 Made by `make bench-report` from `benchmarks/results/`, where `python benchmarks/NAME.py --save` appends one line per
-run. Each column is a run, with its date and commit (a `+` means that files differed from it). Runs on different
-machines or on other data are not comparable; what a run was made on stands under its table.
+run; `make bench` runs them all, with every peer that can be installed. Figures of quality on larger collections are on
+[the page on which one to take](../explanation/which.md), each with the command that prints it.
 """
+PEERS = """
+## Beside others
+
+`python benchmarks/peers.py`: how well each library finds the right of 637 articles for 120 judged queries (nDCG@10,
+1 is perfect), the processor time to index the articles and answer the queries, and the processor time of one exact Word
+Mover's Distance. Values of POT and gensim are compared with ours first. A library without a figure does not do that.
+"""
+HISTORY = """
+## History
+
+Each column is a run, with its date and commit (a `+` means that files differed from it). Runs on different machines or
+on other data are not comparable; what a run was made on stands under its table.
+"""
+README = ROOT / "README.md"
+TITLES = {
+    "wordferry": "**wordferry**",
+    "bm25s": "bm25s, with a stemmer",
+    "scikit-learn": "scikit-learn, tf-idf and cosine",
+    "wordllama": "wordllama, a small sentence encoder",
+    "sentence-transformers": "a sentence-transformers model",
+    "POT": "POT",
+    "gensim": "gensim",
+}
+FIGURES = ("nDCG@10", "index and answer, cpu s", "exact wmd, cpu us per pair")
 
 
 def runs_of(file: Path) -> list[dict[str, Any]]:
@@ -35,7 +61,7 @@ def table(name: str, runs: list[dict[str, Any]]) -> Iterable[str]:
     """The last runs side by side, and what they were made on."""
     last = runs[-SHOWN:]
     keys = list(dict.fromkeys(key for run in reversed(last) for key in run["values"]))
-    yield f"\n## {name}\n"
+    yield f"\n### {name}\n"
     yield "| figure | " + " | ".join(f"{run['date'][:10]} {run['commit']}" for run in last) + " |"
     yield "|---|" + "---:|" * len(last)
     for key in keys:
@@ -52,6 +78,66 @@ def made_on(run: dict[str, Any]) -> str:
     return f"{facts}; {run['data']}" if "data" in run else facts
 
 
+def peers_table(run: dict[str, Any]) -> list[str]:
+    """The libraries side by side, as lines of Markdown; the README has the same."""
+    lines = ["| | finds, nDCG@10 | indexes and answers | one exact WMD |", "|---|---:|---:|---:|"]
+    for name, title in TITLES.items():
+        quality, seconds, pair = (run["values"].get(f"{name}: {figure}") for figure in FIGURES)
+        cells = [
+            "" if quality is None else f"{quality:.3f}",
+            "" if seconds is None else f"{shown(1e3 * seconds)} ms",
+            "" if pair is None else f"{shown(pair)} µs",
+        ]
+        if any(cells):
+            lines.append(f"| {title} | {' | '.join(cells)} |")
+    return lines
+
+
+def peers_section(run: dict[str, Any], drawn: Path) -> list[str]:
+    """The table, its picture, and what they come from."""
+    packages = ", ".join(f"{name} {version}" for name, version in run["machine"].get("packages", {}).items())
+    about = f"{run['date'][:10]}, commit {run['commit']}, load {run.get('load')} at the start. {packages}."
+    picture = f"\n![Quality and speed of each library](../_static/{drawn.name})\n"
+    return [PEERS, *peers_table(run), picture, f"Made on {made_on(run)}. {about}"]
+
+
+def peers_chart(run: dict[str, Any], path: Path) -> None:
+    """Three panels of bars, one for each figure."""
+    plt = _pyplot()
+    figure, axes = plt.subplots(1, len(FIGURES), figsize=(11, 2.6))
+    for place, name in zip(axes, FIGURES, strict=True):
+        found = {key: run["values"].get(f"{key}: {name}") for key in TITLES}
+        bars = {key: value for key, value in reversed(found.items()) if value is not None}
+        colours = ["#0f766e" if key == "wordferry" else "#b0b0b0" for key in bars]
+        place.barh(list(bars), list(bars.values()), color=colours)
+        place.bar_label(place.containers[0], labels=[shown(value) for value in bars.values()], padding=3, fontsize=8)
+        place.set(title=name + (" (more is better)" if name == FIGURES[0] else " (less is better)"))
+        place.title.set_fontsize(9)
+        place.margins(x=0.2)
+        place.spines[["top", "right"]].set_visible(False)
+        place.tick_params(labelsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: small files
+    matplotlib.rcParams["svg.hashsalt"] = "wordferry"
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def readme_with(text: str, table: list[str]) -> str:
+    """The README with a new table between its marks."""
+    start, end = "<!-- peers: make bench-report -->\n", "<!-- end of peers -->"
+    before, _, rest = text.partition(start)
+    return f"{before}{start}{chr(10).join(table)}\n{end}{rest.partition(end)[2]}" if rest else text
+
+
 def shown(value: Any) -> str:
     """Three digits that count."""
     if value is None or not isinstance(value, int | float) or not math.isfinite(value):
@@ -61,11 +147,7 @@ def shown(value: Any) -> str:
 
 def chart(histories: dict[str, list[dict[str, Any]]], path: Path) -> None:
     """Every figure relative to its first run, one panel per benchmark that has run more than once."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = _pyplot()
     figure, axes = plt.subplots(len(histories), 1, figsize=(8, 2.6 * len(histories)), squeeze=False)
     for place, (name, runs) in zip(axes[:, 0], histories.items(), strict=True):
         for key in runs[0]["values"]:
@@ -80,9 +162,14 @@ def chart(histories: dict[str, list[dict[str, Any]]], path: Path) -> None:
 
 
 def write(results: Path, page: Path, drawn: Path) -> None:
-    """The page, and the chart where there is a history to draw."""
+    """The page, and the charts where there is something to draw."""
     histories = {file.stem: runs_of(file) for file in sorted(results.glob("*.jsonl"))}
     lines = [HEAD]
+    if peers := histories.get("peers"):
+        beside = drawn.with_name("peers.svg")
+        peers_chart(peers[-1], beside)
+        lines += peers_section(peers[-1], beside)
+    lines.append(HISTORY)
     several = {name: runs for name, runs in histories.items() if len(runs) > 1}
     if several:
         chart(several, drawn)
@@ -94,4 +181,7 @@ def write(results: Path, page: Path, drawn: Path) -> None:
 
 if __name__ == "__main__":
     write(RESULTS, PAGE, CHART)
+    if (RESULTS / "peers.jsonl").exists():
+        table_of_peers = peers_table(runs_of(RESULTS / "peers.jsonl")[-1])
+        README.write_text(readme_with(README.read_text(encoding="utf-8"), table_of_peers), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")

@@ -67,12 +67,14 @@ def _formula(translator: Any, node: Any) -> None:
     raise nodes.SkipNode
 
 
-def _file_of_the_sources(app: Any, env: Any, node: Any, shown: Any) -> Any:
-    """A link from CONTRIBUTING.md to a file beside it is plain text in the built pages, which do not hold that file."""
-    return shown if (ROOT / str(node.get("reftarget", ""))).is_file() else None
+def _contributing(app: Any, name: str, source: list[str]) -> None:
+    """The built page on contributing is CONTRIBUTING.md; its links to files that the pages do not hold become text."""
+    if name == "project/contributing":
+        text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](../")
+        source[0] = re.sub(r"\[([^\]]+)\]\((?!\.\./)[^)]+\)", r"\1", text)
 
 
 def setup(app: Any) -> None:
-    app.connect("missing-reference", _file_of_the_sources)
+    app.connect("source-read", _contributing)
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("autodoc-process-docstring", _lists)

@@ -19,8 +19,10 @@ from wordferry.compare.distances.act import Act
 from wordferry.errors import InputError, WordferryError
 
 A, B = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
-OURS = ("compare", "judge", "clouds", "index.in_memory")
+OURS = ("compare", "judge", "clouds", "index.in_memory", "texts", "words", "base")
 """The rooms whose names are held to the rule here."""
+MADE_BY_METHODS = {"wordferry.RelatedWords"}
+"""Classes that nobody calls: build, load and open make them."""
 
 
 def public() -> Iterator[tuple[str, Any]]:
@@ -51,7 +53,8 @@ def described(doc: str) -> set[str]:
 @pytest.mark.parametrize("name", CALLS)
 def test_every_parameter_is_described(name: str) -> None:
     value = CALLS[name]
-    wanted = {parameter for parameter in inspect.signature(value).parameters if parameter != "self"}
+    taken = () if name in MADE_BY_METHODS else inspect.signature(value).parameters
+    wanted = {parameter for parameter in taken if parameter != "self"}
     doc = inspect.getdoc(value) or ""
     assert wanted - described(doc) == set(), f"{name} does not say what these are"
     assert ">>>" in doc, f"{name} shows no example"

@@ -89,3 +89,34 @@ def test_the_history_shows_runs_side_by_side(harness, tmp_path: Path, monkeypatc
     assert "| new |  | 2 |" in text
     assert "Made on a processor" in text
     assert (tmp_path / "history.svg").read_text().startswith("<?xml")
+
+
+def test_the_report_begins_with_the_peers_and_says_what_they_ran_on(harness, tmp_path: Path, monkeypatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.delitem(sys.modules, "report", raising=False)
+    import report
+
+    packages = {"POT": "0.9", "bm25s": "0.3"}
+    machine = {"processor": "a processor", "kernels": "plain", "python": "3.11", "packages": packages}
+    values = {
+        "wordferry: nDCG@10": 0.8226,
+        "wordferry: index and answer, cpu s": 0.31,
+        "wordferry: exact wmd, cpu us per pair": 12.3,
+        "bm25s: nDCG@10": 0.802,
+        "POT: exact wmd, cpu us per pair": 1234.5,
+    }
+    older = {"date": "2026-01-01", "commit": "c1", "machine": machine, "values": {"wordferry: nDCG@10": 0.1}}
+    newer = {"date": "2026-01-02", "commit": "c2", "machine": machine, "load": 0.5, "values": values}
+    (tmp_path / "peers.jsonl").write_text("".join(json.dumps(run) + "\n" for run in (newer, older)))
+    report.write(tmp_path, tmp_path / "page.md", tmp_path / "history.svg")
+    text = (tmp_path / "page.md").read_text()
+    beside = text.split("# History")[0]
+    assert "| **wordferry** | 0.823 | 310 ms | 12.3 µs |\n" in beside
+    assert "| bm25s, with a stemmer | 0.802 |  |  |\n" in beside
+    assert "| POT |  |  | 1,234 µs |\n" in beside
+    assert "gensim" not in beside.partition("Made on")[0].partition("|")[2]
+    assert "commit c2, load 0.5 at the start. POT 0.9, bm25s 0.3." in beside
+    assert "12.3" in (tmp_path / "peers.svg").read_text()
+    marked = "a\n<!-- peers: make bench-report -->\nold\n<!-- end of peers -->\nb\n"
+    assert report.readme_with(marked, ["| new |"]) == marked.replace("old", "| new |")
+    assert report.readme_with("no marks\n", ["| new |"]) == "no marks\n"

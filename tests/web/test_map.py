@@ -110,13 +110,13 @@ def browser() -> Iterator[Any]:
 
 @in_browser
 def test_search_on_the_map_click_and_flows_that_add_up(browser: Any, built_index: Path) -> None:
-    from tests.web.test_page import Visit
+    from tests.web.test_page import UNHURRIED, Visit
 
-    with serving(built_index, "--quiet") as (address, _):
+    with serving(built_index, "--quiet", *UNHURRIED) as (address, _):
         visit = Visit(browser, address, accept_downloads=True)
         page = visit.open()
         page.click("#to-map")
-        page.wait_for_selector("body[data-ready]", timeout=60_000)
+        page.wait_for_selector("body[data-ready]")
         assert page.inner_text("#count") == f"{DOCUMENTS} documents"
         page.fill("#find", "planet")
         lit = page.evaluate("wordferryMap.picture.lit.reduce((a, b) => a + b)")
@@ -148,9 +148,9 @@ def test_search_on_the_map_click_and_flows_that_add_up(browser: Any, built_index
 
 @in_browser
 def test_the_map_asks_for_the_token_and_says_why_a_wrong_one_is_refused(browser: Any, built_index: Path) -> None:
-    from tests.web.test_page import Visit
+    from tests.web.test_page import UNHURRIED, Visit
 
-    with serving(built_index, "--quiet", WORDFERRY_TOKEN="secret") as (address, _):
+    with serving(built_index, "--quiet", *UNHURRIED, WORDFERRY_TOKEN="secret") as (address, _):
         visit = Visit(browser, address)
         page = visit.page
         page.goto(f"{address}/map")
@@ -161,6 +161,6 @@ def test_the_map_asks_for_the_token_and_says_why_a_wrong_one_is_refused(browser:
         assert "token" in page.inner_text("#token-reason")
         page.fill("#token-value", "secret")
         page.keyboard.press("Enter")
-        page.wait_for_selector("body[data-ready]", timeout=60_000)
+        page.wait_for_selector("body[data-ready]")
         visit.errors = [text for text in visit.errors if "401" not in text]  # the browser's own words on a refusal
         visit.end()

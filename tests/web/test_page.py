@@ -16,8 +16,12 @@ from tests.web.conftest import serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
+PATIENCE = 120_000
+"""Milliseconds for what must come: nothing here is about speed, and the machine may be busy."""
+UNHURRIED = ("--max-seconds", "120", "--max-head-seconds", "120")
+"""A service that gives a slow browser time; tests of its own time limits are in test_connections and test_load."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright.expect.set_options(timeout=30_000)  # the machine may be busy
+playwright.expect.set_options(timeout=PATIENCE)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
 QUERY = "Volunteers repair abandoned software"
@@ -40,7 +44,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def address(built_index: Path) -> Iterator[str]:
-    with serving(built_index, "--quiet") as (where, _):
+    with serving(built_index, "--quiet", *UNHURRIED) as (where, _):
         yield where
 
 
@@ -51,6 +55,7 @@ class Visit:
         self.address = address
         self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.errors: list[str] = []
         self.elsewhere: list[str] = []
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type in {"error", "warning"} else None)
@@ -243,7 +248,7 @@ def test_messages(browser: Any, address: str) -> None:
 
 
 def test_token_is_asked_for(browser: Any, built_index: Path) -> None:
-    with serving(built_index, "--quiet", WORDFERRY_TOKEN="secret") as (where, _):
+    with serving(built_index, "--quiet", *UNHURRIED, WORDFERRY_TOKEN="secret") as (where, _):
         visit = Visit(browser, where)
         visit.page.goto(where)
         visit.page.wait_for_selector("#token[open]")
@@ -335,11 +340,11 @@ def test_more_like_this(browser: Any, address: str) -> None:
     playwright.expect(page.locator("#value")).to_have_text(page.locator(".hit .number").first.inner_text())
     check_picture(page)
     page.reload()
-    assert page.input_value("#weights") == "counts"
+    playwright.expect(page.locator("#weights")).to_have_value("counts")
     playwright.expect(page.locator("#like-line strong")).to_have_text(title)
     page.click("#leave-like")
-    assert page.input_value("#query") == QUERY
     page.wait_for_selector("#query")
+    assert page.input_value("#query") == QUERY
     visit.end()
 
 
@@ -349,7 +354,7 @@ def test_long_texts_are_folded(browser: Any, own_index: Path) -> None:
     with wordferry.Index.open(own_index) as index:
         index.add([{"id": "long", "text": text, "title": "Long"}])
         index.add([{"id": "name", "text": "The xyzzyq and its sails"}])
-    with serving(own_index, "--quiet") as (where, _):
+    with serving(own_index, "--quiet", *UNHURRIED) as (where, _):
         visit = Visit(browser, where)
         page = visit.open(q="sailors on a river boat", id="long", filter='{"title": "Long"}')
         page.wait_for_selector(".flow", state="attached")
@@ -425,7 +430,7 @@ def test_fits(browser: Any, address: str, tmp_path: Path, name: str) -> None:
 
 def test_under_a_path(browser: Any, built_index: Path) -> None:
     """Addresses on the pages are relative: search, map and description work under the path of a proxy."""
-    with serving(built_index, "--quiet", "--root-path", "/tools/search") as (service, _):
+    with serving(built_index, "--quiet", *UNHURRIED, "--root-path", "/tools/search") as (service, _):
         visit = Visit(browser, f"{service}/tools/search")
         page = visit.open(q=QUERY)
         page.wait_for_selector("#hits .hit")

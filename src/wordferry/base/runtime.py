@@ -189,6 +189,11 @@ class Run:
         call runs.
     device : where to compute: "cpu", "cuda" (one NVIDIA GPU), or "auto", which is a GPU where there is one; None means
         ``WORDFERRY_DEVICE``, else "cpu". What has no method for a GPU is computed on the CPU.
+
+    Examples
+    --------
+    >>> Run(threads=2, memory=1 << 30).threads
+    2
     """
 
     threads: int | None = None

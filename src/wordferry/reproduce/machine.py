@@ -13,7 +13,7 @@ from wordferry import __version__
 from wordferry.base.runtime import thread_count, usable_cores
 from wordferry.kernels.native import cpu_variant
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "gensim", "POT", "matplotlib")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "gensim", "POT", "bm25s", "wordllama", "matplotlib")
 
 
 def machine_facts(threads: int | None = None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from threading import Lock
 from typing import Any, Literal
@@ -26,7 +27,8 @@ OnMissing = Literal["answer", "error"]
 _SECONDS = 10.0
 """Seconds that a shard may take to answer before it counts as missing."""
 _DOWN_SECONDS = 0.5
-"""Seconds for a replica that gave no answer the last time, so that nobody waits for it again and again."""
+"""Seconds for a replica that gave no answer the last time, so that nobody waits for it again and again. Once a late
+answer of it has come, it has its full time again: it was busy, not gone."""
 _TOGETHER = 16
 """Questions that a replica answers at once."""
 
@@ -66,7 +68,8 @@ class RayBackend(ShardRouter):
         super().__init__(common)
         self._replicas, self.strict, self._seconds = replicas, on_missing == "error", seconds
         self._ray = optional_import("ray", "cluster")
-        self._down: set[tuple[int, int]] = set()
+        self._down: dict[tuple[int, int], Any] = {}
+        """Replicas that gave no answer the last time, each with what it still owes."""
         self._turn = count()
         shard = Shard(common, 0)
         try:
@@ -83,19 +86,31 @@ class RayBackend(ShardRouter):
         for number, places in order.items():
             for place in places:
                 asked = waiting.pop(number, None) or self._replicas[number][place].ask.remote(method, arguments[number])
-                allowed = min(self._seconds, _DOWN_SECONDS) if (number, place) in self._down else self._seconds
+                allowed = min(self._seconds, _DOWN_SECONDS) if self._is_down(number, place) else self._seconds
                 try:
                     right, value = self._ray.get(asked, timeout=max(0.01, start + allowed - time.monotonic()))
                 except self._ray.exceptions.RayError as error:
                     logger.warning("Shard %s gives no answer: %s", self.names[number], str(error).splitlines()[:1])
-                    self._down.add((number, place))
+                    self._down[number, place] = asked
                     continue
-                self._down.discard((number, place))
+                self._down.pop((number, place), None)
                 if not right:
                     raise value
                 found[number] = value
                 break
         return found
+
+    def _is_down(self, number: int, place: int) -> bool:
+        """Whether a replica gave no answer the last time, and has given none since."""
+        owed = self._down.get((number, place))
+        if owed is None:
+            return False
+        if self._ray.wait([owed], timeout=0)[0]:
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.get(owed)
+                self._down.pop((number, place), None)
+                return False
+        return True
 
     def _in_turn(self, number: int, turn: int) -> list[int]:
         """The replicas of a shard in the order in which they are asked: in turn, those that are down last."""

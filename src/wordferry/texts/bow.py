@@ -302,11 +302,25 @@ def encode(
 ) -> sp.csr_array:
     """Texts or token lists to a CSR matrix of word counts over ``embeddings.vocabulary``.
 
-    ``embeddings`` is an :class:`~wordferry.Embeddings` or a :class:`~wordferry.Vocabulary`; None means the default
-    vectors. ``stop`` replaces the stop words of the tokenizer: a language, words of your own, or None to keep all.
-    Words without a vector have no column here, so they are left out (``unknown="error"`` refuses them). To
-    keep them, pass texts, or what :func:`wordferry.texts.bow.bags` makes with ``unknown="match"``; it also tells
-    coverage and which documents were dropped.
+    Parameters
+    ----------
+    documents : texts, or lists of tokens.
+    embeddings : an :class:`~wordferry.Embeddings` or a :class:`~wordferry.Vocabulary`; None means the default vectors.
+    tokenizer : what splits texts; None means the default one.
+    stop : in place of the stop words of the tokenizer: a language, words of your own, or None to keep all.
+    on_empty : documents without a known word: "error", "drop" or "keep".
+    unknown : "drop" or "error" for words without a vector, which have no column here. To keep them, pass texts, or what
+        :func:`wordferry.texts.bow.bags` makes with ``unknown="match"``; it also tells coverage and what was dropped.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        A row for each document, a column for each word of the vocabulary.
+
+    Examples
+    --------
+    >>> encode(["a dog and a cat", ["cat", "cat"]], Vocabulary(["cat", "dog"])).toarray().tolist()
+    [[1, 1], [2, 0]]
     """
     if unknown == "match":
         raise InputError(

@@ -77,7 +77,18 @@ class Sample:
 
 @cache
 def sample() -> Sample:
-    """The articles, queries and triplets written for wordferry; the articles in the order of their ids."""
+    """The articles, queries and triplets written for wordferry; the articles in the order of their ids.
+
+    Returns
+    -------
+    Sample
+        ``articles``, ``queries`` with judged answers, and ``triplets``.
+
+    Examples
+    --------
+    >>> len(sample().articles), len(sample().queries)
+    (637, 120)
+    """
     folder = resources.files("wordferry.data").joinpath("sample")
     with resources.as_file(folder.joinpath("articles.jsonl")) as file:
         read = tuple(read_documents(file, label="topic"))
@@ -108,6 +119,16 @@ def default_embeddings() -> Embeddings:
     """GloVe 6B vectors of the 60,000 most frequent alphabetic English words, 100 dimensions, unit length.
 
     Stored as int8 with a scale per word; sources and licences are in ``wordferry/data/LICENSES.md``.
+
+    Returns
+    -------
+    Embeddings
+        The vectors that are used where none are given; made once.
+
+    Examples
+    --------
+    >>> len(default_embeddings()), default_embeddings().dimensions
+    (60000, 100)
     """
     packed = resources.files("wordferry.data").joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()
     words = gzip.decompress(packed).decode("utf-8").rstrip("\n").split("\n")

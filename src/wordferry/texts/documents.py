@@ -82,6 +82,16 @@ def read_documents(
     empty text; ``on_empty=`` of the call that takes the documents says what becomes of it. TSV has no quoting, as its
     definition says. Anything broken is a :class:`~wordferry.errors.FormatError` that names the file and the line, and
     each record says in ``where`` which line it is from.
+
+    Returns
+    -------
+    Iterator[Record]
+        Documents with text, id, label and metadata.
+
+    Examples
+    --------
+    >>> [(one.id, one.metadata) for one in read_documents({"id": ["a"], "text": ["a cat"], "year": [2001]})]
+    [('a', {'year': 2001})]
     """
     fields = Fields.of(text, id, label, split, skip, title)
     if not isinstance(path, str | os.PathLike):

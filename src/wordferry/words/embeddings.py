@@ -32,6 +32,8 @@ class Embeddings:
     matrix : (words, dimensions) numbers, kept as C-ordered float32.
     normalize : scale every vector to length 1 (the default, as in the paper); zero vectors are then refused by name.
 
+    Examples
+    --------
     >>> emb = Embeddings(["cat", "dog"], [[3.0, 4.0], [0.0, 2.0]])
     >>> emb.vector("cat").tolist(), emb.normalized
     ([0.6000000238418579, 0.800000011920929], True)

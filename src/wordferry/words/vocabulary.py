@@ -25,6 +25,12 @@ def spelling(word: str) -> str:
 class Vocabulary(Sequence[str]):
     """Words with the ids 0 .. n-1, in the order given.
 
+    Parameters
+    ----------
+    words : the words, each once.
+
+    Examples
+    --------
     >>> v = Vocabulary(["cat", "dog"])
     >>> v.id("dog"), v[0], "cow" in v
     (1, 'cat', False)

@@ -69,7 +69,15 @@ def load_embeddings(
     trusted : open what gensim's own ``.save`` wrote. Such a file is a pickle, and opening one runs what is in it: only
         for files whose maker you trust. Needs gensim.
 
-    Memory is that of the result and a few megabytes.
+    Returns
+    -------
+    Embeddings
+        The words and their vectors. Memory is that of the result and a few megabytes.
+
+    Examples
+    --------
+    >>> load_embeddings({"cat": [3.0, 4.0], "dog": [0.0, 2.0]}).vector("dog").tolist()
+    [0.0, 1.0]
     """
     selection = Selection.of(limit, words, on_duplicate, unpack)
     tell = progress_for(progress, "reading vectors") or no_progress

@@ -47,6 +47,13 @@ class RelatedWords:
     Made by :meth:`build` or :meth:`load`. ``own[i]`` are the ids of the r nearest other words of word i, nearest
     first, ties by smaller id, and ``own_distances[i]`` their true distances; ``graph`` joins i and j when either lists
     the other; ``c_max`` is the mean distance of the pairs that no list has (NaN when every pair is related).
+
+    Examples
+    --------
+    >>> emb = Embeddings(["cat", "dog", "car"], [[1.0, 0.1], [0.9, 0.3], [0.0, 1.0]])
+    >>> related = RelatedWords.build(emb, r=1)
+    >>> related.own.tolist(), round(related.c_max, 3)
+    ([[1], [0], [1]], 1.284)
     """
 
     def __init__(
