@@ -232,9 +232,10 @@ def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
 
     from wordferry.texts.datasets import default_embeddings
     from wordferry.words.loaders import load_embeddings
+    from wordferry.words.loaders.given import as_embeddings
 
     if path is not None:
-        return load_embeddings(path, limit=limit)
+        return as_embeddings(path) if limit is None else load_embeddings(path, limit=limit)
     vectors = default_embeddings()
     return vectors if limit is None or limit >= len(vectors) else vectors.restrict(np.arange(limit))
 

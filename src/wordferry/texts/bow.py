@@ -227,7 +227,9 @@ def _counts(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[dict[int, in
     """How often each known word comes, by its id, and each token without a vector."""
     if isinstance(tokens, LookedUp) and tokens.vocabulary is vocabulary:
         return tokens.bag, tokens.others
-    return _split(Counter(tokens), vocabulary.finder)
+    seen = Counter(tokens)
+    vocabulary.meet(seen)
+    return _split(seen, vocabulary.finder)
 
 
 def _split(seen: Counter[str], find: Callable[[str, int], int]) -> tuple[dict[int, int], dict[str, int]]:

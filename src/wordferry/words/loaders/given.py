@@ -25,7 +25,9 @@ def as_embeddings(given: Any) -> Embeddings:
     An :class:`Embeddings` as it is; a path or a name as :func:`wordferry.load_embeddings` reads it (the last two are
     kept, as long as the files do not change); a mapping of words to vectors; a gensim ``KeyedVectors`` or model, a
     spaCy pipeline or vocabulary, a model2vec ``StaticModel`` (converted once for as long as the object lives). Vectors
-    are scaled to length 1; for their true lengths call ``load_embeddings(..., normalize=False)`` yourself.
+    are scaled to length 1; for their true lengths call ``load_embeddings(..., normalize=False)`` yourself. What makes
+    vectors of any word (:class:`~wordferry.words.loaders.demand.VectorSource`) does so from when a word is looked up;
+    related words and c_max are those of its usual words.
 
     >>> as_embeddings({"cat": [3.0, 4.0], "dog": [0.0, 1.0]}).vector("dog").tolist()
     [0.0, 1.0]
@@ -37,20 +39,26 @@ def as_embeddings(given: Any) -> Embeddings:
     return _from_object(given)
 
 
-def _from_path(given: str | os.PathLike[str]) -> Embeddings:
+def _load(given: Any) -> Embeddings:
     from wordferry.words.loaders import load_embeddings
+    from wordferry.words.loaders.demand import VectorSource
 
+    source = VectorSource.of(given)
+    return load_embeddings(given) if source is None else source.growing()
+
+
+def _from_path(given: str | os.PathLike[str]) -> Embeddings:
     path = Path(given)
     try:
         facts = path.stat()
-    except OSError:
-        return load_embeddings(given)  # a name, or an error that says what there is
-    key = (str(path.resolve()), facts.st_mtime_ns, facts.st_size)
+        key = (str(path.resolve()), facts.st_mtime_ns, facts.st_size)
+    except OSError:  # a name, or an error that says what there is
+        key = (os.fspath(given), 0, 0)
     with _lock:
         if key in _files:
             _files.move_to_end(key)
             return _files[key]
-    found = load_embeddings(path)
+    found = _load(given)
     with _lock:
         _files[key] = found
         while len(_files) > _FILES_KEPT:
@@ -59,16 +67,14 @@ def _from_path(given: str | os.PathLike[str]) -> Embeddings:
 
 
 def _from_object(given: Any) -> Embeddings:
-    from wordferry.words.loaders import load_embeddings
-
     state = _state(given)
     try:
         kept = _objects.get(given)
     except TypeError:  # no weak reference, or no hash
-        return load_embeddings(given)
+        return _load(given)
     if kept is not None and kept[0] == state:
         return kept[1]
-    found = load_embeddings(given)
+    found = _load(given)
     _objects[given] = state, found
     return found
 
