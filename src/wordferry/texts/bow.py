@@ -317,7 +317,7 @@ def encode(
         )
     from wordferry.texts.datasets import given_or_default
 
-    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else given_or_default(embeddings).vocabulary
+    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else given_or_default(embeddings).stored.vocabulary
     return bags(documents, vocabulary, tokenizer=tokenizer, stop=stop, on_empty=on_empty, unknown=unknown).matrix
 
 

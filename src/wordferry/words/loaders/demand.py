@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress, optional_import
+from wordferry.base.runtime import Progress, no_progress, optional_import
 from wordferry.errors import InputError
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import VectorTable
 from wordferry.words.loaders.named import NAMES, USUAL_WORDS
+from wordferry.words.loaders.objects import read_object
+from wordferry.words.loaders.rows import Selection
 from wordferry.words.vocabulary import Vocabulary
 
 Make = Callable[[list[str]], Any]
@@ -114,10 +116,10 @@ def _static(model: Any) -> VectorSource:
     """A model2vec model; its usual words are the pieces that are whole words."""
 
     def usual() -> Embeddings:
-        pieces = (str(piece).lstrip("\u2581\u0120") for piece in model.tokens)
-        found = made.made(list(dict.fromkeys(piece for piece in pieces if piece.isalpha())))
+        tokens, _ = read_object(model, Selection(), no_progress)
+        found = made.made([token for token in tokens if not token.startswith("##")])
         if found is None:
-            raise InputError("The model2vec model has no piece that is a word.")
+            raise InputError("The model2vec model has no token that is a word.")
         return found
 
     made = VectorSource("model2vec", model.encode, None, usual)
