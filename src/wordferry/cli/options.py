@@ -188,7 +188,10 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {
     "--candidates": ("How many candidates the first stage finds.", {"type": POSITIVE}),
     "--set settings": ("A constant of word search, e.g. lift=0 (k1, b, stem, lift, power ...).", {"multiple": True}),
     "--threshold": ("The largest distance of a pair.", {"type": click.FloatRange(min=0.0)}),
-    "-e --embeddings": ("Word vectors: a file or folder (default: those that come with wordferry).", {"type": PATH}),
+    "-e --embeddings": (
+        "Word vectors: a file or folder, multilingual or wordllama (default: those of wordferry).",
+        {"type": PATH},
+    ),
     "--limit": ("Use only the first NUMBER words (usually the most frequent).", {"type": POSITIVE}),
     "--explain": ("Show which words met, and what each gives or costs.", {"is_flag": True}),
     "--strict": ("Exit with 1 when a query has no hit.", {"is_flag": True}),
