@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -117,4 +119,4 @@ class TestTextsInMemory:
         pytest.importorskip("sklearn")
         model = WordMoverClassifier(1, embeddings=_model2vec(), tokenizer=str.split)
         model.fit(["cat kitten", "tax taxs"], ["pets", "money"])
-        assert model.predict(["cats", "tax"]).tolist() == ["pets", "money"]
+        assert pickle.loads(pickle.dumps(model)).predict(["cat", "tax"]).tolist() == ["pets", "money"]

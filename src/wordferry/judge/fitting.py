@@ -132,8 +132,8 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _vectors(self) -> Embeddings | None:
         """The embeddings to use: those given, the default ones for texts, none for a matrix that needs none."""
-        if self.reads_texts_:
-            return given_or_default(self.embeddings)
+        if self.reads_texts_:  # what was fitted may go to another process, where other words came before
+            return given_or_default(self.embeddings, grow=False)
         return None if self.embeddings is None else given_or_default(self.embeddings).stored
 
     def _read(self, X: Any, *, reset: bool) -> Any:
