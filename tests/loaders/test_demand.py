@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
-from wordferry import pairwise
+from wordferry import Measure, Searcher, distance, pairwise
+from wordferry.errors import InputError
+from wordferry.judge.estimators import WordMoverClassifier
 from wordferry.words.loaders.demand import VectorSource
+from wordferry.words.loaders.given import as_embeddings
+from wordferry.words.related.whole import related_of
 
 WORDS = ["cat", "kitten", "tax"]
 NEW = ["cats", "zwölfstündigkeit"]
@@ -66,3 +72,51 @@ def test_words_of_which_nothing_is_known():
     assert list(source.made(["cat", "qqq"]).vocabulary) == ["cat"]
     assert source.made(["qqq"]) is None
     assert source.made([]) is None
+
+
+class TestTextsInMemory:
+    """Calls that take embeddings= have vectors made as words come; related words and c_max are of the usual words."""
+
+    @pytest.mark.parametrize("make", [_model2vec, _fasttext])
+    def test_words_that_the_table_lacks(self, make):
+        given = make()
+        emb = as_embeddings(given)
+        assert as_embeddings(given) is emb
+        assert "cats" not in emb.stored
+        measure = Measure("wmd", embeddings=given, unknown="error", tokenizer=str.split)
+        assert measure.pair("cats", "cats") == 0
+        assert "cats" in emb
+        expected = np.linalg.norm(VectorSource.of(given).made(["cats"]).matrix[0] - emb.vector("tax"))
+        assert measure.pair("cats", "tax") == pytest.approx(expected, abs=1e-5)
+        assert measure.pairwise(["kitten", "cats"], ["tax"])[1, 0] == pytest.approx(expected, abs=1e-5)
+
+    def test_one_value(self):
+        """Whatever words have come before."""
+        rng = np.random.default_rng(1)
+        words = [f"w{i}" for i in range(60)]
+
+        def make(some):
+            return [np.random.default_rng(list(word.encode())).normal(size=6) for word in some]
+
+        texts = [" ".join(rng.choice([*words, "n1", "n2", "n3", "n4"], size=5)) for _ in range(8)]
+        for name in ("rel-rwmd", "rel-wmd", "rwmd", "wmd", "wcd", "act", "cosine"):
+            source = VectorSource("some", make, usual=lambda: VectorSource("some", make).made(words))
+            how = {"embeddings": source.growing(), "tokenizer": str.split}
+            alone = [[distance(a, b, name, **how) for b in texts] for a in texts]
+            fresh = {**how, "embeddings": source.growing()}
+            assert pairwise(texts, None, name, **fresh) == pytest.approx(np.array(alone), abs=2e-6)
+            searcher = Searcher(texts, name, **fresh)
+            found = searcher.top_k(["n9 w1 n8"], 8).distances[0]
+            again = sorted(distance("n9 w1 n8", text, name, **how) for text in texts)
+            assert found == pytest.approx(np.array(again), abs=2e-6)
+            assert len(related_of(how["embeddings"])) == len(words)
+
+    def test_a_source_without_usual_words(self):
+        with pytest.raises(InputError, match=r"VectorSource\.made"):
+            distance("a", "b", embeddings=VectorSource("bare", lambda words: np.ones((len(words), 2))))
+
+    def test_a_fitted_classifier_travels(self):
+        pytest.importorskip("sklearn")
+        model = WordMoverClassifier(1, embeddings=_model2vec(), tokenizer=str.split)
+        model.fit(["cat kitten", "tax taxs"], ["pets", "money"])
+        assert pickle.loads(pickle.dumps(model)).predict(["cat", "tax"]).tolist() == ["pets", "money"]

@@ -190,7 +190,10 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {
     "--candidates": ("How many candidates the first stage finds.", {"type": POSITIVE}),
     "--set settings": ("A constant of word search, e.g. lift=0 (k1, b, stem, lift, power ...).", {"multiple": True}),
     "--threshold": ("The largest distance of a pair.", {"type": click.FloatRange(min=0.0)}),
-    "-e --embeddings": ("Word vectors: a file or folder (default: those that come with wordferry).", {"type": PATH}),
+    "-e --embeddings": (
+        "Word vectors: a file or folder, multilingual or wordllama (default: those of wordferry).",
+        {"type": PATH},
+    ),
     "--limit": ("Use only the first NUMBER words (usually the most frequent).", {"type": POSITIVE}),
     "--explain": ("Show which words met, and what each gives or costs.", {"is_flag": True}),
     "--strict": ("Exit with 1 when a query has no hit.", {"is_flag": True}),
@@ -234,9 +237,10 @@ def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
 
     from wordferry.texts.datasets import default_embeddings
     from wordferry.words.loaders import load_embeddings
+    from wordferry.words.loaders.given import as_embeddings
 
     if path is not None:
-        return load_embeddings(path, limit=limit)
+        return as_embeddings(path) if limit is None else load_embeddings(path, limit=limit)
     vectors = default_embeddings()
     return vectors if limit is None or limit >= len(vectors) else vectors.restrict(np.arange(limit))
 

@@ -258,9 +258,9 @@ class _Link:
         if self.ids is None:
             return words
         ids: Int64Array = self.ids[words]
-        if len(words) and not (ids >= 0).any():
+        if len(words) and not (self.ids >= 0).any():
             raise VocabularyMismatch(
-                "None of the documents' words is in the vocabulary of related=. "
+                "None of the words of embeddings= is in the vocabulary of related=. "
                 "Build it from the same embeddings: RelatedWords.build(embeddings)."
             )
         return ids

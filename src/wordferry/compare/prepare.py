@@ -98,7 +98,8 @@ def renumbered(X: bow.Encoded, words: OpenVocabulary) -> sp.csr_array:
 def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None) -> Embeddings | None:
     """The embeddings to use: those given, the default ones for texts, none where a matrix needs none."""
     if embeddings is not None:
-        return as_embeddings(embeddings)
+        found = as_embeddings(embeddings)
+        return found.stored if is_matrix(X) or is_matrix(Y) else found  # no column is of a word that comes later
     matrices = [name for name, value in (("X", X), ("Y", Y)) if is_matrix(value)]
     if not matrices:
         from wordferry.texts.datasets import default_embeddings

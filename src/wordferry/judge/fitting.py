@@ -132,7 +132,9 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _vectors(self) -> Embeddings | None:
         """The embeddings to use: those given, the default ones for texts, none for a matrix that needs none."""
-        return None if self.embeddings is None and not self.reads_texts_ else given_or_default(self.embeddings)
+        if self.reads_texts_:  # what was fitted may go to another process, where other words came before
+            return given_or_default(self.embeddings, grow=False)
+        return None if self.embeddings is None else given_or_default(self.embeddings).stored
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Counts (or given weights) as CSR, or encoded texts; the first call after ``reset`` decides which."""
@@ -168,7 +170,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if not is_table(X) or not find_distance(self.distance).needs_vectors:
             return False
         named = all(isinstance(name, str) for name in _column_names(X))
-        return named and (self.embeddings is None or len(given_or_default(self.embeddings)) != X.shape[1])
+        return named and (self.embeddings is None or len(given_or_default(self.embeddings).stored) != X.shape[1])
 
     def _without_empties(self, counts: sp.csr_array) -> sp.csr_array:
         empty = np.flatnonzero(np.diff(counts.indptr) == 0)

@@ -227,7 +227,9 @@ def _counts(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[dict[int, in
     """How often each known word comes, by its id, and each token without a vector."""
     if isinstance(tokens, LookedUp) and tokens.vocabulary is vocabulary:
         return tokens.bag, tokens.others
-    return _split(Counter(tokens), vocabulary.finder)
+    seen = Counter(tokens)
+    vocabulary.meet(seen)
+    return _split(seen, vocabulary.finder)
 
 
 def _split(seen: Counter[str], find: Callable[[str, int], int]) -> tuple[dict[int, int], dict[str, int]]:
@@ -329,7 +331,7 @@ def encode(
         )
     from wordferry.texts.datasets import given_or_default
 
-    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else given_or_default(embeddings).vocabulary
+    vocabulary = embeddings if isinstance(embeddings, Vocabulary) else given_or_default(embeddings).stored.vocabulary
     return bags(documents, vocabulary, tokenizer=tokenizer, stop=stop, on_empty=on_empty, unknown=unknown).matrix
 
 

@@ -162,11 +162,11 @@ def default_source() -> dict[str, str]:
     return {"name": _VECTORS, "sha256": digest.hexdigest(), "version": __version__}
 
 
-def given_or_default(embeddings: Any) -> Embeddings:
+def given_or_default(embeddings: Any, *, grow: bool = True) -> Embeddings:
     """The word vectors to use: the default ones for None, else as :func:`as_embeddings` takes them."""
     if embeddings is None:
         return default_embeddings()
-    return as_embeddings(embeddings)
+    return as_embeddings(embeddings, grow=grow)
 
 
 def _read_rows(stream: IO[bytes], shape: tuple[int, ...]) -> Float32Array:

@@ -38,6 +38,9 @@ class GrowingVocabulary(Vocabulary):
         self.size = 0
         self.append(words)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("finder", "_meet")} | {"_meet": None}
+
     def append(self, words: Iterable[str]) -> None:
         """Give further words the next rows."""
         for word in words:
@@ -173,7 +176,7 @@ class VectorTable:
             made = self._make(new) if new and self._make is not None else None
             found: tuple[str, ...] = () if made is None else made.vocabulary[: FIRST - len(self._words.asked)]
             if made is not None and len(found) < len(made):
-                logger.warning("Queries had %d new words; others have no vector until the index is opened.", FIRST)
+                logger.warning("%d new words were met; further ones are compared by equal spelling.", FIRST)
             if made is not None and found:
                 rows = slice(len(self._words.asked), len(self._words.asked) + len(found))
                 self._matrix[rows] = made.matrix[: len(found)]

@@ -15,17 +15,19 @@ from wordferry.words.embeddings import Embeddings
 
 _FILES_KEPT = 2
 _lock = threading.Lock()
-_files: OrderedDict[tuple[str, int, int], Embeddings] = OrderedDict()
-_objects: WeakKeyDictionary[Any, tuple[Any, Embeddings]] = WeakKeyDictionary()
+_files: OrderedDict[tuple[str, int, int, bool], Embeddings] = OrderedDict()
+_objects: WeakKeyDictionary[Any, dict[bool, tuple[Any, Embeddings]]] = WeakKeyDictionary()
 
 
-def as_embeddings(given: Any) -> Embeddings:
+def as_embeddings(given: Any, *, grow: bool = True) -> Embeddings:
     """Word vectors from whatever a caller has.
 
     An :class:`Embeddings` as it is; a path or a name as :func:`wordferry.load_embeddings` reads it (the last two are
     kept, as long as the files do not change); a mapping of words to vectors; a gensim ``KeyedVectors`` or model, a
     spaCy pipeline or vocabulary, a model2vec ``StaticModel`` (converted once for as long as the object lives). Vectors
-    are scaled to length 1; for their true lengths call ``load_embeddings(..., normalize=False)`` yourself.
+    are scaled to length 1; for their true lengths call ``load_embeddings(..., normalize=False)`` yourself. What makes
+    vectors of any word (:class:`~wordferry.words.loaders.demand.VectorSource`) does so from when a word is looked up;
+    related words and c_max are those of its usual words. With ``grow=False`` it is a table that does not change.
 
     >>> as_embeddings({"cat": [3.0, 4.0], "dog": [0.0, 1.0]}).vector("dog").tolist()
     [0.0, 1.0]
@@ -33,24 +35,34 @@ def as_embeddings(given: Any) -> Embeddings:
     if isinstance(given, Embeddings):
         return given
     if isinstance(given, str | os.PathLike):
-        return _from_path(given)
-    return _from_object(given)
+        return _from_path(given, grow)
+    return _from_object(given, grow)
 
 
-def _from_path(given: str | os.PathLike[str]) -> Embeddings:
+def _load(given: Any, grow: bool) -> Embeddings:
     from wordferry.words.loaders import load_embeddings
+    from wordferry.words.loaders.demand import VectorSource
 
+    source = VectorSource.of(given)
+    if source is not None and grow:
+        return source.growing()
+    if source is not None and source.usual is not None and source.name == "model2vec":
+        return source.usual()
+    return load_embeddings(given)
+
+
+def _from_path(given: str | os.PathLike[str], grow: bool) -> Embeddings:
     path = Path(given)
     try:
         facts = path.stat()
-    except OSError:
-        return load_embeddings(given)  # a name, or an error that says what there is
-    key = (str(path.resolve()), facts.st_mtime_ns, facts.st_size)
+        key = (str(path.resolve()), facts.st_mtime_ns, facts.st_size, grow)
+    except OSError:  # a name, or an error that says what there is
+        key = (os.fspath(given), 0, 0, grow)
     with _lock:
         if key in _files:
             _files.move_to_end(key)
             return _files[key]
-    found = load_embeddings(path)
+    found = _load(given, grow)
     with _lock:
         _files[key] = found
         while len(_files) > _FILES_KEPT:
@@ -58,18 +70,17 @@ def _from_path(given: str | os.PathLike[str]) -> Embeddings:
     return found
 
 
-def _from_object(given: Any) -> Embeddings:
-    from wordferry.words.loaders import load_embeddings
-
+def _from_object(given: Any, grow: bool) -> Embeddings:
     state = _state(given)
     try:
-        kept = _objects.get(given)
+        of_object = _objects.setdefault(given, {})
     except TypeError:  # no weak reference, or no hash
-        return load_embeddings(given)
+        return _load(given, grow)
+    kept = of_object.get(grow)
     if kept is not None and kept[0] == state:
         return kept[1]
-    found = load_embeddings(given)
-    _objects[given] = state, found
+    found = _load(given, grow)
+    of_object[grow] = state, found
     return found
 
 

@@ -29,6 +29,8 @@ from wordferry.words.vocabulary import Vocabulary
 
 _BATCH = 128
 _USUAL_WORDS = 20_000
+USUAL_WORDS = {"multilingual": 2_000, "wordllama": 20_000}
+"""Words that are the vocabulary where texts in memory are compared; others get vectors when they come."""
 
 Vectors = Iterator[tuple[list[str], Any]]
 

@@ -109,7 +109,7 @@ class RelatedWords:
         >>> related.neighbors("a")[0][0], round(related.c_max, 4)
         ('b', 1.1533)
         """
-        embeddings = as_embeddings(embeddings)
+        embeddings = as_embeddings(embeddings).stored
         r = checked_r(r)
         options = checked_options(iterations, probes, seed)
         work = Work.checked(memory, threads, progress, device)

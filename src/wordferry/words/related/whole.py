@@ -46,6 +46,7 @@ def related_of(
     >>> [word for word, _ in related_of(default_embeddings()).neighbors("ferry")[:3]]
     ['ferries', 'boat', 'barge']
     """
+    embeddings = embeddings.stored
     key = embeddings.fingerprint, checked_r(r)
     with _lock:
         found = _known.get(key)
