@@ -163,7 +163,7 @@ def test_names_without_a_vector_keep_documents_apart(tmp_path):
         for distance in ("rel-rwmd", "wmd", "rel-wmd", "rwmd", "cosine"):
             found = packages.duplicates(0.0, distance=distance)
             assert [(pair.first, pair.second) for pair in found] == [("0", "3")], distance
-            assert len(packages.duplicates(0.0, distance=distance, weights="counts", unknown="drop")) == 6
+            assert len(packages.duplicates(0.001, distance=distance, weights="counts", unknown="drop")) == 6
         leaked = packages.leakage([{"id": "x", "text": texts[1]}], 0.0)
         assert [(pair.first, pair.second) for pair in leaked] == [("1", "x")]
         graph = packages.knn_graph(1)
@@ -201,3 +201,34 @@ def test_texts_in_no_index_are_compared_as_an_index_does_it(index):
     with pytest.raises(wordferry.errors.EmptyDocumentError):
         wordferry.duplicates([*texts, None], 0.0)
     assert len(wordferry.duplicates([*texts, None], 0.0, on_empty="drop")) == 1
+
+
+OPPOSITES = [
+    {"id": "yes", "text": "The refund was received"},
+    {"id": "no", "text": "The refund was not received"},
+    {"id": "he", "text": "He gave it to her in the house"},
+    {"id": "she", "text": "She gave it to him in the house"},
+    {"id": "dog", "text": "dog bites man"},
+    {"id": "man", "text": "Man bites dog!"},
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"distance": "rel-rwmd"}, {"distance": "wmd", "weights": "counts"}])
+def test_texts_that_differ_in_any_word_are_never_at_0_and_the_reason_names_it(tmp_path, options):
+    with wordferry.Index.create(tmp_path / "opposites") as index:
+        index.add(OPPOSITES)
+        every = index.duplicates(3, **options)
+        found = {(pair.first, pair.second): pair for pair in every}
+        assert found["yes", "no"].distance > 0
+        assert str(every.reason(found["yes", "no"])) == "only in the second: not (4 words in common)"
+        near = found["he", "she"]
+        assert near.distance == pytest.approx(0.001)
+        assert str(every.reason(near)) == "differs in: he, her, she, him (6 words in common)"
+        assert str(every.reason(found["dog", "man"])) == "the same 3 words in another order"
+        assert ("he", "she") not in {(pair.first, pair.second) for pair in index.duplicates(0.0005, **options)}
+        every.rethreshold(0.5).to_csv(tmp_path / "review.csv")
+        reasons = {row["id"]: row["reason"] for row in csv.DictReader((tmp_path / "review.csv").open())}
+        assert reasons["she"].startswith("differs in: ")
+        given = [{"id": "given", "text": "They gave it to us in a house"}]
+        (pair,) = [pair for pair in index.leakage(given, 0.5, **options) if pair.first == "he"]
+        assert pair.distance == pytest.approx(0.001)

@@ -27,6 +27,13 @@ def test_word_search_is_that_of_the_undivided_index(whole, sharded, k, constants
         assert a.method == b.method
 
 
+def test_stop_words_are_found_as_in_the_undivided_index(whole, sharded):
+    for query in ("to be or not to be", "of the US", "who was it"):
+        assert len(whole.search(query)) == 10
+        assert shown(whole.search(query)) == shown(sharded.search(query))
+        assert str(whole.search(query)[0].explain()) == str(sharded.search(query)[0].explain())
+
+
 def test_filters(whole, sharded):
     for filter in ({"year": {"gte": 1993}}, {"rare": "yes"}, {"rare": {"exists": False}}, {"long": True}):
         assert shown(whole.search("bread", filter=filter)) == shown(sharded.search("bread", filter=filter))

@@ -121,8 +121,9 @@ class _Asking:
 
     def _say_why(self, where: str, text: str) -> None:
         from wordferry.texts.reasons import no_word
+        from wordferry.texts.stop_marks import all_words
 
-        reason = "nothing was found." if self.opened.tokenizer(text) else no_word(text, "The query")
+        reason = "nothing was found." if all_words(text, self.opened.tokenizer) else no_word(text, "The query")
         note(f"wordferry: {where}{reason}")
 
 

@@ -17,10 +17,13 @@ from wordferry.base.checks import real_number
 from wordferry.base.frames import TableRows, columns_of
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.results import Document
+from wordferry.texts.stop_marks import is_marked, unmarked
 
 REVIEW = ("group", "action", "id", "distance", "kind", "reason", "checksum", "text")
 """Columns of a list for review."""
 _SHOWN = 6
+LEAST = 0.001
+"""Documents that differ in any word, a stop word or not, are at least this far apart."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,31 @@ class Reason:
     only_second: tuple[str, ...]
     common: int
     """How many words both have."""
+    stop: tuple[str, ...] = ()
+    """Stop words that only one of them has, which weigh nothing in the distance."""
+    reordered: bool = False
+    """True when the words are the same in another order."""
+
+    @classmethod
+    def of(cls, first: Sequence[str], second: Sequence[str]) -> Reason:
+        """From the words of both, where stop words are marked."""
+        one, other = Counter(first), Counter(second)
+        apart = list(one - other), list(other - one)
+        only = [tuple(word for word in words if not is_marked(word)) for words in apart]
+        stop = tuple(unmarked(word for words in apart for word in words if is_marked(word)))
+        return cls(only[0], only[1], sum((one & other).values()), stop, one == other and list(first) != list(second))
 
     def __str__(self) -> str:
-        if not self.only_first and not self.only_second:
-            return f"the same {self.common} words"
+        named = {
+            "only in the first": self.only_first,
+            "only in the second": self.only_second,
+            "also differs in" if self.only_first or self.only_second else "differs in": self.stop,
+        }
+        if not any(named.values()):
+            return f"the same {self.common} words{' in another order' if self.reordered else ''}"
         parts = [
             f"{name}: {', '.join(words[:_SHOWN])}" + (f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else "")
-            for name, words in (("only in the first", self.only_first), ("only in the second", self.only_second))
+            for name, words in named.items()
             if words
         ]
         return f"{'; '.join(parts)} ({self.common} words in common)"
@@ -135,8 +156,7 @@ class Duplicates(TableRows[Pair]):
         """The words that one document of a pair has and the other has not."""
         if self._words is None:
             raise InputError("These pairs have lost their texts; ask the index for them again.")
-        first, second = (Counter(self._words(id)) for id in (pair.first, pair.second))
-        return Reason(tuple(first - second), tuple(second - first), sum((first & second).values()))
+        return Reason.of(self._words(pair.first), self._words(pair.second))
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -202,6 +222,11 @@ class Duplicates(TableRows[Pair]):
             writer = csv.DictWriter(stream, REVIEW)
             writer.writeheader()
             writer.writerows(self.rows())
+
+
+def at_least(distance: float, first: Sequence[str], second: Sequence[str]) -> float:
+    """The distance of two documents, given by all their words: above 0 where any word differs."""
+    return distance if distance >= LEAST or Counter(first) == Counter(second) else LEAST
 
 
 def written(text: str | Sequence[str]) -> str:

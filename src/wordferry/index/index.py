@@ -37,6 +37,7 @@ from wordferry.index.write.export import export_documents
 from wordferry.texts.bow import OnEmpty, check_on_empty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import Fields, Record
+from wordferry.texts.stop_marks import query_words
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
@@ -128,7 +129,8 @@ class Index:
             the tokenizer; "none" is for words without stems.
         tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer`` or a registered name, in the place of the
             language's; it is stored, and used for documents and for queries.
-        stop : words that are left out: None for none, a language, or your own. Not given: those of the language.
+        stop : words that weigh nothing when texts are compared, and count in a search only where it asks for them: None
+            for none, a language, or your own. Not given: those of the language.
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then), "package"
             takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
@@ -219,8 +221,9 @@ class Index:
     ) -> Hits | list[Hits]:
         """The k documents that the words of a query find best, or of each of several queries; each has a score.
 
-        Every word counts, with a vector or without; other forms of a word count less. The score is exact over the
-        whole collection.
+        Every word counts, with a vector or without; other forms of a word count less. Stop words count where the query
+        has no other word ("the who"), or has them in capitals ("IT support"). The score is exact over the whole
+        collection.
 
         Parameters
         ----------
@@ -245,7 +248,7 @@ class Index:
         condition = None if filter is None else compile_filter(filter)
         ask = Ask(k if type(k) is int and k > 0 else check_k(k), condition, explain, progress=progress)
         queries, single = queries_of(query)
-        tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
+        tokens = [query_tokens(one, number, self.tokenizer, query_words) for number, one in enumerate(queries)]
         found = self.backend.search(tokens, ask, settings)
         return found[0] if single else found
 

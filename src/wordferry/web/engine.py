@@ -17,6 +17,7 @@ from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.explanations.explain import Explanation
 from wordferry.texts.reasons import no_word
 from wordferry.texts.records import words_of
+from wordferry.texts.stop_marks import all_words
 from wordferry.web.memory import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
@@ -165,7 +166,7 @@ class ServedIndex:
     def _result(self, query: SearchQuery, found: Sequence[Any], *, by_words: bool) -> bytes | Exception:
         """The hits that a query wants, of those found."""
         facts: dict[str, Any] = {}
-        if by_words and not found and not self.tokens(query.text):
+        if by_words and not found and not all_words(query.text, self._index.tokenizer):
             return no_word(query.text, "The query")
         if not by_words:
             tokens = self.tokens(query.text)

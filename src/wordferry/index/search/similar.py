@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
@@ -32,6 +32,8 @@ from wordferry.texts.records import undecoded, words_of
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.vocabulary import Vocabulary
+
+Split = Callable[[str, Tokenizer], list[str]]
 
 
 class Strategy(Protocol):
@@ -142,12 +144,10 @@ def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
     )
 
 
-def query_tokens(query: Any, number: int, tokenizer: Tokenizer) -> list[str]:
-    """The words of one of several queries, or an error that names it."""
-    if type(query) is str:
-        return tokenizer(query)
+def query_tokens(query: Any, number: int, tokenizer: Tokenizer, split: Split = words_of) -> list[str]:
+    """The words of one of several queries, as ``split`` finds them in texts, or an error that names it."""
     if isinstance(query, str):
-        return words_of(query, tokenizer)
+        return split(query, tokenizer)
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
         return query if isinstance(query, LookedUp) else list(query)
     if not isinstance(query, Sequence | Mapping) and plain_value(query) is None:

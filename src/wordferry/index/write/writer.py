@@ -294,7 +294,7 @@ class Writer:
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
             self._refuse_unknown(chunk, call.done, int(np.flatnonzero(unknown)[0]))
-        places = self._kept(change, chunk, found.tokens == 0, call)
+        places = self._kept(change, chunk, found.empty, call)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
         ids = self._claim(change, kept, call)
