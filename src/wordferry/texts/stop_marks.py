@@ -59,7 +59,7 @@ def query_words(text: str | Sequence[str], tokenizer: Tokenizer) -> list[str]:
     stop, words = stop_of(tokenizer), words_of(text, tokenizer)
     if not isinstance(text, str):
         return words
-    if not words or negations(getattr(tokenizer, "language", "en")).issuperset(words):
+    if negations_of(tokenizer).issuperset(words):
         return marked_words(text, tokenizer)
     if text.isupper() or not any(map(str.isupper, text)):
         return words
@@ -70,6 +70,11 @@ def query_words(text: str | Sequence[str], tokenizer: Tokenizer) -> list[str]:
 def all_words(text: str | Sequence[str], tokenizer: Tokenizer) -> list[str]:
     """All words of a text, stop words included."""
     return unmarked(marked_words(text, tokenizer))
+
+
+def negations_of(tokenizer: Any) -> frozenset[str]:
+    """The words that turn a meaning round, in the language of a tokenizer."""
+    return negations(getattr(getattr(tokenizer, "base", tokenizer), "language", "en"))
 
 
 def stop_of(tokenizer: Any) -> frozenset[str]:

@@ -12,7 +12,7 @@ import orjson
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.explanations.explain import Explanation
 from wordferry.texts.reasons import no_word
@@ -106,7 +106,7 @@ class ServedIndex:
     def overlap(self, distance: str) -> str | None:
         """What happens to words in both texts, where the index says it."""
         own: str | None = self._index.config.overlap
-        return own if own in DISTANCES[distance].overlaps else None
+        return own if own in find_distance(distance).overlaps else None
 
     def keeps(self, how: dict[str, str]) -> bool:
         """Whether words without a vector count when documents are compared."""
@@ -168,6 +168,9 @@ class ServedIndex:
         facts: dict[str, Any] = {}
         if by_words and not found and not all_words(query.text, self._index.tokenizer):
             return no_word(query.text, "The query")
+        error: Exception | None = getattr(found, "error", None)
+        if error is not None:
+            return error
         if not by_words:
             tokens = self.tokens(query.text)
             unknown = [word for word in dict.fromkeys(tokens) if word not in self._index.backend.embeddings]
