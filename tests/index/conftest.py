@@ -20,7 +20,7 @@ def emb() -> wordferry.Embeddings:
 
 @pytest.fixture
 def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., Index]]:
-    """Makes indexes in a temporary folder and closes them; they compare plain counts by rel-rwmd unless told otherwise."""
+    """Makes indexes in a temporary folder and closes them; by rel-rwmd over plain counts unless told otherwise."""
     made: list[Index] = []
 
     def build(name: str = "index", **options: Any) -> Index:

@@ -255,7 +255,7 @@ class ServedIndex:
         seen: set[str] = set()
         for number, one in enumerate(documents):
             place, id = f"documents.{number}", one.get("id")
-            if not self.tokens(one["text"]) and self._index.config.on_empty == "error":
+            if not all_words(one["text"], self._index.tokenizer) and self._index.config.on_empty == "error":
                 reason = no_word(one["text"], f"{place}.text: The text")
                 return InputError(f"{reason} Nothing was added.")
             if id is not None and (id in seen or (not replace and id in self._index)):
