@@ -83,6 +83,16 @@ void add_shares(const GroupSums& sums, float factor, const float* totals, std::i
   }
 }
 
+// saved += what the products with the query save, rounded up; `less` has them with their sign turned.
+WF_CLONES
+void add_cosines(const float* less, float factor, const float* totals, std::int64_t rows, std::int32_t* saved) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const float product = std::min(std::max(-less[i], 0.0f), 1.0f);
+    const float saving = std::min(product * factor * totals[i], largest_sum / 2.0f);
+    saved[i] = wrapped(saved[i], static_cast<std::int32_t>(saving) + (product > 0.0f ? 1 : 0), 1);
+  }
+}
+
 // Calls use(sums, first row) for each group of rows with the sums over some words; where all of them could be too much
 // for 16 bits, for some of the words at a time.
 template <class Use>
@@ -106,7 +116,7 @@ std::uint16_t rounded_up(float value) {
   return static_cast<std::uint16_t>(std::clamp(std::ceil(value), 0.0f, static_cast<float>(most_gains)));
 }
 
-// Whether some row of a chunk saves so much that its bound does not exceed c_max - need.
+// Whether some row of a chunk saves so much that its bound does not exceed what `need` was made of.
 WF_CLONES
 bool any_enough(const std::int32_t* saved, const float* totals, float need) {
   int found = 0;
@@ -179,9 +189,14 @@ BlockSums& BlockSums::of_this_thread() {
   return sums;
 }
 
-void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest) {
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest,
+                      const CosineShare& cosine) {
   c_max_ = c_max;
   const std::int64_t first = block * list_block_rows;
+  less_ = cosine.less == nullptr ? nullptr : cosine.less + part.start + first;
+  share_ = less_ == nullptr ? 0.0f : cosine.unshared / cosine.moved;
+  rest_ = c_max + share_;
+  scale_ = cosine.moved;
   rows_ = std::min(list_block_rows, part.bags.rows - first);
   start_ = part.start + first;
   allowed_ = part.allowed == nullptr ? nullptr : part.allowed + first;
@@ -201,10 +216,12 @@ void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max,
   }
   // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up, and as much for what may
   // stay.
-  const float room = std::clamp(largest_sum / (part.longest + 1.0f) - 2.0f, 1.0f, most_units);
+  const float most = less_ == nullptr ? largest_sum : largest_sum / 2.0f;  // the other half is for products
+  const float room = std::clamp(most / (part.longest + 1.0f) - 2.0f, 1.0f, most_units);
   const float coarse = std::min(coarse_units, room);
   coarse_ = std::max(static_cast<std::int32_t>(room / (coarse + 1.0f)), 1);
   units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / (c_max * heaviest) : 1.0f;
+  if (share_ * part.largest_total > 0.0f) units_ = std::min(units_, most / (share_ * part.largest_total) * 0.99f);
 }
 
 bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedWords& words, Visited& visited,
@@ -234,6 +251,7 @@ bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedW
   visited.nanoseconds += bits * static_cast<double>(found_.groups) * static_cast<double>(found_.bits.size());
   add_gains(words, watch);
   add_staying(words, watch);
+  add_products();
   return true;
 }
 
@@ -282,10 +300,14 @@ void BlockSums::add_staying(const ListedWords& words, Watch& watch) {
   });
 }
 
+void BlockSums::add_products() {
+  if (less_ != nullptr) add_cosines(less_, share_ * units_, totals_, rows_, saved_.data());
+}
+
 float BlockSums::bound(std::int64_t row) const {
   const float total = totals_[row];
   if (!(total > 0.0f)) return std::numeric_limits<float>::infinity();
-  return c_max_ - static_cast<float>(saved_[static_cast<std::size_t>(row)]) / (total * units_);
+  return scale_ * (rest_ - static_cast<float>(saved_[static_cast<std::size_t>(row)]) / (total * units_));
 }
 
 void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
@@ -303,7 +325,7 @@ void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
       }
       rows.push_back(one);
       std::push_heap(rows.begin(), rows.end(), nearer);
-      if (rows.size() == count) need = (c_max_ - rows.front().distance) * units_;
+      if (rows.size() == count) need = (rest_ - rows.front().distance / scale_) * units_;
     }
   }
   for (NearRow& one : rows) {
@@ -314,7 +336,7 @@ void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
 
 void BlockSums::collect(float limit, std::vector<NearRow>& rows) const {
   const bool everything = limit == std::numeric_limits<float>::infinity();
-  const float need = (c_max_ - limit) * units_;
+  const float need = (rest_ - limit / scale_) * units_;
   for (std::int64_t low = 0; low < rows_; low += chunk) {
     if (!everything && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {

@@ -60,9 +60,9 @@ class BlockSums {
  public:
   static BlockSums& of_this_thread();
 
-  // Begins with a block of rows, in which a word that is not touched costs c_max and no word weighs more than
+  // Begins with a block of rows, in which a word that is not touched costs c_max and no touched word weighs more than
   // `heaviest`.
-  void begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest);
+  void begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest, const CosineShare& cosine);
 
   // Sums up lists of that block. False when the lists lead outside.
   bool add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
@@ -82,6 +82,7 @@ class BlockSums {
   void add_grown(const ListedRows& list, int width, const ListedWord& word, float gain);
   void add_gains(const ListedWords& words, Watch& watch);
   void add_staying(const ListedWords& words, Watch& watch);
+  void add_products();
 
   std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
   std::vector<float> padded_;
@@ -90,6 +91,9 @@ class BlockSums {
   BlockWords found_;
   std::vector<WeighedBits> weighed_;
   float c_max_ = 0.0f;
+  float rest_ = 0.0f, scale_ = 1.0f;  // a row that saves nothing is at scale * rest
+  float share_ = 0.0f;                // how much a product of 1 saves
+  const float* less_ = nullptr;       // as in CosineShare, of the rows of the block
   float units_ = 1.0f;             // of a cost of 1
   std::int32_t coarse_ = 1;        // units in one of those in which bits are summed up
   const float* totals_ = nullptr;  // of the rows of the block

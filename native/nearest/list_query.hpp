@@ -35,6 +35,7 @@ class ListQuery {
 
   float c_max() const { return c_max_; }
   std::int64_t vocabulary() const { return vocabulary_; }
+  std::int64_t words() const { return words_.length(); }
 
   TouchedQuery made() const {
     TouchedQuery query(vocabulary_, c_max_, overlap_);

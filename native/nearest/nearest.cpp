@@ -1,6 +1,7 @@
 #include "nearest/nearest.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <limits>
 
 #include "nearest/list_bounds.hpp"
@@ -20,7 +21,7 @@ class WeighedRows {
     const SearchedPart& part = part_of(parts_, row);
     words_.clear();
     values_.clear();
-    double total = 0.0;  // summed as everywhere else, one word after the other
+    double& total = total_ = 0.0;  // summed as everywhere else, one word after the other
     const bool sound =
         part.bags.read(row - part.start, weights_.count, [&](const auto* words, const auto* counts, auto size) {
           for (std::int64_t k = 0; k < size; ++k) {
@@ -39,11 +40,53 @@ class WeighedRows {
     return true;
   }
 
+  bool distance(TouchedQuery& query, const CosineShare& cosine, std::int64_t row, float& found) {
+    if (!distance(query, row, found)) return false;
+    if (cosine.unit != nullptr && !words_.empty()) {
+      const float moved = found * cosine.moved, unshared = cosine_of(query, cosine) * cosine.unshared;
+      found = moved + unshared;
+    }
+    return true;
+  }
+
  private:
+  // The cosine distance of the row that was compared last, summed over the words of the query, two by two.
+  float cosine_of(const TouchedQuery& query, const CosineShare& cosine) {
+    double squares = 0.0;
+    for (double& value : values_) {
+      value = static_cast<double>(static_cast<float>(value / total_));  // the mass
+      squares += value * value;
+    }
+    const double length = std::sqrt(squares);
+    products_.assign(static_cast<std::size_t>(cosine.words), 0.0f);
+    for (std::size_t k = 0; k < words_.size(); ++k) {
+      values_[k] = static_cast<double>(static_cast<float>(values_[k] / length));
+      const std::int32_t own = query.touched(words_[k]).own;
+      if (own >= 0) products_[static_cast<std::size_t>(own)] = cosine.unit[own] * static_cast<float>(values_[k]);
+    }
+    const float found = 1.0f - moved_two_by_two(cosine.words, [&](std::int64_t k) { return products_[at(k)]; });
+    return found < cosine.lost ? static_cast<float>(half_squared_difference(query, cosine)) : found;
+  }
+
+  double half_squared_difference(const TouchedQuery& query, const CosineShare& cosine) const {
+    double sum = 0.0;
+    std::int64_t next = 0;
+    const auto add = [&](double difference) { sum += difference * difference; };
+    for (std::size_t k = 0; k < words_.size(); ++k) {
+      const std::int32_t own = query.touched(words_[k]).own;
+      for (; next < own; ++next) add(cosine.unit[next]);
+      add(values_[k] - (own < 0 ? 0.0 : static_cast<double>(cosine.unit[next++])));
+    }
+    for (; next < cosine.words; ++next) add(cosine.unit[next]);
+    return 0.5 * sum;
+  }
+
   const std::vector<SearchedPart>& parts_;
   const WordWeights& weights_;
   std::vector<std::int32_t> words_;
   std::vector<double> values_;  // what each of them counts times what it weighs
+  double total_ = 0.0;
+  std::vector<float> products_;
 };
 
 // What a document weighs on the average; 1 where there is none.
@@ -67,10 +110,11 @@ struct QueryLists {
   }
 
   // The bounds of a block, in the memory of this thread.
-  ListBounds bounds(const SearchedPart& part, std::int64_t block, AllVisited& visited, Watch& watch) const {
+  ListBounds bounds(const SearchedPart& part, std::int64_t block, AllVisited& visited, Watch& watch,
+                    const CosineShare& cosine = {}) const {
     return ListBounds([&](BlockSums& sums) {
       Visited seen;
-      sums.begin(part, block, c_max, heaviest);
+      sums.begin(part, block, c_max, heaviest, cosine);
       const bool sound = sums.add(part.lists, block, words, seen, watch);
       visited.add(seen);
       return sound;
@@ -117,16 +161,17 @@ std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts) {
 }
 
 bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                      float slack, std::int64_t k, int threads, NearestDocuments& found, Watch& watch) {
+                      const CosineShare& cosine, float slack, std::int64_t k, int threads, NearestDocuments& found,
+                      Watch& watch) {
   const std::vector<RowBlock> blocks = blocks_of(parts);
   if (blocks.empty() || k <= 0) return true;
   const QueryLists lists(query, weights, mean_weight(parts));
   AllVisited visited;
   WeighedRows rows(parts, weights);
-  Compared compared(k, [&](std::int64_t row, float& distance) { return rows.distance(query, row, distance); });
+  Compared compared(k, [&](std::int64_t row, float& distance) { return rows.distance(query, cosine, row, distance); });
   const auto bounded = [&](std::int64_t at) -> ListBounds {
     const RowBlock& block = blocks[static_cast<std::size_t>(at)];
-    return lists.bounds(parts[block.part], block.number, visited, watch);
+    return lists.bounds(parts[block.part], block.number, visited, watch, cosine);
   };
   return search_by_lists(blocks.size(), bounded, compared, slack, k, threads, visited, found, watch);
 }
@@ -196,12 +241,12 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights&
 }
 
 bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                  const std::int64_t* rows, std::int64_t count, float* out, Watch& watch) {
+                  const CosineShare& cosine, const std::int64_t* rows, std::int64_t count, float* out, Watch& watch) {
   Pace pace(watch);
   WeighedRows documents(parts, weights);
   for (std::int64_t i = 0; i < count; ++i) {
     pace.spend(1 << 10);
-    if (!documents.distance(query, rows[i], out[i])) return false;
+    if (!documents.distance(query, cosine, rows[i], out[i])) return false;
   }
   return true;
 }

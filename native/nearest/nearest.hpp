@@ -23,10 +23,21 @@ struct RowBlock {
 // The blocks of all parts, the largest first.
 std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts);
 
+// How a distance is made of Rel-RWMD and the cosine distance: moved * the one + unshared * the other. `unit` are the
+// query's words as a vector of length 1, in their order. Cosine distances below `lost` are computed again from the
+// differences of the vectors, because 1 less the product has too few digits.
+struct CosineShare {
+  const float* unit = nullptr;  // none for Rel-RWMD alone
+  std::int64_t words = 0;
+  float moved = 1.0f, unshared = 0.0f, lost = 0.0f;
+  const float* less = nullptr;  // for each row of all parts, less its product with the query; none where not known
+};
+
 // The k nearest of the allowed rows of all parts to one query; `slack` is how far bounds and distances may be off.
 // False when the arrays lead outside of themselves, which only damaged ones do.
 bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                      float slack, std::int64_t k, int threads, NearestDocuments& found, Watch& watch);
+                      const CosineShare& cosine, float slack, std::int64_t k, int threads, NearestDocuments& found,
+                      Watch& watch);
 
 // The same for up to sixteen queries with one c_max: the lists say how near the k-th is, then documents are walked once
 // for all of them.
@@ -36,6 +47,6 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights&
 
 // The distances of some rows. False as above.
 bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                  const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
+                  const CosineShare& cosine, const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
 
 }  // namespace wordferry

@@ -1,6 +1,7 @@
 // Documents, their lists and their weights as Python hands them over.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -85,7 +86,10 @@ class WeighedDocuments {
     require(longest >= 0.0f && longest <= most, "longest must be a number of words");
     repeats_.get(documents());
     double sum = 0.0;
-    for (std::int64_t row = 0; row < documents(); ++row) sum += static_cast<double>(totals_.data()[row]);
+    for (std::int64_t row = 0; row < documents(); ++row) {
+      sum += static_cast<double>(totals_.data()[row]);
+      largest_total_ = std::max(largest_total_, totals_.data()[row]);
+    }
     mean_total_ = documents() > 0 ? static_cast<float>(sum / static_cast<double>(documents())) : 0.0f;
   }
 
@@ -98,6 +102,7 @@ class WeighedDocuments {
             totals_.data(),
             has_exact() ? exact_.data() : nullptr,
             mean_total_,
+            largest_total_,
             longest_,
             repeats_.get(documents()),
             start,
@@ -108,7 +113,7 @@ class WeighedDocuments {
   StoredDocuments stored_;
   In<float> totals_;
   In<double> exact_;
-  float longest_, mean_total_ = 0.0f;
+  float longest_, mean_total_ = 0.0f, largest_total_ = 0.0f;
   RepeatedWords repeats_;
 };
 

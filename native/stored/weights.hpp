@@ -23,7 +23,7 @@ struct SearchedPart {
   StoredBags bags;
   const float* totals;  // those sums in float32, which may be off by a little where nothing but bounds is made of them
   const double* exact;  // the sums themselves, or null where nothing needs them
-  float mean_total;
+  float mean_total, largest_total;
   float longest;  // no document has more words, a repeated one counted as often
   Repeats repeats;
   std::int64_t start;           // the number of its first row among those of all parts

@@ -105,7 +105,7 @@ class WordCounter {
       require(at < codes.length(), "one code for each word");
       const WordCode code = codes.data()[at];
       require(code >= 0 && code < largest_number, "codes must not be negative");
-      table_.put(word).code = code;
+      table_.set_code(word, code);
       ++at;
     });
     require(at == codes.length(), "one code for each word");

@@ -126,8 +126,16 @@ class TextReader {
   }
 
   void put(std::string_view word, bool stops) {
-    const WordTable::Entry* const found = table_.find(word);
-    if (found != nullptr && stops && found->stop) return;
+    const WordTable::Entry* found = table_.find(word);
+    if (found != nullptr && stops && found->stop) {
+      if (found->stop_code != no_code) {
+        out_.codes.push_back(found->stop_code);
+        return;
+      }
+      marked_.assign(1, stop_mark).append(word);
+      word = marked_;
+      found = table_.find(word);
+    }
     if (found != nullptr && found->code != no_code) {
       out_.codes.push_back(found->code);
       return;
@@ -139,7 +147,7 @@ class TextReader {
   const WordTable& table_;
   const Splitting& how_;
   TextBlock& out_;
-  std::string word_;
+  std::string word_, marked_;
 };
 
 // Gives numbers to the words that the table lacked, in the order in which they came.
@@ -147,12 +155,12 @@ std::int32_t resolve(WordTable& table, TextBlock& block, std::int32_t next, std:
   auto word = block.missing.begin();
   for (WordCode& code : block.codes) {
     if (code != unresolved) continue;
-    WordTable::Entry& entry = table.put(*word);
-    if (entry.code == no_code) {
-      entry.code = next++;
+    code = table.put(*word).code;
+    if (code == no_code) {
+      code = next++;
+      table.set_code(*word, code);
       new_words.append(*word).push_back(word_end);
     }
-    code = entry.code;
     ++word;
   }
   return next;
@@ -214,11 +222,16 @@ WordTable::Entry& WordTable::put(std::string_view word) {
   const std::uint64_t hash = hash_of(word);
   Entry& entry = entries_[place(word, hash)];
   if (!entry.used) {
-    entry = {hash, letters_.size(), static_cast<std::uint32_t>(word.size()), no_code, false, true};
+    entry = {hash, letters_.size(), static_cast<std::uint32_t>(word.size()), no_code, no_code, false, true};
     letters_.append(word);
     ++count_;
   }
   return entry;
+}
+
+void WordTable::set_code(std::string_view word, WordCode code) {
+  put(word).code = code;
+  if (word.starts_with(stop_mark)) put(word.substr(1)).stop_code = code;
 }
 
 std::int64_t WordTable::longest_run() const {

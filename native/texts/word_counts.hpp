@@ -17,6 +17,9 @@ constexpr char word_end = '\xff';
 using WordCode = std::int32_t;
 constexpr WordCode no_code = -1;
 
+// Stands before a stop word of a text, which has a number of its own.
+constexpr char stop_mark = '\x01';
+
 class WordTable {
  public:
   struct Entry {
@@ -24,6 +27,7 @@ class WordTable {
     std::uint64_t start = 0;
     std::uint32_t length = 0;
     WordCode code = no_code;
+    WordCode stop_code = no_code;  // of the word behind the mark
     bool stop = false;
     bool used = false;
   };
@@ -31,6 +35,7 @@ class WordTable {
   WordTable();
   const Entry* find(std::string_view word) const;  // null when it is not there
   Entry& put(std::string_view word);               // the entry of a word, a new one without a code if there is none
+  void set_code(std::string_view word, WordCode code);
   std::int64_t longest_run() const;                // of places in use, which is as far as a search may go
 
  private:

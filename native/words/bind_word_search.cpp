@@ -190,9 +190,9 @@ void among(const In<std::int64_t>& indptr, const In<std::int32_t>& stems, const 
   require_range(stems.data(), stems.length(), 0, groups, "stems must lie in 0 .. groups - 1");
   bool fits = true;
   for (std::int64_t i = 0; i < counts.length(); ++i) {
-    fits &= counts.data()[i] > 0 && weight.data()[i] > 0 && std::isfinite(weight.data()[i]);
+    fits &= counts.data()[i] > 0 && weight.data()[i] >= 0 && std::isfinite(weight.data()[i]);
   }
-  require(fits, "counts and weights must be positive");
+  require(fits, "counts must be positive and weights not negative");
   require(found.length() == rows && cosines.length() == rows && cosines.length(1) == found.length(1),
           "one row of neighbours per document");
   run_native([&](Watch& watch) {

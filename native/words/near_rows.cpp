@@ -27,6 +27,7 @@ class Rows {
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::size_t first = entries_.size();
       for (std::int64_t at = indptr[row]; at < indptr[row + 1]; ++at) {
+        if (weight[at] == 0) continue;  // stop words
         std::int32_t& number = local[static_cast<std::size_t>(stems[at])];
         if (number < 0) {
           number = static_cast<std::int32_t>(place.size());

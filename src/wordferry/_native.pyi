@@ -602,11 +602,24 @@ class ListQuery:
         vocabulary: int,
     ) -> None: ...
 
+class CosineShare:
+    """What the cosine distance adds to a share of Rel-RWMD."""
+
+    def __init__(
+        self,
+        unit: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        moved: float,
+        unshared: float,
+        lost: float,
+        less: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
 def nearest_by_lists(
     queries: Sequence[ListQuery],
     parts: Sequence[WeighedDocuments],
     weights: WordWeights,
     allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    cosine: CosineShare | None,
     slack: float,
     threads: int,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
@@ -620,6 +633,7 @@ def list_distances(
     query: ListQuery,
     parts: Sequence[WeighedDocuments],
     weights: WordWeights,
+    cosine: CosineShare | None,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:

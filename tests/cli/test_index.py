@@ -109,7 +109,7 @@ def test_rerank_is_said_to_be_inexact(place: Path, capsys: Capture) -> None:
     run(capsys, "index", "create", place / "index", place / "docs.jsonl", "--embeddings", place / "vectors")
     code, hits, err = run(capsys, "similar", place / "index", "w01 w02", "-k", 2, "--rerank", "wmd", "--candidates", 9)
     assert (code, len(hits)) == (0, 2)
-    assert err.startswith("9 candidates by rel-rwmd")
+    assert err.startswith("9 candidates by rel-rwmd + 2*cosine")
     assert "ordered by wmd: not exact" in err
 
 

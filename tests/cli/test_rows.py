@@ -305,7 +305,7 @@ def test_errors_speak_of_the_query(pets: Path, capsys: Capture, query: str, opti
     assert said in err
     assert "Document 0" not in err
     assert "=" not in err
-    if not options:
+    if query == "?!":  # stop words are kept, and found by a search for nothing else
         code, out, err = run(capsys, "search", pets, query)
         assert (code, out) == (0, "")
         assert said in err

@@ -20,11 +20,12 @@ def emb() -> wordferry.Embeddings:
 
 @pytest.fixture
 def make(tmp_path: Path, emb: wordferry.Embeddings) -> Iterator[Callable[..., Index]]:
-    """Makes indexes in a temporary folder and closes them; they compare plain counts unless told otherwise."""
+    """Makes indexes in a temporary folder and closes them; by rel-rwmd over plain counts unless told otherwise."""
     made: list[Index] = []
 
     def build(name: str = "index", **options: Any) -> Index:
-        made.append(Index.create(tmp_path / name, **{"embeddings": emb, "related": 4, **collection.PLAIN, **options}))
+        given = {"embeddings": emb, "related": 4, "distance": "rel-rwmd", **collection.PLAIN, **options}
+        made.append(Index.create(tmp_path / name, **given))
         return made[-1]
 
     build.made = made  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ DOCUMENTS = [
 
 @pytest.fixture
 def index(tmp_path):
-    with wordferry.Index.create(tmp_path / "pets") as index:
+    with wordferry.Index.create(tmp_path / "pets", distance="rel-rwmd") as index:
         index.add(DOCUMENTS)
         yield index
 
@@ -130,7 +130,7 @@ def test_leakage_names_documents_of_both_sets(index):
 
 def test_tables_come_out(index):
     columns = index.duplicates(0.5).to_columns()
-    assert set(columns) == {"first", "second", "distance", "exact"}
+    assert set(columns) == {"first", "second", "distance", "exact", "opposite"}
 
 
 def test_the_command_from_search_to_delete(index, tmp_path):
@@ -149,7 +149,7 @@ def test_the_command_from_search_to_delete(index, tmp_path):
     assert "would be deleted" in run("--delete", review, "--dry-run").stdout
     assert run("--delete", review).returncode == 0
     assert run("--threshold", "0.5").stdout == ""
-    assert "e.g. --threshold 0.3" in run().stderr
+    assert "no default threshold for rel-rwmd" in run().stderr
     (tmp_path / "test.jsonl").write_text(json.dumps(DOCUMENTS[1] | {"id": "t"}) + "\n")
     leaked = run("--threshold", "0.1", "--against", str(tmp_path / "test.jsonl"))
     assert json.loads(leaked.stdout)["second"] == "t"
@@ -163,7 +163,7 @@ def test_names_without_a_vector_keep_documents_apart(tmp_path):
         for distance in ("rel-rwmd", "wmd", "rel-wmd", "rwmd", "cosine"):
             found = packages.duplicates(0.0, distance=distance)
             assert [(pair.first, pair.second) for pair in found] == [("0", "3")], distance
-            assert len(packages.duplicates(0.0, distance=distance, weights="counts", unknown="drop")) == 6
+            assert len(packages.duplicates(0.001, distance=distance, weights="counts", unknown="drop")) == 6
         leaked = packages.leakage([{"id": "x", "text": texts[1]}], 0.0)
         assert [(pair.first, pair.second) for pair in leaked] == [("1", "x")]
         graph = packages.knn_graph(1)
@@ -201,3 +201,65 @@ def test_texts_in_no_index_are_compared_as_an_index_does_it(index):
     with pytest.raises(wordferry.errors.EmptyDocumentError):
         wordferry.duplicates([*texts, None], 0.0)
     assert len(wordferry.duplicates([*texts, None], 0.0, on_empty="drop")) == 1
+
+
+OPPOSITES = [
+    {"id": "yes", "text": "The refund was received"},
+    {"id": "no", "text": "The refund was not received"},
+    {"id": "he", "text": "He gave it to her in the house"},
+    {"id": "she", "text": "She gave it to him in the house"},
+    {"id": "dog", "text": "dog bites man"},
+    {"id": "man", "text": "Man bites dog!"},
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"distance": "rel-rwmd"}, {"distance": "wmd", "weights": "counts"}])
+def test_texts_that_differ_in_any_word_are_never_at_0_and_the_reason_names_it(tmp_path, options):
+    with wordferry.Index.create(tmp_path / "opposites") as index:
+        index.add(OPPOSITES)
+        every = index.duplicates(3, **options)
+        found = {(pair.first, pair.second): pair for pair in every}
+        assert found["yes", "no"].distance > 0
+        assert str(every.reason(found["yes", "no"])) == "only in the second: not (4 words in common)"
+        near = found["he", "she"]
+        assert near.distance == pytest.approx(0.001)
+        assert str(every.reason(near)) == "differs in: he, her, she, him (6 words in common)"
+        assert str(every.reason(found["dog", "man"])) == "the same 3 words in another order"
+        assert ("he", "she") not in {(pair.first, pair.second) for pair in index.duplicates(0.0005, **options)}
+        every.rethreshold(0.5).to_csv(tmp_path / "review.csv")
+        reasons = {row["id"]: row["reason"] for row in csv.DictReader((tmp_path / "review.csv").open())}
+        assert reasons["she"].startswith("differs in: ")
+        given = [{"id": "given", "text": "They gave it to us in a house"}]
+        (pair,) = [pair for pair in index.leakage(given, 0.5, **options) if pair.first == "he"]
+        assert pair.distance == pytest.approx(0.001)
+
+
+def test_a_negated_copy_is_shown_and_never_deleted(tmp_path):
+    """Not even where other copies join them."""
+    long = "the committee said on Monday that the bridge over the river is safe for lorries and buses this winter"
+    texts = {
+        "text": long,
+        "negated": long.replace("is safe", "is not safe"),
+        "late": long.replace("Monday", "Friday") + " and next spring too",
+        "copy": long,
+    }
+    with wordferry.Index.create(tmp_path / "bridges") as index:
+        index.add([{"id": id, "text": text} for id, text in texts.items()])
+        found = index.duplicates(2)
+        opposite = {(pair.first, pair.second) for pair in found if pair.opposite}
+        assert {("text", "negated"), ("negated", "copy")} <= opposite
+        (group,) = [group for group in found.groups if "text" in (group.representative, *group.others)]
+        assert (group.representative, set(group.others)) == ("text", {"late", "copy"})
+        assert "negated" not in found.extras
+        assert found.to_columns()["opposite"].count(True) == len(opposite)
+
+
+def test_the_command_needs_no_option(tmp_path):
+    folder = str(tmp_path / "index")
+    with wordferry.Index.create(folder) as index:
+        index.add(DOCUMENTS)
+    line = [sys.executable, "-m", "wordferry", "duplicates", folder, "--json"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert [json.loads(row)["keep"] for row in done.stdout.splitlines()] == ["a", "f"]
+    assert "pairs at a distance of at most 0.6 (1 exact copies) in 2 groups" in done.stderr

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wordferry import Index
 from wordferry.errors import InputError
 from wordferry.index.write.entries import _entry, _plain_entry, entries
+from wordferry.texts.documents import read_documents
 from wordferry.texts.records import Record
 
 texts = st.text(st.sampled_from('ab \\"\n\0\u00e9\ud800'), max_size=5)
@@ -52,3 +57,26 @@ def test_most_documents_go_the_short_way() -> None:
     assert _plain_entry(row) is not None
     assert _plain_entry(Record("Some text.", "a", "x", metadata={"year": 1999})) is not None
     assert [entry.metadata for entry in entries([row])] == ['{"year": 1999, "open": true, "topic": "law"}']
+
+
+def test_a_duplicate_id_names_its_lines(tmp_path: Path) -> None:
+    file = tmp_path / "texts.jsonl"
+    rows = [{"id": f"d{i}", "text": "a cat"} for i in range(1100)]
+    rows[7] = rows[5]
+    with Index.create(tmp_path / "index") as index:
+
+        def refused(*lines: int) -> str:
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            with pytest.raises(InputError, match="'d5' appears twice") as caught:
+                index.add(read_documents(file))
+            assert all(f"{file}, line {line}" in str(caught.value) for line in lines)
+            return str(caught.value)
+
+        assert " and " in refused(6, 8)
+        rows[7], rows[1090] = {"id": "d7", "text": "a dog"}, rows[5]
+        refused(1091)
+        index.add([{"id": "d9", "text": "a cat"}])
+        rows[1090] = {"id": "last", "text": "a dog"}
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with pytest.raises(InputError, match=r"line 10: .* has a document 'd9' already"):
+            index.add(read_documents(file))

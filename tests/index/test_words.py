@@ -206,8 +206,15 @@ def test_similar_weighs_by_idf_and_keeps_every_word_unless_told_otherwise(
         plain = index.similar(asked, 30, weights="counts", unknown="drop")
         assert plain == index.similar("w01 w02", 30, weights="counts", unknown="drop")
         assert [hit.distance for hit in plain] != [hit.distance for hit in hits]
-        with pytest.raises(EmptyDocumentError, match="Query 1 has no words"):
-            index.similar(["w01", "?!"])
+        for empty, options in (("?!", {}), ("of the", {}), ("xyzzyq", {"unknown": "drop"})):
+            first, none, last = index.similar(["w01", empty, "w02"], 3, **options)
+            assert (first, last) == tuple(index.similar(one, 3, **options) for one in ("w01", "w02"))
+            assert (none, none.method, none.exact) == ([], first.method, True)
+            assert isinstance(none.error, EmptyDocumentError)
+            assert first.error is None
+            assert index.similar([empty], **options) == [[]]
+            with pytest.raises(EmptyDocumentError):
+                index.similar(empty, **options)
         with pytest.raises(EmptyDocumentError, match="this index has no vector for xyzzyq"):
             index.similar("xyzzyq", unknown="drop")
 

@@ -47,7 +47,6 @@ BAD: list[tuple[str, Any, int, str]] = [
         422,
         "Two texts have no frequencies",
     ),
-    ("/api/search", {"texts": ["and of the"]}, 422, "only words that are left out"),
     ("/api/search", {"texts": ["?!"]}, 422, "The query has no words."),
     ("/api/search", {"texts": [QUERY], "offset": -1}, 400, "offset: "),
     ("/api/similar", {"like": {"id": "nobody"}}, 404, "nobody"),

@@ -234,8 +234,6 @@ def test_messages(browser: Any, address: str) -> None:
     page.select_option("#by", "near")
     playwright.expect(page.locator("#status")).to_contain_text("No vector for: xyzzyq")
     page.select_option("#by", "")
-    page.fill("#query", "and of the")
-    playwright.expect(page.locator("#status")).to_contain_text("only words that are left out")
     page.fill("#query", "?!")
     playwright.expect(page.locator("#status")).to_have_text("The query has no words.")
     page.click("#tab-compare")

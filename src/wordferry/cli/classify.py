@@ -22,7 +22,7 @@ from wordferry.cli.output import ROWS, Output, note
     option("--learned", "A folder of 'wordferry learn': its vectors and weights, by wmd or --distance.", type=PATH),
     bundle(
         "given",
-        option("-d --distance", "The distance.", default="rel-rwmd + 2*cosine", **options.DISTANCE),
+        options.DEFAULT_DISTANCE,
         "--weights=log-idf --unknown=match",
         option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
         "--threads",

@@ -193,7 +193,8 @@ def classify(
     option("-o --output", "The folder or bucket address for the shards.", required=True),
     bundle(
         "choices",
-        "--distance=rel-rwmd --weights=idf --unknown=match -r --on-empty",
+        options.DEFAULT_DISTANCE,
+        "--weights=idf --unknown=match -r --on-empty",
         option("--language", "Whose word stems 'search' knows, or none."),
         "--set",
         block_option("How many documents' words one task counts."),

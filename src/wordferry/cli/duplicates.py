@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     bundle("given", "--distance --weights --unknown --threads"),
     ROWS,
     examples=[
-        "wordferry duplicates news --threshold 0.3",
-        "wordferry duplicates news --threshold 0.3 --review review.csv",
+        "wordferry duplicates news",
+        "wordferry duplicates news --review review.csv",
         "wordferry duplicates news --delete review.csv --dry-run",
         "wordferry duplicates train --threshold 0.3 --against test.jsonl",
     ],
@@ -48,11 +48,6 @@ def duplicates(
         raise InputError(
             "--threshold looks for duplicates and --delete removes those of a reviewed file: leave one out."
         )
-    if threshold is None and delete is None:
-        raise InputError(
-            "How near are duplicates? Give the largest distance of a pair, e.g. --threshold 0.3 "
-            "(then --review FILE.csv, and --delete FILE.csv once it was looked at)."
-        )
     if dry_run and delete is None:
         raise InputError("--dry-run belongs to --delete.")
     with Index.open(index) as opened:
@@ -61,16 +56,20 @@ def duplicates(
             out.write({"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone)
             note(f"{len(gone)} documents {'would be' if dry_run else 'were'} deleted, {len(opened)} are in {index}.")
             return
-        assert threshold is not None
         found = _found(opened, threshold, against, given)
         if review is not None:
             found.to_csv(review)
             note(f"{review}: {len(found.groups)} groups. Look at it, change keep and delete, then --delete {review}.")
         out.write(_pair_rows(found) if pairs or against is not None else _group_rows(found))
-        note(f"{len(found)} pairs ({len(found.copies)} exact copies) in {len(found.groups)} groups.")
+        opposite = sum(pair.opposite for pair in found)
+        kept = f" {opposite} pairs differ in a negation alone and are in no group." if opposite else ""
+        note(
+            f"{len(found)} pairs at a distance of at most {found.threshold:g} ({len(found.copies)} exact copies) in "
+            f"{len(found.groups)} groups.{kept}"
+        )
 
 
-def _found(opened: Index, threshold: float, against: Path | None, given: dict[str, Any]) -> Duplicates:
+def _found(opened: Index, threshold: float | None, against: Path | None, given: dict[str, Any]) -> Duplicates:
     if against is not None:
         from wordferry.texts.documents import read_documents
 
@@ -93,6 +92,7 @@ def _pair_rows(found: Duplicates) -> list[dict[str, Any]]:
             "second": pair.second,
             "distance": pair.distance,
             "exact": pair.exact,
+            "opposite": pair.opposite,
             "reason": str(found.reason(pair)),
         }
         for pair in [*found.review(), *found.copies]

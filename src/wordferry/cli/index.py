@@ -39,11 +39,13 @@ CHOICES = bundle(
     "choices",
     "--embeddings",
     option("--related", "A folder of related words to start from.", type=PATH),
-    "-r --distance=rel-rwmd --overlap --weights=idf --unknown=match --on-empty",
+    "-r",
+    options.DEFAULT_DISTANCE,
+    "--overlap --weights=idf --unknown=match --on-empty",
     option("--keep", "Where the vectors stay: in the index (copy), where they are (path), in wordferry (package)."),
     option("--language", "Whose stop words, word boundaries and stems are used (default: English); none: no stems."),
     option("--tokenizer", "A registered tokenizer in the place of the language's; --language then gives stems."),
-    option("--stop", "Words to leave out: none, a language, or @FILE with your own (default: those of --language)."),
+    option("--stop", "Words of no weight: none, a language, or @FILE with your own (default: those of --language)."),
     "--set",
 )
 

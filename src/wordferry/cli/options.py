@@ -231,6 +231,10 @@ def _parts(parts: Sequence[Part | str]) -> list[Part]:
     return [one for part in parts for one in (map(_shared, part.split()) if isinstance(part, str) else [part])]
 
 
+DEFAULT_DISTANCE = option("-d --distance", SHARED["-d --distance"][0] + ".", default="rel-rwmd + 2*cosine", **DISTANCE)
+"""Where no index says which distance it has."""
+
+
 def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
     """The vectors of a file or folder, or the default ones; only the first ``limit`` words if given."""
     import numpy as np

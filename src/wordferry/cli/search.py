@@ -121,31 +121,25 @@ class _Asking:
 
     def _say_why(self, where: str, text: str) -> None:
         from wordferry.texts.reasons import no_word
+        from wordferry.texts.stop_marks import all_words
 
-        reason = "nothing was found." if self.opened.tokenizer(text) else no_word(text, "The query")
+        reason = "nothing was found." if all_words(text, self.opened.tokenizer) else no_word(text, "The query")
         note(f"wordferry: {where}{reason}")
 
 
 def _asked(batch: list[Query], ask: Ask, *, alone: bool) -> Iterator[Hits | None]:
     """The hits of a batch; None for a query that is refused, which is named by its line."""
-    from wordferry.errors import EmptyDocumentError, FormatError
+    from wordferry.errors import FormatError
 
-    texts = [text for _, text in batch]
-    try:
-        if not any(isinstance(text, FormatError) for text in texts):
-            yield from ask([str(text) for text in texts])
-            return
-    except EmptyDocumentError:  # anything else is wrong with the options, not with a line
-        if alone:
-            raise
+    found = iter(ask([str(text) for _, text in batch if not isinstance(text, FormatError)]))
     for line, text in batch:
-        try:
-            if isinstance(text, FormatError):
-                raise text
-            yield ask([text])[0]
-        except (EmptyDocumentError, FormatError) as error:
+        hits = None if isinstance(text, FormatError) else next(found)
+        error = text if isinstance(text, FormatError) else hits.error if hits is not None else None
+        if isinstance(error, Exception) and alone:
+            raise error
+        if error is not None:
             note(f"wordferry: line {line}: {error}")
-            yield None
+        yield hits if error is None else None
 
 
 def _batches(query: str) -> Iterator[list[Query]]:

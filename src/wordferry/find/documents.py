@@ -45,6 +45,10 @@ class Words(Protocol):
     def group_of(self) -> Int32Array:
         """The stem of each word."""
 
+    @property
+    def stop(self) -> Int64Array:
+        """The stop words."""
+
     def words_of(self, group: int) -> Int32Array:
         """The words of a stem, ascending."""
 
@@ -61,7 +65,7 @@ class DocumentsPart:
 
     rows: Counts
     lengths: Float32Array
-    """Tokens of each document."""
+    """Tokens of each document that are no stop words."""
     native: WordDocuments
     groups: Int32Array
     """The stems that stand in these documents."""
@@ -81,7 +85,8 @@ class DocumentsPart:
             counts += [bag[word] for word in own]
             indptr.append(len(words))
         rows = Counts(np.array(indptr, np.int64), np.array(words, np.int32), np.array(counts, np.int32))
-        lengths, group_of = rows.totals.astype(np.float32), forms.group_of
+        counted = np.where(np.isin(rows.words, forms.stop), 0, rows.counts)
+        lengths, group_of = rows._replace(counts=counted).totals.astype(np.float32), forms.group_of
         df = stems_among(rows, group_of, forms.groups)
         stored = StoredDocuments(build(*rows), rows)
         groups = np.arange(forms.groups, dtype=np.int32)
@@ -139,6 +144,11 @@ class WordCollection:
             return Surroundings(*kernels.near(self._natives, Stems(self.words.group_of, idf), rows, wanted, m))
         except ValueError as error:
             raise self._damaged(error) from None
+
+    def length(self, row: int) -> int:
+        """The tokens of a document that are no stop words."""
+        part = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return int(self.parts[part].lengths[row - self._starts[part]])
 
     def bags(self, rows: Int64Array) -> Counts:
         """The bags of some rows of any parts, in the order given."""

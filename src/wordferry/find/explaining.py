@@ -11,6 +11,7 @@ import numpy as np
 from wordferry.base.charts import bars
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.find.ranking import QueryWord, Ranker, Ranking
+from wordferry.texts.stop_marks import unmarked
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def explain_score(
         )
         for number, n in enumerate(found)
     )
-    return ScoreExplanation(float(ranking.scores[place]), words, neighbours, ranking.missing)
+    return ScoreExplanation(float(ranking.scores[place]), words, neighbours, tuple(unmarked(ranking.missing)))
 
 
 def neighbour_rows(ranking: Ranking, place: int) -> list[int]:
@@ -138,7 +139,7 @@ def _forms(collection: Ranker, row: int, query: Sequence[QueryWord]) -> tuple[di
         group = int(collection.forms.group_of[word])
         if group in wanted:
             found.setdefault(group, {})[collection.forms.word(word)] = count
-    return found, int(bag.counts.sum(dtype=np.int64))
+    return found, collection.source.length(row)
 
 
 def _word(
@@ -150,4 +151,5 @@ def _word(
     value = tf / (tf + (constants.floor + constants.slope * length)) if tf > 0 else 0.0
     part = own * word.times * word.idf * (ranking.settings.k1 + 1) * value
     ordered = dict(sorted(forms.items(), key=lambda item: (item[0] != word.word, -item[1], item[0])))
-    return WordPart(word.word, word.times, word.df, ordered, part)
+    spelled = dict(zip(unmarked(ordered), ordered.values(), strict=True))
+    return WordPart(unmarked([word.word])[0], word.times, word.df, spelled, part)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wordferry.base.arrays import Int32Array
+from wordferry.base.arrays import Int32Array, Int64Array
 from wordferry.find.stems import stemmer
+from wordferry.texts.stop_marks import is_marked
 
 
 class FormPlace(NamedTuple):
@@ -85,6 +86,11 @@ class Forms:
     def word(self, number: int) -> str:
         """A word by its number."""
         return self._words[number]
+
+    @property
+    def stop(self) -> Int64Array:
+        """The stop words."""
+        return np.array([number for number, word in enumerate(self._words) if is_marked(word)], dtype=np.int64)
 
     def words_of(self, group: int) -> Int32Array:
         """The words of a stem, ascending."""

@@ -16,7 +16,8 @@ from wordferry.find.explaining import ScoreExplanation, explain_score
 from wordferry.find.forms import Forms
 from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
-from wordferry.texts.records import document_text, words_of
+from wordferry.texts.records import document_text
+from wordferry.texts.stop_marks import marked_words, query_words
 from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
 
@@ -67,8 +68,9 @@ class WordSearch:
         DataFrame, an Arrow table, a dict of columns) whose column ``text``, or only column, holds the texts. One
         without a text (None, NaN) is never found.
     language : whose stems; "none" lets a word match only itself. :func:`wordferry.find.languages` lists them.
-    tokenizer : text -> tokens, for documents and queries; None is that of the package, without English stop words.
-    stop : stop words instead of the tokenizer's own: a language, words of your own, or None to search for every word.
+    tokenizer : text -> tokens, for documents and queries; None is that of the package, with English stop words.
+    stop : stop words instead of the tokenizer's own: a language, words of your own, or None for none. They count only
+        in a query that has no other words, or has them in capitals ("US").
     settings : the constants; see :class:`Settings`.
     """
 
@@ -89,7 +91,8 @@ class WordSearch:
         self.tokenizer = as_tokenizer(tokenizer, stop)
         self.settings = settings or Settings()
         forms = Forms(language)
-        part = DocumentsPart.count((self._tokens(one, f"Document {n}") for n, one in enumerate(documents)), forms)
+        texts = (document_text(one, f"Document {n}") for n, one in enumerate(documents))
+        part = DocumentsPart.count((marked_words(text, self.tokenizer) for text in texts), forms)
         self.collection = Ranker(WordCollection([part], forms, forms.groups, _impossible))
 
     def __len__(self) -> int:
@@ -107,11 +110,8 @@ class WordSearch:
             if allowed.shape != (len(self),):
                 raise InputError(f"allowed must have one value per document ({len(self)}), got {allowed.shape}.")
         settings = self.settings.changed(**constants)
-        tokens = self._tokens(query, "The query")
+        tokens = query_words(document_text(query, "The query"), self.tokenizer)
         return WordHits(self.collection.search(tokens, k, settings, allowed=allowed), self.collection)
-
-    def _tokens(self, text: Any, what: str) -> Sequence[str]:
-        return words_of(document_text(text, what), self.tokenizer)
 
 
 def _impossible(error: Exception) -> Exception:

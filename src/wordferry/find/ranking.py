@@ -98,8 +98,11 @@ class Ranker:
 
     @cached_property
     def idf(self) -> Float64Array:
-        """ln(1 + (N - df + 1/2) / (df + 1/2)) of each stem."""
-        return np.log1p((self.documents - self.df + 0.5) / (self.df + 0.5))
+        """ln(1 + (N - df + 1/2) / (df + 1/2)) of each stem; 0 for stop words, which make no documents neighbours."""
+        found: Float64Array = np.log1p((self.documents - self.df + 0.5) / (self.df + 0.5))
+        stop = self.forms.group_of[self.forms.stop]
+        found[stop[stop >= 0]] = 0
+        return found
 
     @cached_property
     def mean_length(self) -> float:

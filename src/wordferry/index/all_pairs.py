@@ -6,8 +6,9 @@ ones, whose lists are short.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from wordferry.compare.nearest import nearest
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
 from wordferry.compare.search import Searcher
-from wordferry.index.duplicates import Duplicates, Pair, written
+from wordferry.index.duplicates import Duplicates, Pair, judged_pair, written
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
 from wordferry.index.search.requests import Request
@@ -31,6 +32,7 @@ from wordferry.index.search.weights import words_of_row
 from wordferry.index.write.entries import Entry
 from wordferry.texts.bow import looked_up
 from wordferry.texts.records import words_of
+from wordferry.texts.stop_marks import marked_words, negations_of
 
 if TYPE_CHECKING:
     from wordferry.index.backend import Backend
@@ -162,17 +164,23 @@ def duplicates(
     texts = {one.id: written(one.text) for one in found.values()}
     words = {one.id: one.text for one in found.values()}
     order = {found[row].id: row for row in sorted(found)}
+
+    @cache
+    def words_of(id: str) -> list[str]:
+        return marked_words(words[id], index.tokenizer)
+
     pairs = []
     for place in np.lexsort((j, i, near)).tolist():
         first, second = found[int(i[place])].id, found[int(j[place])].id
-        pairs.append(Pair(first, second, float(near[place]), texts[first] == texts[second]))
-    return Duplicates(
-        pairs,
-        threshold=threshold,
-        order=order,
-        words=lambda id: words_of(words[id], index.tokenizer),
-        text=texts.__getitem__,
-    )
+        pairs.append(_pair(Pair(first, second, float(near[place]), texts[first] == texts[second]), index, words_of))
+    pairs = sorted((pair for pair in pairs if pair.distance <= threshold), key=lambda pair: pair.distance)
+    return Duplicates(pairs, threshold=threshold, order=order, words=words_of, text=texts.__getitem__)
+
+
+def _pair(pair: Pair, index: LocalIndex, words: Callable[[str], Sequence[str]]) -> Pair:
+    if pair.exact:
+        return pair
+    return judged_pair(pair, words(pair.first), words(pair.second), negations_of(index.tokenizer))
 
 
 def leakage(
@@ -195,13 +203,14 @@ def leakage(
             found = [(int(live[i]), j, d) for i, j, d in _pairs_between(view, searcher, theirs, threshold, how)]
         own = snapshot.read(connection, np.unique([i for i, _, _ in found]).astype(np.int64), index.path)
     texts = {one.id: written(one.text) for one in own.values()}
-    words = {one.id: words_of(one.text, index.tokenizer) for one in own.values()}
+    words = {one.id: marked_words(one.text, index.tokenizer) for one in own.values()}
     pairs = []
     for row, j, distance in found:
         id, text = own[row].id, written(given[j].words)
-        pairs.append(Pair(id, names[j], distance, texts[id] == text))
         texts.setdefault(names[j], text)
-        words.setdefault(names[j], tokens[j])
+        words.setdefault(names[j], marked_words(given[j].words, index.tokenizer))
+        pairs.append(_pair(Pair(id, names[j], distance, texts[id] == text), index, words.__getitem__))
+    pairs = [pair for pair in pairs if pair.distance <= threshold]
     pairs.sort(key=lambda pair: (pair.distance, pair.first, pair.second))
     return Duplicates(pairs, threshold=threshold, words=words.__getitem__, text=texts.__getitem__)
 

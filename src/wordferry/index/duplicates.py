@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,20 @@ from typing import Any
 from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.checks import real_number
 from wordferry.base.frames import TableRows, columns_of
+from wordferry.compare.distances import RECOMMENDED
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.results import Document
+from wordferry.texts.stop_marks import is_marked, unmarked
 
 REVIEW = ("group", "action", "id", "distance", "kind", "reason", "checksum", "text")
 """Columns of a list for review."""
 _SHOWN = 6
+LEAST = 0.001
+"""Documents that differ in any word, a stop word or not, are at least this far apart."""
+THRESHOLD = 0.6
+"""The largest distance of near-copies by the default distance: ``benchmarks/near_copies.py`` says what it finds."""
+_FEW, _SHARE = 3, 0.1
+"""Words in which opposites differ at most, the negation included: so many, or this share of the longer text."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Pair:
     distance: float
     exact: bool = False
     """True when the texts are the same, letter by letter."""
+    opposite: bool = False
+    """True when a negation is the difference and hardly anything else: such a pair joins no group."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +52,31 @@ class Reason:
     only_second: tuple[str, ...]
     common: int
     """How many words both have."""
+    stop: tuple[str, ...] = ()
+    """Stop words that only one of them has, which weigh nothing in the distance."""
+    reordered: bool = False
+    """True when the words are the same in another order."""
+
+    @classmethod
+    def of(cls, first: Sequence[str], second: Sequence[str]) -> Reason:
+        """From the words of both, where stop words are marked."""
+        one, other = Counter(first), Counter(second)
+        apart = list(one - other), list(other - one)
+        only = [tuple(word for word in words if not is_marked(word)) for words in apart]
+        stop = tuple(unmarked(word for words in apart for word in words if is_marked(word)))
+        return cls(only[0], only[1], sum((one & other).values()), stop, one == other and list(first) != list(second))
 
     def __str__(self) -> str:
-        if not self.only_first and not self.only_second:
-            return f"the same {self.common} words"
+        named = {
+            "only in the first": self.only_first,
+            "only in the second": self.only_second,
+            "also differs in" if self.only_first or self.only_second else "differs in": self.stop,
+        }
+        if not any(named.values()):
+            return f"the same {self.common} words{' in another order' if self.reordered else ''}"
         parts = [
             f"{name}: {', '.join(words[:_SHOWN])}" + (f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else "")
-            for name, words in (("only in the first", self.only_first), ("only in the second", self.only_second))
+            for name, words in named.items()
             if words
         ]
         return f"{'; '.join(parts)} ({self.common} words in common)"
@@ -99,9 +127,9 @@ class Duplicates(TableRows[Pair]):
         return result
 
     def to_columns(self) -> dict[str, Any]:
-        """One row per pair: the ids of its documents, their distance, and whether one is a copy of the other."""
+        """One row per pair: the ids of its documents, their distance, whether they are equal, and whether opposite."""
         rows = [vars(pair) for pair in self]
-        return columns_of(rows, ("first", "second", "distance", "exact"))
+        return columns_of(rows, ("first", "second", "distance", "exact", "opposite"))
 
     def _of(self, pairs: Iterable[Pair], threshold: float) -> Duplicates:
         return Duplicates(pairs, threshold=threshold, order=self._order, words=self._words, text=self._text)
@@ -135,29 +163,34 @@ class Duplicates(TableRows[Pair]):
         """The words that one document of a pair has and the other has not."""
         if self._words is None:
             raise InputError("These pairs have lost their texts; ask the index for them again.")
-        first, second = (Counter(self._words(id)) for id in (pair.first, pair.second))
-        return Reason(tuple(first - second), tuple(second - first), sum((first & second).values()))
+        return Reason.of(self._words(pair.first), self._words(pair.second))
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Documents joined by pairs, the largest group first; each document is in at most one."""
-        parent: dict[str, str] = {}
+        """Documents joined by pairs, nearest first, the largest group first; each document is in at most one.
 
-        def root(id: str) -> str:
-            while parent.setdefault(id, id) != id:
-                parent[id] = id = parent[parent[id]]
-            return id
-
-        place = self._order
+        No group has two documents that are opposites, whatever joins them.
+        """
+        members: dict[str, set[str]] = {}
+        opposites: dict[str, set[str]] = {}
         for pair in self:
-            a, b = sorted((root(pair.first), root(pair.second)), key=lambda id: place.get(id, 0))
-            parent[b] = a
-        members: dict[str, list[str]] = {}
-        for id in parent:
-            members.setdefault(root(id), []).append(id)
+            for one, other in ((pair.first, pair.second), (pair.second, pair.first)):
+                if pair.opposite:
+                    opposites.setdefault(one, set()).add(other)
+                else:
+                    members.setdefault(one, {one})
+        for pair in self:
+            if pair.opposite or members[pair.first] is members[pair.second]:
+                continue
+            small, large = sorted((members[pair.first], members[pair.second]), key=len)
+            if any(opposites.get(one, set()) & large for one in small):
+                continue
+            large |= small
+            members |= dict.fromkeys(small, large)
+        place = self._order
         equal = {frozenset((pair.first, pair.second)) for pair in self if pair.exact}
         found = []
-        for ids in members.values():
+        for ids in {id(some): some for some in members.values() if len(some) > 1}.values():
             first, *others = sorted(ids, key=lambda id: place.get(id, 0))
             copies = frozenset(id for id in others if frozenset((first, id)) in equal)
             found.append(Group(first, tuple(others), copies))
@@ -174,7 +207,7 @@ class Duplicates(TableRows[Pair]):
             raise InputError("These pairs have lost their texts; ask the index for them again.")
         nearest: dict[str, Pair] = {}
         for pair in self:
-            for id in (pair.first, pair.second):
+            for id in () if pair.opposite else (pair.first, pair.second):
                 nearest.setdefault(id, pair)
         rows = []
         for number, group in enumerate(self.groups, start=1):
@@ -202,6 +235,32 @@ class Duplicates(TableRows[Pair]):
             writer = csv.DictWriter(stream, REVIEW)
             writer.writeheader()
             writer.writerows(self.rows())
+
+
+def checked_threshold(threshold: float | None, distance: str) -> float:
+    """The threshold of a call, or the default one, which belongs to the default distance."""
+    if threshold is not None:
+        return real_number(threshold, "threshold", what="a distance")
+    if distance != RECOMMENDED:
+        raise InputError(
+            f"There is no default threshold for {distance}: give the largest distance of a pair, e.g. 0.3, or compare "
+            f"by {RECOMMENDED!r}, whose threshold is {THRESHOLD:g}."
+        )
+    return THRESHOLD
+
+
+def judged_pair(pair: Pair, first: Sequence[str], second: Sequence[str], negations: frozenset[str]) -> Pair:
+    """A pair whose texts are not the same letter by letter, given all words of both, where stop words are marked.
+
+    Its distance is above 0 where any word differs, and it is an opposite where only one text has a negation and they
+    differ in hardly anything else.
+    """
+    one, other = Counter(first), Counter(second)
+    apart = (one - other) + (other - one)
+    most = max(_FEW, _SHARE * max(one.total(), other.total()))
+    few = sum(count for word, count in apart.items() if not is_marked(word)) <= most
+    turned = sum(one[word] - other[word] for word in apart if word in negations) != 0
+    return replace(pair, distance=max(pair.distance, LEAST) if apart else pair.distance, opposite=few and turned)
 
 
 def written(text: str | Sequence[str]) -> str:

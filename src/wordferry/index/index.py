@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from wordferry.base.checks import real_number, whole_number
+from wordferry.base.checks import whole_number
 from wordferry.base.frames import Rows
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for, thread_count
-from wordferry.compare.distances import find_distance
+from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k
 from wordferry.errors import InputError, NotFound
@@ -22,21 +22,22 @@ from wordferry.find.settings import Settings
 from wordferry.index import all_pairs
 from wordferry.index.backend import Backend, open_backend
 from wordferry.index.config import Config, Keep
-from wordferry.index.duplicates import Duplicates, read_review
+from wordferry.index.duplicates import Duplicates, checked_threshold, read_review
 from wordferry.index.results import Document, Hits
 from wordferry.index.search.fields import Field
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask, HowOptions, SearchOptions, SimilarOptions
-from wordferry.index.search.similar import compared_tokens, queries_of, query_tokens
+from wordferry.index.search.similar import answerable, compared_tokens, method_of, queries_of, query_tokens
 from wordferry.index.storage.stats import Stats
 from wordferry.index.storage.verify import Verification
 from wordferry.index.write import segment_writer
 from wordferry.index.write.create import create_folder
 from wordferry.index.write.entries import checked_id, entries
 from wordferry.index.write.export import export_documents
-from wordferry.texts.bow import OnEmpty, check_on_empty
+from wordferry.texts.bow import LookedUp, OnEmpty, check_on_empty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import Fields, Record
+from wordferry.texts.stop_marks import query_words
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
@@ -96,7 +97,7 @@ class Index:
         *,
         embeddings: Any = None,
         related: Any = None,
-        distance: str = "rel-rwmd",
+        distance: str = RECOMMENDED,
         overlap: str | None = None,
         weights: str = "idf",
         unknown: str = "match",
@@ -120,7 +121,8 @@ class Index:
             Who opens it without the model finds by the words that it has, and cannot add others.
         related : r, the number of related words; or related words to start from, which may cover more than the
             documents' words; None is r = 16 over the documents' words.
-        distance, overlap : what :meth:`similar` uses unless told otherwise.
+        distance, overlap : what :meth:`similar` and :meth:`duplicates` use unless told otherwise: by default what it
+            costs to move the words of one text onto those of the other, and twice what they do not share.
         weights, unknown : what words count for when :meth:`similar` compares ("idf": the more, the fewer documents have
             them; "counts", "log-idf", "bm25", "norm", "norm-idf"), and whether those without a vector do ("match": onto
             themselves, "drop": not at all, "error": a document or query with such a word is refused).
@@ -128,7 +130,8 @@ class Index:
             the tokenizer; "none" is for words without stems.
         tokenizer : one of ``wordferry.texts.tokenizers.make_tokenizer`` or a registered name, in the place of the
             language's; it is stored, and used for documents and for queries.
-        stop : words that are left out: None for none, a language, or your own. Not given: those of the language.
+        stop : words that weigh nothing when texts are compared, and count in a search only where it asks for them: None
+            for none, a language, or your own. Not given: those of the language.
         on_empty : documents without any word: "error", "drop" (not stored), "keep" (stored, never found).
         keep : "copy" puts the vectors into the folder, "path" remembers where they are (pass a path then), "package"
             takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
@@ -219,8 +222,9 @@ class Index:
     ) -> Hits | list[Hits]:
         """The k documents that the words of a query find best, or of each of several queries; each has a score.
 
-        Every word counts, with a vector or without; other forms of a word count less. The score is exact over the
-        whole collection.
+        Every word counts, with a vector or without; other forms of a word count less. Stop words count where the query
+        has no other word ("the who"), or has them in capitals ("IT support"). The score is exact over the whole
+        collection.
 
         Parameters
         ----------
@@ -245,7 +249,7 @@ class Index:
         condition = None if filter is None else compile_filter(filter)
         ask = Ask(k if type(k) is int and k > 0 else check_k(k), condition, explain, progress=progress)
         queries, single = queries_of(query)
-        tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
+        tokens = [query_tokens(one, number, self.tokenizer, query_words) for number, one in enumerate(queries)]
         found = self.backend.search(tokens, ask, settings)
         return found[0] if single else found
 
@@ -273,7 +277,8 @@ class Index:
 
         Parameters
         ----------
-        query : a text, or a tuple of tokens; a list of texts or token lists gives a list of :class:`Hits`.
+        query : a text, or a tuple of tokens; a list of texts or token lists gives a list of :class:`Hits`, in which one
+            without words has no hits, and its ``error`` says why.
         k : the number of hits.
         id : the id of a document to ask about in the place of a text; it is not among the hits.
         distance : a name of ``wordferry.DISTANCES``; None is the index's own. Every distance is exact.
@@ -304,8 +309,15 @@ class Index:
         ask = Ask.check(k, filter, second, candidates, without=name, **rest)
         queries, single = ([query], True) if name is not None else queries_of(query)
         tokens = compared_tokens(queries, self.tokenizer, self.backend.embeddings.vocabulary, measure, name)
-        found = self.backend.similar(tokens, measure, ask)
-        return found[0] if single else found
+        if single:
+            return self.backend.similar(answerable(tokens), measure, ask)[0]
+        full = [one for one in tokens if isinstance(one, LookedUp)]
+        found = iter(self.backend.similar(full, measure, ask) if full else ())
+        method = method_of(measure, ask)
+        return [
+            next(found) if isinstance(one, LookedUp) else Hits(method=method, exact=second is None, error=one)
+            for one in tokens
+        ]
 
     def measure(self, distance: str | None = None, weights: str | None = None, unknown: str | None = None) -> Measure:
         """How this index compares, with what a call says in the place of its own choice."""
@@ -349,7 +361,8 @@ class Index:
         distance, weights, unknown : as in :meth:`similar`.
         """
         measure = self.measure(distance, weights, unknown)
-        one, other = compared_tokens([a, b], self.tokenizer, self.backend.embeddings.vocabulary, measure)
+        vocabulary = self.backend.embeddings.vocabulary
+        one, other = answerable(compared_tokens([a, b], self.tokenizer, vocabulary, measure))
         return self.backend.explain((one, other), measure).with_texts(a, b, self.tokenizer).told_by(by)
 
     # -- documents --------------------------------------------------------------------------------------------------
@@ -590,7 +603,7 @@ class Index:
 
     def duplicates(
         self,
-        threshold: float,
+        threshold: float | None = None,
         *,
         distance: str | None = None,
         weights: str | None = None,
@@ -600,22 +613,25 @@ class Index:
     ) -> Duplicates:
         """All pairs of documents at a distance of at most ``threshold``, nearest first; the matrix is never held.
 
-        The result also has the ``groups`` that the pairs form, the ``reason`` of a pair (the words that differ), exact
-        ``copies`` apart from ``near`` ones, and ``to_csv`` for review before :meth:`prune`.
+        Texts that differ in any word, a stop word or not, are at least 0.001 apart. The result also has the ``groups``
+        that the pairs form, the ``reason`` of a pair (the words that differ), exact ``copies`` apart from ``near``
+        ones, and ``to_csv`` for review before :meth:`prune`. A pair that differs in a negation and hardly anything else
+        is listed as ``opposite`` and joins no group.
 
         Parameters
         ----------
-        threshold : the largest distance of a pair.
+        threshold : the largest distance of a pair. None is that of near-copies by the default distance
+            (``wordferry.index.duplicates.THRESHOLD``), for which 99 of 100 pairs are copies.
         distance, weights, unknown, threads, progress : as in :meth:`similar`.
         """
-        limit = real_number(threshold, "threshold", what="a distance")
         measure = self.measure(distance, weights, unknown)
+        limit = checked_threshold(threshold, measure.distance.name)
         return all_pairs.duplicates(self.backend, limit, measure, threads, progress_for(progress, "comparing"))
 
     def leakage(
         self,
         documents: Iterable[Any],
-        threshold: float,
+        threshold: float | None = None,
         *,
         distance: str | None = None,
         weights: str | None = None,
@@ -633,8 +649,8 @@ class Index:
         documents : what :meth:`add` takes.
         threshold, distance, weights, unknown, threads, progress : as in :meth:`duplicates`.
         """
-        limit = real_number(threshold, "threshold", what="a distance")
         measure, given = self.measure(distance, weights, unknown), list(entries(documents))
+        limit = checked_threshold(threshold, measure.distance.name)
         tell = progress_for(progress, "comparing")
         return all_pairs.leakage(self.backend, given, limit, measure, (threads, tell))
 

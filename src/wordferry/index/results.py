@@ -125,7 +125,8 @@ class Hits(TableRows[Hit]):
     ``exact`` is False only for a two-stage search (``rerank=``), which may miss a true neighbour that the first stage
     did not find. ``method`` says in words what was done, ``counts`` how much: "pairs" that could have been compared,
     documents "evaluated" in full, entries of inverted lists ("postings") that were visited; of a list of queries, the
-    sums over all of them. ``missing`` names shards that gave no answer, where an index is in shards.
+    sums over all of them. ``missing`` names shards that gave no answer, where an index is in shards. ``error`` is why
+    one of several queries could not be answered: it has no words to compare.
     """
 
     def __init__(
@@ -136,8 +137,10 @@ class Hits(TableRows[Hit]):
         exact: bool = True,
         counts: Mapping[str, int] | None = None,
         missing: Sequence[str] = (),
+        error: Exception | None = None,
     ) -> None:
         super().__init__(hits)
+        self.error = error
         self.method = method
         self.exact = exact
         self.counts = dict(counts or {})

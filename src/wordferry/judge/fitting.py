@@ -12,7 +12,7 @@ from wordferry.base.checks import whole_number
 from wordferry.base.lazy import is_sparse
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
-from wordferry.compare.distances import find_distance
+from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.nearest import check_k
 from wordferry.compare.prepare import words_of
 from wordferry.compare.search import Searcher
@@ -31,7 +31,7 @@ optional_import("sklearn", "sklearn")  # says which pip line brings it
 from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.utils import validation  # noqa: E402
 
-RECOMMENDED_DISTANCE = "rel-rwmd + 2*cosine"
+RECOMMENDED_DISTANCE = RECOMMENDED
 """Chosen by cross-validation on five collections: python benchmarks/quality.py --choose."""
 RECOMMENDED_WEIGHTS = "log-idf"
 AUTO_WEIGHTS = "auto"

@@ -174,6 +174,8 @@ class Repeats:
 
 
 COUNTS = Repeats()
+COSINE_LOST = 1e-3
+"""Cosine distances below this have lost digits to 1 - product."""
 
 
 def bounds(
@@ -265,12 +267,24 @@ class ListQuery:
     c_max: float
     overlap: str
     size: int
+    cosine: _native.CosineShare | None = None
+    """What the cosine distance adds, where the distance is a sum of both; such a query is in no panel with others."""
 
     @cached_property
     def native(self) -> _native.ListQuery:
         """As the kernels take it; not for "residual"."""
         overlap = _native.Overlap[self.overlap]
         return _native.ListQuery(self.words, self.masses, *self.edges, self.c_max, overlap, self.size)
+
+
+def cosine_share(masses: Float32Array, moved: float, unshared: float, less: Float32Array) -> _native.CosineShare:
+    """The part of the cosine distance in ``moved * rel-rwmd + unshared * cosine`` to a query of these masses.
+
+    ``less`` is, for each row, less its product with the query up to rounding; or empty, where that is not known.
+    """
+    whole = masses.astype(np.float64)
+    unit = (whole / np.sqrt(np.cumsum(whole * whole)[-1])).astype(np.float32)
+    return _native.CosineShare(unit, moved, unshared, COSINE_LOST, less)
 
 
 PANEL = 16
@@ -294,7 +308,8 @@ def nearest(
     parts, weights = documents
     asked, own = [query.native for query in queries], [part.native for part in parts]
     mask = None if allowed is None else as_mask(allowed)
-    counts = _native.nearest_by_lists(asked, own, weights, mask, slack, threads, rows, distances)
+    cosine = queries[0].cosine
+    counts = _native.nearest_by_lists(asked, own, weights, mask, cosine, slack, threads, rows, distances)
     return Found(rows, distances, *counts)
 
 
@@ -304,7 +319,7 @@ def distances(
     """The distances of some rows to a query. ValueError as in :func:`nearest`."""
     out = np.empty(len(rows), dtype=np.float32)
     parts, weights = documents
-    _native.list_distances(query.native, [part.native for part in parts], weights, rows, out)
+    _native.list_distances(query.native, [part.native for part in parts], weights, query.cosine, rows, out)
     return out
 
 

@@ -28,8 +28,9 @@ class CountedTexts(NamedTuple):
 class WordCounter:
     """Counts documents against a table of words with their codes.
 
-    ``stop`` are left out of texts, as are words with fewer than ``min_length`` letters; lists of words are taken as
-    they are.
+    The words in ``stop`` have in texts the code of the word behind the mark of stop words
+    (:mod:`wordferry.texts.stop_marks`). Words of texts with fewer than ``min_length`` letters are left out; lists of
+    words are taken as they are.
     """
 
     def __init__(self, codes: dict[str, int], stop: Iterable[str], *, lowercase: bool, min_length: int) -> None:

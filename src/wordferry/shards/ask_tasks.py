@@ -28,6 +28,7 @@ from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
 from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
 from wordferry.texts.bow import looked_up
 from wordferry.texts.records import words_of
+from wordferry.texts.stop_marks import query_words
 
 _TOGETHER = 256
 """Queries that are asked at once: hits with their texts are held for these only."""
@@ -254,7 +255,7 @@ def best(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple
     ids, tokens = [], []
     for number, row in enumerate(read_part(part, shared.fields)):
         ids.append(row.id)
-        tokens.append(words_of(row.text, shard.index.tokenizer))
+        tokens.append(query_words(row.text, shard.index.tokenizer))
         if not tokens[-1]:
             raise EmptyDocumentError(f"{part.path}, row {part.start + number + 1}: the query has no words.")
     constants = {name: value for name, value in shared.options.items() if name != "filter"}

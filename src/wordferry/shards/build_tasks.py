@@ -27,6 +27,7 @@ from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests
 from wordferry.shards.nearby import on_this_machine
 from wordferry.shards.shard import WORD_FACTS
 from wordferry.texts.bow import unknown_word_error
+from wordferry.texts.stop_marks import is_marked
 from wordferry.texts.tokenizers import tokenizer_from_config
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.vocabulary import Vocabulary
@@ -73,14 +74,14 @@ def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs)
         raise FormatError(f"{where}: a training document needs a label ({field!r}).")
     terms = TermDictionary.of_no_index(shared.vocabulary)
     found = Counting(terms, tokenizer_from_config(shared.tokenizer)).count([row.text for row in rows])
-    empty = np.flatnonzero(found.tokens == 0)
+    empty = np.flatnonzero(found.empty)
     if shared.choices.on_empty == "error" and len(empty):
         raise FormatError(
             f"{part.path}, row {part.start + int(empty[0]) + 1}: the document has no words. Leave it out, or choose "
             "--on-empty drop (such documents are left out) or keep (they are stored and never found)."
         )
     words = terms.words(range(terms.next))
-    strange = next((word for word in words if word not in shared.vocabulary), None)
+    strange = next((word for word in words if word not in shared.vocabulary and not is_marked(word)), None)
     if shared.choices.unknown == "error" and strange is not None:
         where = f"{part.path}, rows {part.start + 1} to {part.start + part.rows}"
         raise FormatError(f"{where}: {unknown_word_error('A document', strange)}")

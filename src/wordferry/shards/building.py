@@ -16,7 +16,7 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
-from wordferry.compare.distances import find_distance
+from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
@@ -40,7 +40,7 @@ class Choices:
     """What an index is made with, as for :meth:`wordferry.Index.create`, and how its documents are read."""
 
     distance: str | None = None
-    """None: that of shards which exist already, else "rel-rwmd"; so with weights ("idf") and unknown ("match")."""
+    """None: that of shards which exist already, else "rel-rwmd + 2*cosine". So with weights and unknown."""
     overlap: str | None = None
     r: int = DEFAULT_R
     on_empty: str = "error"
@@ -55,7 +55,7 @@ class Choices:
 
     def checked(self) -> Choices:
         """These choices as an index is built with them, or an error that says which value is wrong."""
-        distance, weights, unknown = self.distance or "rel-rwmd", self.weights or "idf", self.unknown or "match"
+        distance, weights, unknown = self.distance or RECOMMENDED, self.weights or "idf", self.unknown or "match"
         Measure(find_distance(distance), self.overlap, unknown=unknown)  # type: ignore[arg-type]  # which it checks
         check_scheme(weights)
         check_on_empty(self.on_empty)

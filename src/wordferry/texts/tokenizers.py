@@ -71,8 +71,14 @@ def stop_words(language: str = "english") -> frozenset[str]:
             found = frozenset(fold(word).lower() for word in module.get_stop_words(LANGUAGES[code]))
         except module.StopWordError:
             raise InputError(f"There is no stop-word list for {LANGUAGES[code]}. Pass your own words.") from None
-        return found.difference(*(line.split()[1:] for line in data_lines("negations.txt") if line[:2] == code))
+        return found - negations(code)
     return frozenset(data_lines("stop_words_english.txt"))
+
+
+@cache
+def negations(code: str) -> frozenset[str]:
+    """The words of a language, given by its code, that turn a meaning round."""
+    return frozenset(word for line in data_lines("negations.txt") if line[:2] == code for word in line.split()[1:])
 
 
 def data_lines(name: str) -> list[str]:

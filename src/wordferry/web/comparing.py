@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.cancel import check_cancelled
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError
 from wordferry.texts.reasons import WORD, no_known_word, no_word
@@ -63,7 +63,7 @@ class TextPairs:
     def names(self, wanted: Sequence[str] | None) -> list[str]:
         """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
         own = self._engine.name()
-        return list(dict.fromkeys(wanted or [own if own in PAIRED else "rel-rwmd"]))
+        return list(dict.fromkeys(wanted or [own if own in PAIRED else RECOMMENDED]))
 
     def texts(self, a: str, b: str) -> tuple[list[str], list[str]]:
         """The words of two texts."""
@@ -94,7 +94,7 @@ class TextPairs:
             raise InputError("weights: Two texts have no frequencies of words; weigh a text and a stored document.")
         every = alone or self._engine.keeps(how)
         a, b = (self._compared(name, one, every) for name, one in given.items())
-        return ComparedPair(a, b, own if own in EXPLAINED else "rel-rwmd", how, request.passages)
+        return ComparedPair(a, b, own if own in EXPLAINED else RECOMMENDED, how, request.passages)
 
     def _compared(self, name: str, given: dict[str, str], every: bool) -> Compared:
         text: Text = given["text"] if "text" in given else self._engine.text(given["id"])
@@ -130,7 +130,7 @@ class TextPairs:
 
     def _measure(self, name: str, related: RelatedWords | None) -> Measure:
         """How two texts alone are compared: words without a vector count."""
-        graph = related if DISTANCES[name].needs_related else None
+        graph = related if find_distance(name).needs_related else None
         return Measure(name, self._engine.overlap(name), embeddings=self._engine.embeddings, related=graph)
 
     def _best(self, pair: ComparedPair, count: int) -> Compared:

@@ -12,11 +12,12 @@ import orjson
 
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import usable_cores
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.explanations.explain import Explanation
 from wordferry.texts.reasons import no_word
 from wordferry.texts.records import words_of
+from wordferry.texts.stop_marks import all_words
 from wordferry.web.memory import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
@@ -105,7 +106,7 @@ class ServedIndex:
     def overlap(self, distance: str) -> str | None:
         """What happens to words in both texts, where the index says it."""
         own: str | None = self._index.config.overlap
-        return own if own in DISTANCES[distance].overlaps else None
+        return own if own in find_distance(distance).overlaps else None
 
     def keeps(self, how: dict[str, str]) -> bool:
         """Whether words without a vector count when documents are compared."""
@@ -165,8 +166,11 @@ class ServedIndex:
     def _result(self, query: SearchQuery, found: Sequence[Any], *, by_words: bool) -> bytes | Exception:
         """The hits that a query wants, of those found."""
         facts: dict[str, Any] = {}
-        if by_words and not found and not self.tokens(query.text):
+        if by_words and not found and not all_words(query.text, self._index.tokenizer):
             return no_word(query.text, "The query")
+        error: Exception | None = getattr(found, "error", None)
+        if error is not None:
+            return error
         if not by_words:
             tokens = self.tokens(query.text)
             unknown = [word for word in dict.fromkeys(tokens) if word not in self._index.backend.embeddings]
@@ -251,7 +255,7 @@ class ServedIndex:
         seen: set[str] = set()
         for number, one in enumerate(documents):
             place, id = f"documents.{number}", one.get("id")
-            if not self.tokens(one["text"]) and self._index.config.on_empty == "error":
+            if not all_words(one["text"], self._index.tokenizer) and self._index.config.on_empty == "error":
                 reason = no_word(one["text"], f"{place}.text: The text")
                 return InputError(f"{reason} Nothing was added.")
             if id is not None and (id in seen or (not replace and id in self._index)):

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import DISTANCES, RECOMMENDED
 
-EXPLAINED = tuple(d.name for d in DISTANCES.values() if d.overlaps)
+EXPLAINED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.overlaps))
 """Distances made of flows between words."""
-PAIRED = tuple(d.name for d in DISTANCES.values() if not d.tfidf)
+PAIRED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if not d.tfidf))
 """Distances of two texts alone; tf-idf needs a collection."""
 
 

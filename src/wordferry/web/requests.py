@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import DISTANCES, RECOMMENDED
 from wordferry.texts.weights import WEIGHTS
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits
@@ -45,7 +45,7 @@ def _model(name: str, about: str, **fields: Any) -> Any:
 def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
     """Requests that find documents."""
     filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
-    searched: Any = Literal[tuple(DISTANCES)]
+    searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
     offset = Annotated[int, Field(ge=0, le=limits.k), _WHOLE]
     window: dict[str, Any] = {
         "k": (

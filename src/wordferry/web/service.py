@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import orjson
 
 from wordferry.base.runtime import usable_cores
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
 from wordferry.web.batching import Batcher
@@ -248,7 +248,7 @@ class Service:
 
         Finding them goes on when a request that waits for them has no more time: the next one has them sooner.
         """
-        if not any(DISTANCES[name].needs_related for name in names):
+        if not any(find_distance(name).needs_related for name in names):
             return None
         if self._graph is None or (self._graph.done() and (self._graph.cancelled() or self._graph.exception())):
             self._graph = asyncio.create_task(self._building.run(_graph_of, self.engine))

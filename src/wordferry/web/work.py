@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wordferry.compare.distances import DISTANCES
+from wordferry.compare.distances import find_distance
 from wordferry.compare.problem import Effort
 from wordferry.errors import InputError
 from wordferry.web.settings import Limits
@@ -77,7 +77,7 @@ def of_search(
     distance: str | None, queries: Sequence[Any], sizes: Sizes, filter: Mapping[str, Any] | None
 ) -> WorkEstimate:
     """A search; without a distance it is one by words, which reads the lists of those words only."""
-    cost = _BY_WORDS if distance is None else DISTANCES[distance].effort
+    cost = _BY_WORDS if distance is None else find_distance(distance).effort
     words = [query.most_words for query in queries]
     steps = sizes.documents * (cost.document * sum(count + _PASS for count in words) + _CONDITION * _conditions(filter))
     steps += cost.word * sizes.words * sum(words)
@@ -92,7 +92,7 @@ def of_search(
 def of_pair(distances: Sequence[str], first: int, second: int) -> WorkEstimate:
     """The distances of two texts of so many different words."""
     cells = first * second
-    steps = cells * sum(DISTANCES[name].effort.pair for name in distances)
+    steps = cells * sum(find_distance(name).effort.pair for name in distances)
     what = f"{first} x {second} different words by {', '.join(distances)}"
     return WorkEstimate(steps, cells * _PAIR_BYTES, what, "a, b, distances")
 

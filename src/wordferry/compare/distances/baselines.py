@@ -12,9 +12,9 @@ from wordferry.compare import on_device
 from wordferry.compare.moves import Taken, bag_of, by_word
 from wordferry.compare.problem import Distance, Effort, Method, Problem, Shared
 from wordferry.kernels import passes, reference
+from wordferry.kernels.lists import COSINE_LOST
 
 _PASS = 1.6  # nanoseconds: one word against sixteen documents of a panel
-_LOST = 1e-3  # cosine distances below this have lost digits to 1 - product
 
 
 class _Panels(Method):
@@ -46,7 +46,7 @@ class CosinePanels(_Panels):
 def _refine(problem: Problem, out: Float32Array) -> None:
     """Compute again the distances that have lost digits."""
     x, y = passes.aligned_views(problem.x.rising_unit_view, problem.y.rising_unit_view, len(problem.frame.words))
-    passes.refine_cosine(x, y, _LOST, out, problem.threads)
+    passes.refine_cosine(x, y, COSINE_LOST, out, problem.threads)
 
 
 class CudaCosine(CosinePanels):
@@ -67,7 +67,7 @@ class CudaCosine(CosinePanels):
         if found is None:
             return None
         lists, unsure = found
-        lost = np.flatnonzero((lists.distances < 2 * _LOST).any(axis=1))  # these need the refinement of the CPU
+        lost = np.flatnonzero((lists.distances < 2 * COSINE_LOST).any(axis=1))  # these need the refinement of the CPU
         return lists, np.union1d(unsure, lost)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array
+from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.checks import real_number
 from wordferry.base.runtime import Report
 from wordferry.compare.moves import Taken
@@ -42,10 +42,15 @@ def _parts(problem: Problem) -> list[tuple[Problem, float]]:
     assert isinstance(blend, Blend)
     found = []
     for distance, share in blend.parts:
-        own = distance.overlaps[0] if distance.overlaps else "keep"
-        overlap = problem.overlap if problem.overlap in distance.overlaps and problem.overlap != _OWN else own
+        overlap = part_overlap(distance, problem.overlap)
         found.append((problem.by(distance, overlap, problem.side if distance.sided else "both"), share))
     return found
+
+
+def part_overlap(distance: Distance, overlap: str) -> str:
+    """The overlap of a distance in a blend of this overlap."""
+    own = distance.overlaps[0] if distance.overlaps else "keep"
+    return overlap if overlap in distance.overlaps and overlap != _OWN else own
 
 
 def _cheapest(problem: Problem) -> tuple[Method, float]:
@@ -89,8 +94,17 @@ class Blend(Distance):
             sides=("both", "left", "right") if any(d.sided for d, _ in shares) else ("both",),
             methods=_METHODS,
             costly=any(d.costly for d, _ in shares),
+            effort=max((d.effort for d, _ in shares), key=lambda effort: effort.pair),
             parts=shares,
         )
+
+    def least_moves(self, problem: Problem) -> Float64Array | None:
+        """What words cost by the first part of which that is known; the others are at least 0."""
+        for part, share in _parts(problem):
+            least = part.distance.least_moves(part)
+            if least is not None:
+                return share * least
+        return None
 
     def moves(self, problem: Problem) -> Taken:
         """The moves of every part, each at its share of the cost; all are shown from the first document's side."""

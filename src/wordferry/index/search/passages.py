@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from wordferry.base.checks import whole_number
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance
+from wordferry.texts.stop_marks import all_words, is_marked, unmarked
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -46,6 +48,8 @@ def best_passages(
     record = find_distance(distance)
     whole = text if isinstance(text, str) else " ".join(text)
     split = tokenizer if isinstance(text, str) else str.split
+    if any(map(is_marked, tokens)):  # the query means stop words
+        tokens, split = unmarked(tokens), partial(all_words, tokenizer=tokenizer) if isinstance(text, str) else split
     spans = [(span, words) for span in _spans(whole, split) if (words := split(whole[slice(*span)]))]
     if not spans or not tokens:
         return []

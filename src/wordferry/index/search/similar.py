@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
@@ -15,9 +15,10 @@ from wordferry.base.runtime import progress_for, thread_count
 from wordferry.base.values import plain_value
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
-from wordferry.errors import InputError
+from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import shown
 from wordferry.index.search import memory
+from wordferry.index.search.blended import BlendedLists
 from wordferry.index.search.centroids import Centroids
 from wordferry.index.search.lists import RelatedLists
 from wordferry.index.search.requests import Ask, Request, padded
@@ -33,6 +34,8 @@ from wordferry.texts.tables import as_documents
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.vocabulary import Vocabulary
 
+Split = Callable[[str, Tokenizer], list[str]]
+
 
 class Strategy(Protocol):
     """One way to find the nearest documents of a state; all ways give the same answer."""
@@ -44,7 +47,14 @@ class Strategy(Protocol):
         """The k nearest rows to each query by (distance, row)."""
 
 
-STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), Shortlist(), memory.Scan())
+STRATEGIES: tuple[Strategy, ...] = (
+    SharedWords(),
+    Centroids(),
+    RelatedLists(),
+    BlendedLists(),
+    Shortlist(),
+    memory.Scan(),
+)
 """In the order in which they are asked: the cheapest first."""
 
 
@@ -142,12 +152,10 @@ def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
     )
 
 
-def query_tokens(query: Any, number: int, tokenizer: Tokenizer) -> list[str]:
-    """The words of one of several queries, or an error that names it."""
-    if type(query) is str:
-        return tokenizer(query)
+def query_tokens(query: Any, number: int, tokenizer: Tokenizer, split: Split = words_of) -> list[str]:
+    """The words of one of several queries, as ``split`` finds them in texts, or an error that names it."""
     if isinstance(query, str):
-        return words_of(query, tokenizer)
+        return split(query, tokenizer)
     if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
         return query if isinstance(query, LookedUp) else list(query)
     if not isinstance(query, Sequence | Mapping) and plain_value(query) is None:
@@ -157,20 +165,28 @@ def query_tokens(query: Any, number: int, tokenizer: Tokenizer) -> list[str]:
 
 def compared_tokens(
     asked: Sequence[Any], tokenizer: Tokenizer, vocabulary: Vocabulary, measure: Measure, name: str | None = None
-) -> list[LookedUp]:
-    """The words of queries that are to be compared, each looked up once; one without words is refused, and why.
+) -> list[LookedUp | EmptyDocumentError]:
+    """The words of queries that are to be compared, each looked up once; or why one has none.
 
     ``name`` is the id of the document that is asked about, where it is one.
     """
-    found = []
+    found: list[LookedUp | EmptyDocumentError] = []
     for number, query in enumerate(asked):
         words = looked_up(query_tokens(query, number, tokenizer), vocabulary)
-        what = "The query" if len(asked) == 1 else f"Query {number}"
-        what = what if name is None else f"The document {name!r}"
-        if not words or (measure.unknown == "drop" and not words.bag):
-            raise no_known_word(words, what) if words else no_word(query, what)
+        what = "The query" if name is None else f"The document {name!r}"
         if measure.unknown == "error" and words.others:
-            raise unknown_word_error(what, next(iter(words.others)))
+            raise unknown_word_error(what if len(asked) == 1 else f"Query {number}", next(iter(words.others)))
+        if not words or (measure.unknown == "drop" and not words.bag):
+            found.append(no_known_word(words, what) if words else no_word(query, what))
+            continue
         words.text = query
         found.append(words)
     return found
+
+
+def answerable(found: Sequence[LookedUp | EmptyDocumentError]) -> list[LookedUp]:
+    """The queries that have words; for calls in which every one must have some."""
+    for one in found:
+        if isinstance(one, EmptyDocumentError):
+            raise one
+    return [one for one in found if isinstance(one, LookedUp)]

@@ -58,6 +58,8 @@ class WordWeights:
     """Whether words without a vector count."""
     new: Float64Array
     """The weight of words that no document has, by their vectors; empty where all such words weigh the same."""
+    stop: Int64Array
+    """The numbers of the stop words, whose weight is 0."""
     _repeats: dict[Any, Repeats] = field(default_factory=dict)
 
     @cached_property
@@ -77,12 +79,17 @@ class WordWeights:
 
     @cached_property
     def lengths_are_sums(self) -> bool:
-        """Whether every word weighs 1, so that what a document weighs is the number of its tokens."""
-        return self.growth == "counts" and bool((self.per_word == 1).all())
+        """Whether every word weighs 1 that is no stop word, so that a document weighs as much as it has tokens."""
+        return self.growth == "counts" and bool((np.delete(self.per_word, self.stop) == 1).all())
+
+    @cached_property
+    def all_count(self) -> bool:
+        """Whether every word counts that is no stop word."""
+        return bool(np.delete(self.per_word, self.stop).all())
 
     def lengths(self, part: Part) -> Float64Array:
         """The number of words of each document of a part that count."""
-        if self.per_word.all():
+        if self.all_count:
             return part.rows.lengths.astype(np.float64)
         return _sums(part, (self.per_word > 0).astype(np.float64), COUNTS)
 
@@ -176,7 +183,8 @@ def fit_weights(
         fitted = replace(fitted, per_word=fitted.per_word * own, unseen=fitted.unseen * mean)
     if not keeps:
         fitted.per_word[terms.row_of < 0] = 0.0
-    return WordWeights(fitted, keeps, new)
+    fitted.per_word[terms.stop] = 0.0
+    return WordWeights(fitted, keeps, new, terms.stop)
 
 
 def _tokens(snapshot: Snapshot, keeps: bool) -> float:

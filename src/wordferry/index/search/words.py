@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Int32Array, distinct
+from wordferry.base.arrays import Int32Array, Int64Array, distinct
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.runtime import progress_for
 from wordferry.errors import FormatError
@@ -37,9 +37,15 @@ class StoredForms:
     """The words of one state of an index and their stems; what a query needs is read when it is looked up."""
 
     def __init__(
-        self, keys: WordKeys, numbers: StemNumbers, group_of: Int32Array, stems: Sequence[SegmentStems], file: Path
+        self,
+        keys: WordKeys,
+        numbers: StemNumbers,
+        words: tuple[Int32Array, Int64Array],
+        stems: Sequence[SegmentStems],
+        file: Path,
     ) -> None:
-        self.group_of = group_of
+        """``words`` are the stem of each word, and the stop words."""
+        self.group_of, self.stop = words
         self._keys, self._numbers, self._stems, self._file = keys, numbers, tuple(stems), file
         self._words: dict[int, Int32Array] = {}
         self._places: dict[str, FormPlace | None] = {}
@@ -121,7 +127,8 @@ class WordSearcher:
             parts[part.key] = self._parts.get(part.key) or self._part(part.rows, connection, snapshot)
         self._parts = parts
         stems, documents = [one for one, _ in parts.values()], [one for _, one in parts.values()]
-        forms = StoredForms(self._keys, self._numbers, self._group_of, stems, self._file)
+        words = self._group_of, snapshot.terms.stop
+        forms = StoredForms(self._keys, self._numbers, words, stems, self._file)
         collection = WordCollection(documents, forms, len(self._numbers), partial(_damaged, self._file))
         return Ranker(collection, snapshot.alive, self._together), forms
 

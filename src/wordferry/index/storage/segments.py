@@ -156,7 +156,7 @@ class SegmentRows:
 
     bags: Bags
     lengths: Float32Array
-    """The tokens of each document."""
+    """The tokens of each document that are no stop words."""
     lists: PostingLists
     columns: Columns
     stems: SegmentStems | None = None
@@ -168,10 +168,10 @@ class SegmentRows:
         return len(self.bags)
 
     @classmethod
-    def of(cls, bags: Bags, columns: Columns) -> SegmentRows:
-        """What is derived from bags, made in memory."""
+    def of(cls, bags: Bags, columns: Columns, stop: Sequence[int] | Int64Array) -> SegmentRows:
+        """What is derived from bags, made in memory; ``stop`` are the numbers of the stop words."""
         bags = narrowed(bags)
-        return cls(bags, lengths_of(bags), build(bags.indptr, bags.words, bags.counts), columns)
+        return cls(bags, lengths_of(bags, stop), build(bags.indptr, bags.words, bags.counts), columns)
 
     @cached_property
     def stored(self) -> StoredDocuments:
@@ -193,12 +193,15 @@ class SegmentRows:
         storage.let_go([*vars(self.bags).values(), *self.lists.arrays.values(), self.lengths])
 
 
-def lengths_of(bags: Bags) -> Float32Array:
-    """The sum of the counts of each document, a block of them at a time."""
+def lengths_of(bags: Bags, stop: Sequence[int] | Int64Array) -> Float32Array:
+    """The sum of the counts of each document without its stop words, a block of documents at a time."""
     lengths = np.zeros(len(bags), dtype=np.float32)
+    counted = np.ones(max(int(bags.words.max(initial=0)), *stop, 0) + 1, dtype=bool)
+    counted[stop] = False
     for start in range(0, len(bags), BLOCK):
         ends = bags.indptr[start : start + BLOCK + 1]
-        counts = bags.counts[int(ends[0]) : int(ends[-1])]
+        span = slice(int(ends[0]), int(ends[-1]))
+        counts = bags.counts[span] * counted[bags.words[span]]
         sums = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         lengths[start : start + BLOCK] = np.diff(sums[ends - ends[0]])
     return lengths

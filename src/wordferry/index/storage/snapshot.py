@@ -277,7 +277,8 @@ class Snapshots:
         self._rows = mapped
         generation = state["generation"]
         buffer = read_buffer(connection, self._file)
-        loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers, self._file))
+        terms = self._terms(connection, state)
+        loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers, self._file), terms.stop)
         named: list[tuple[tuple[Any, ...], SegmentRows]] = [(("segment", name), one) for name, one in mapped.items()]
         parts: list[Part] = []
         for key, some in [*named, (("buffer", generation), loose)]:
@@ -289,7 +290,7 @@ class Snapshots:
             generation=generation,
             epoch=state["epoch"],
             documents=state["documents"],
-            terms=self._terms(connection, state),
+            terms=terms,
             embeddings=self._vectors.read(connection, state),
             graph=get_meta(connection, "graph", self._file),
             parts=tuple(parts),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int32Array, Int64Array
 from wordferry.index.storage.catalogue import damaged
+from wordferry.texts.stop_marks import AFTER_MARK, MARK, is_marked
 from wordferry.words.vocabulary import Vocabulary
 
 EMPTY: dict[str, int] = {"words": 0, "vectors": 0, "vectors_checksum": 0, "made": 0}
@@ -51,6 +52,8 @@ class TermVectors:
     """The words that have a vector, ascending."""
     rows: Int64Array
     """The row of the embeddings that is the vector of each."""
+    stop: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The stop words, which weigh nothing."""
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -61,11 +64,6 @@ class TermVectors:
         found = np.full(self.size, -1, dtype=np.int32)
         found[self.numbers] = self.rows
         return found
-
-    def kept(self, used: BoolArray) -> TermVectors:
-        """Those of the words with vectors that are used."""
-        some = used[self.numbers]
-        return TermVectors(self.size, self.numbers[some], self.rows[some])
 
     @classmethod
     def assign(cls, connection: sqlite3.Connection, size: int, vocabulary: Vocabulary, file: Path) -> TermVectors:
@@ -94,11 +92,21 @@ def read_vectors(
     rows = connection.execute(query, (before.size,)).fetchall()
     more = np.array(rows, dtype=np.int64).reshape(-1, 2)
     found = TermVectors(
-        state["words"], np.concatenate([before.numbers, more[:, 0]]), np.concatenate([before.rows, more[:, 1]])
+        state["words"],
+        np.concatenate([before.numbers, more[:, 0]]),
+        np.concatenate([before.rows, more[:, 1]]),
+        read_stop_words(connection, state["words"], file),
     )
     if len(found) != state["vectors"] or found.checksum() != state["vectors_checksum"]:
         raise damaged(file, "the list of words")
     return found
+
+
+def read_stop_words(connection: sqlite3.Connection, size: int, file: Path) -> Int64Array:
+    """The numbers of the stop words that documents have, ascending; ``size`` is above every number of the state."""
+    query = "SELECT number, word, vector, checksum FROM words WHERE word >= ? AND word < ?"
+    found = (row[0] for row in checked_rows(connection.execute(query, (MARK, AFTER_MARK)), file))
+    return np.array(sorted(number for number in found if number < size), dtype=np.int64)
 
 
 def find_numbers(connection: sqlite3.Connection, words: Sequence[str], file: Path) -> dict[str, int]:
@@ -157,9 +165,12 @@ class TermDictionary:
         self.vocabulary = vocabulary
         self.number_of_vector = np.full(len(vocabulary), -1, dtype=np.int32)
         """The number of the word of each vector; -1 for one that no document has."""
+        self.stop: list[int] = []
+        """The numbers of stop words."""
         if not whole:
             vectors = read_vectors(connection, state, file)
             self.number_of_vector[vectors.rows] = vectors.numbers
+            self.stop = vectors.stop.tolist()
         self.next = int(state["words"])
         """The number of the next new word."""
         self._numbers: dict[str, int] = {}
@@ -213,6 +224,8 @@ class TermDictionary:
 
     def _add(self, word: str, vector: int | None) -> int:
         self._new[self.next] = word, vector
+        if is_marked(word):
+            self.stop.append(self.next)
         self.next += 1
         return self.next - 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,7 @@ from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
-from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_vectors
+from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_stop_words, read_vectors
 from wordferry.index.storage.texts import CompressionDictionaries, Unpacker
 from wordferry.index.storage.vectors import Vectors
 
@@ -122,6 +123,8 @@ class Checker:
     def _check_segments(self, connection: sqlite3.Connection) -> tuple[Int64Array, int, int]:
         """The numbers of the rows of all segments, how many segments and pairs; one segment is looked at at a time."""
         numbers, pairs = [np.zeros(0, dtype=np.int64)], 0
+        stop = self._attempt(lambda: read_stop_words(connection, sys.maxsize, self.catalogue.file))
+        stop = np.zeros(0, np.int64) if stop is None else stop
         for row in connection.execute("SELECT * FROM segments ORDER BY first"):
             segment = self._attempt(lambda: Segment.from_row(row, self.catalogue.file))  # noqa: B023
             rows = self._attempt(lambda: segment.read(self.catalogue.folder, verify=True)) if segment else None  # noqa: B023
@@ -130,7 +133,7 @@ class Checker:
             bags = rows.bags
             if bags.numbers[0] != segment.first or bags.numbers[-1] != segment.last:
                 self._wrong(f"Segment {segment.name} holds other documents than the catalogue says.")
-            again = SegmentRows.of(bags, rows.columns)
+            again = SegmentRows.of(bags, rows.columns, stop)
             stored, made = ([one.lengths, *one.lists.arrays.values()] for one in (rows, again))
             if rows.longest != again.longest or not all(map(np.array_equal, stored, made)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")

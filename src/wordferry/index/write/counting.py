@@ -9,11 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from wordferry.base.arrays import Counts, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Counts, Int32Array, Int64Array
 from wordferry.index.storage.terms import NO_VECTOR, TermDictionary
 from wordferry.index.storage.vectors import NewVectors
 from wordferry.kernels.native_texts import WordCounter
-from wordferry.texts.records import KeptText, words_of
+from wordferry.texts.records import KeptText
+from wordferry.texts.stop_marks import is_marked, marked_words
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, is_simple
 
 MANY = 256
@@ -28,9 +29,15 @@ class CountedDocuments:
     bags: Counts
     """By the numbers of words, in the order of :class:`~wordferry.index.storage.segments.Bags`."""
     tokens: Int64Array
-    """Tokens of each document."""
+    """Tokens of each document that are no stop words."""
     known: Int64Array
     """Tokens of each document that have a vector."""
+
+    @property
+    def empty(self) -> BoolArray:
+        """Whether a document has no word at all."""
+        found: BoolArray = np.diff(self.bags.indptr) == 0
+        return found
 
 
 class Counting:
@@ -51,15 +58,15 @@ class Counting:
     def count(self, documents: Sequence[Words], threads: int = 1) -> CountedDocuments:
         """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
         if self.vectors is not None:
-            documents = [words_of(document, self._tokenizer) for document in documents]
-            self._make_vectors({word: None for words in documents for word in words})
+            documents = [marked_words(document, self._tokenizer) for document in documents]
+            self._make_vectors({word: None for words in documents for word in words if not is_marked(word)})
         if self._counter is None and len(documents) < MANY:
             return self._by_python(documents)
         counter, next_code = self._kernel(), NO_VECTOR + self.terms.next
         found = counter.count([self._prepared(text) for text in documents], next_code, threads)
         for word in found.new_words:
             self.terms.number(word)
-        return self._numbered(Counts(found.indptr, found.codes, found.counts), found.tokens)
+        return self._numbered(Counts(found.indptr, found.codes, found.counts))
 
     def _make_vectors(self, words: Iterable[str]) -> None:
         """Give words a vector that are new, by what makes vectors for this index."""
@@ -96,12 +103,11 @@ class Counting:
             return document
         if self._splits and is_simple(document) and not isinstance(document, KeptText):
             return document
-        return words_of(document, self._tokenizer)
+        return marked_words(document, self._tokenizer)
 
     def _by_python(self, documents: Sequence[Words]) -> CountedDocuments:
         find, terms = self.terms.vocabulary.finder, self.terms
-        split = [words_of(document, self._tokenizer) for document in documents]
-        seen = [Counter(words) for words in split]
+        seen = [Counter(marked_words(document, self._tokenizer)) for document in documents]
         terms.look_up(word for bag in seen for word in bag if find(word, -1) < 0)
         indptr, codes, counts = [0], [], []
         for bag in seen:
@@ -113,13 +119,18 @@ class Counting:
             counts += [coded[code] for code in codes[indptr[-1] :]]
             indptr.append(len(codes))
         rows = Counts(np.array(indptr, np.int64), np.array(codes, np.int32), np.array(counts, np.int32))
-        return self._numbered(rows, np.array([len(words) for words in split], dtype=np.int64))
+        return self._numbered(rows)
 
-    def _numbered(self, rows: Counts, tokens: Int64Array) -> CountedDocuments:
+    def _numbered(self, rows: Counts) -> CountedDocuments:
         """Bags by the numbers of words, from bags by their codes."""
         has_vector = rows.words < NO_VECTOR
         words: Int32Array = rows.words - np.int32(NO_VECTOR)
         words[has_vector] = self.terms.numbers_of_vectors(rows.words[has_vector])
         self._told = self.terms.next
-        known = Counts(rows.indptr, rows.words, np.where(has_vector, rows.counts, 0)).totals
-        return CountedDocuments(Counts(rows.indptr, words, rows.counts), tokens, known)
+        is_stop = np.zeros(self.terms.next, dtype=bool)
+        is_stop[self.terms.stop] = True
+        bags = Counts(rows.indptr, words, rows.counts)
+        tokens, known = (
+            bags._replace(counts=np.where(some, rows.counts, 0)).totals for some in (~is_stop[words], has_vector)
+        )
+        return CountedDocuments(bags, tokens, known)

@@ -37,6 +37,8 @@ class Entry(NamedTuple):
     words: str | Sequence[str]
     values: dict[str, Any]
     """The metadata as plain values, of which ``metadata`` is the JSON."""
+    where: str | None = None
+    """The file and line, or the row of the table, that it comes from."""
 
 
 def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
@@ -92,7 +94,8 @@ def _plain_entry(document: Any) -> Entry | None:
             written.append(f'"{key}": {_json(value)}')
         else:
             return None
-    return Entry(identifier, text, False, label, "{" + ", ".join(written) + "}", text, dict(metadata))
+    where = document.where if kind is Record else None
+    return Entry(identifier, text, False, label, "{" + ", ".join(written) + "}", text, dict(metadata), where)
 
 
 def _entry(document: Any, where: str) -> Entry:
@@ -121,7 +124,8 @@ def _entry(document: Any, where: str) -> Entry:
     text, tokenized = _checked_text(words, where)
     check_encodable(text if label is None else text + label, where)
     values = checked_metadata(metadata, where)
-    return Entry(identifier, text, tokenized, label, metadata_text(values, where), words, values)
+    source = getattr(document, "where", None)
+    return Entry(identifier, text, tokenized, label, metadata_text(values, where), words, values, source)
 
 
 def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
@@ -267,9 +271,17 @@ def refuse_twice(chunk: list[Entry]) -> None:
     """Refuse documents of which two have the same id."""
     given = [entry.id for entry in chunk if entry.id is not None]
     if len(set(given)) < len(given):
-        raise appears_twice(next(i for i, count in Counter(given).items() if count > 1))
+        twice = next(i for i, count in Counter(given).items() if count > 1)
+        raise appears_twice(twice, [entry.where for entry in chunk if entry.id == twice])
 
 
-def appears_twice(identifier: str) -> InputError:
-    """The error for an id that two documents have."""
-    return InputError(f"The id {identifier!r} appears twice among these documents. Nothing was added.")
+def appears_twice(identifier: str, places: Sequence[str | None]) -> InputError:
+    """The error for an id that two documents have; ``places`` are where they come from, as far as that is known."""
+    known = [place for place in places if place is not None]
+    where = f" ({' and '.join(known)})" if known else ""
+    return InputError(f"The id {identifier!r} appears twice among these documents{where}. Nothing was added.")
+
+
+def place_of(entry: Entry) -> str:
+    """Where a document comes from, for the beginning of an error; nothing where that is not known."""
+    return "" if entry.where is None else f"{entry.where}: "

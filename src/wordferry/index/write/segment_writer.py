@@ -124,7 +124,8 @@ class SegmentWriter:
             span = np.arange(start, min(start + SEGMENT, len(bags)))
             part = bags if len(span) == len(bags) else bags.select(span)
             whose = columns if columns is not None and len(columns) == len(part) else None
-            rows = SegmentRows.of(part, whose or columns_of(connection, part.numbers, self._folder / FILE))
+            whose = whose or columns_of(connection, part.numbers, self._folder / FILE)
+            rows = SegmentRows.of(part, whose, self._terms.stop)
             rows = replace(rows, stems=self._keys.stems(rows, self._terms.words))
             made.append(segments.write(self._folder, rows, self._config))
             self._written.append(made[-1].name)

@@ -32,11 +32,12 @@ from wordferry.index.storage.terms import NO_VECTOR, TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
 from wordferry.index.storage.vectors import MadeVectors, NewVectors, Vectors
 from wordferry.index.write.counting import CountedDocuments, Counting
-from wordferry.index.write.entries import Entry, appears_twice, refuse_empty, refuse_twice
+from wordferry.index.write.entries import Entry, appears_twice, place_of, refuse_empty, refuse_twice
 from wordferry.index.write.resumable import META, Filled, skip, stored_before, unfinished
 from wordferry.index.write.segment_writer import SegmentWriter, live_rows
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import words_of
+from wordferry.texts.stop_marks import is_marked
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import GrowingVocabulary
 from wordferry.words.loaders.demand import VectorSource
@@ -213,7 +214,8 @@ class Writer:
             connection.execute("DELETE FROM vectors")
             if source is not None:
                 made = NewVectors(lambda: source, GrowingVocabulary(), self.vector_progress)
-                made.make(word for (word,) in connection.execute("SELECT word FROM words ORDER BY number"))
+                words = connection.execute("SELECT word FROM words ORDER BY number")
+                made.make(word for (word,) in words if not is_marked(word))
                 made.store(connection, state)
                 vocabulary = made.vocabulary
             terms = TermVectors.assign(connection, state["words"], vocabulary, self._catalogue.file)
@@ -294,7 +296,7 @@ class Writer:
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
             self._refuse_unknown(chunk, call.done, int(np.flatnonzero(unknown)[0]))
-        places = self._kept(change, chunk, found.tokens == 0, call)
+        places = self._kept(change, chunk, found.empty, call)
         kept = [chunk[place] for place in places.tolist()]
         first = state["next_number"]
         ids = self._claim(change, kept, call)
@@ -324,7 +326,7 @@ class Writer:
         try:
             change.connection.executemany("INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.IntegrityError:
-            self._refuse_existing(change.connection, ids, first, call)
+            self._refuse_existing(change.connection, list(zip(ids, kept, strict=True)), first, call)
             raise
         if len(kept) >= FEWEST:
             call.packer.put([(first + place, e.text, e.label, e.metadata) for place, e in enumerate(kept)])
@@ -359,10 +361,10 @@ class Writer:
         given = [entry.id for entry in chunk if entry.id is not None]
         taken = set(given)
         if call.replace:
-            for identifier in given:
-                if (number_of(connection, identifier) or 0) >= call.first:
-                    raise appears_twice(identifier)
-                self._remove(change, identifier)
+            for entry in (entry for entry in chunk if entry.id is not None):
+                if (number_of(connection, str(entry.id)) or 0) >= call.first:
+                    raise appears_twice(str(entry.id), [entry.where])
+                self._remove(change, str(entry.id))
         ids = []
         for number, entry in enumerate(chunk, start=change.state["next_number"]):
             made = entry.id or f"doc-{number}"
@@ -372,17 +374,19 @@ class Writer:
             ids.append(made)
         return ids
 
-    def _refuse_existing(self, connection: sqlite3.Connection, ids: list[str], first: int, call: _Adding) -> None:
+    def _refuse_existing(
+        self, connection: sqlite3.Connection, named: list[tuple[str, Entry]], first: int, call: _Adding
+    ) -> None:
         """Say which id of a chunk is there already: from before, or from this call."""
-        for identifier in ids:
+        for identifier, entry in named:
             number = number_of(connection, identifier)
             if number is None or number >= first:
                 continue
             if number >= call.first:
-                raise appears_twice(identifier)
+                raise appears_twice(identifier, [entry.where])
             raise InputError(
-                f"{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. Use upsert to "
-                "replace documents that exist."
+                f"{place_of(entry)}{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. "
+                "Use upsert to replace documents that exist."
             )
 
     def _remove(self, change: Transaction, identifier: str) -> bool:
