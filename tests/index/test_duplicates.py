@@ -186,7 +186,7 @@ def test_texts_in_no_index_are_compared_as_an_index_does_it(index):
     expected = index.duplicates(0.5)
     frame = pandas.DataFrame(DOCUMENTS)
     for documents in (DOCUMENTS, frame, polars.DataFrame(DOCUMENTS), pyarrow.table(frame)):
-        found = wordferry.duplicates(documents, 0.5)
+        found = wordferry.duplicates(documents, 0.5, distance="rel-rwmd")
         assert found == list(expected)
         assert found.groups == expected.groups
         assert str(found.reason(found[0])) == str(expected.reason(expected[0]))
@@ -195,7 +195,10 @@ def test_texts_in_no_index_are_compared_as_an_index_does_it(index):
     assert polars.DataFrame(found).to_dict(as_series=False) == columns
     assert pyarrow.table(found).to_pydict() == columns
     named = frame.rename(columns={"text": "body", "id": "key"})
-    assert wordferry.duplicates(named, 0.5, text="body", id="key") == found
+    assert wordferry.duplicates(named, 0.5, text="body", id="key", distance="rel-rwmd") == found
+    with wordferry.Index.create() as other:
+        other.add(DOCUMENTS)
+        assert wordferry.duplicates(DOCUMENTS) == other.duplicates()
     texts = [row["text"] for row in DOCUMENTS]
     assert [pair.first for pair in wordferry.duplicates(texts, 0.0)] == ["doc-1"]
     with pytest.raises(wordferry.errors.EmptyDocumentError):
