@@ -58,3 +58,7 @@ def test_what_is_broken_is_found(tmp_path: Path) -> None:
     assert sorted(check_docs.broken_in_site(site)) == [
         *("one.html: leads nowhere: #here", "one.html: loads https://x.y/z.js", "two.html: leads nowhere: no.png")
     ]
+
+
+def test_code_fits_into_its_boxes() -> None:
+    assert list(check_docs.wide_lines(DOCS)) == []
