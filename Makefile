@@ -41,13 +41,13 @@ QUICK_TESTS ?= tests/reference tests/data_model tests/compare tests/relaxed/test
 
 # Four stamps: the package, what its tests need, what the long ones need beside that, what its benchmarks need. The
 # package is reinstalled when one of its sources changed (only the kernels that changed are compiled again), the others
-# when pyproject.toml did.
+# when pyproject.toml did. After make editable, Python is used from src, so that only kernels count as sources.
 PACKAGE := $(VENV)/.package
 EDITABLE := $(VENV)/.editable
 TOOLS   := $(VENV)/.tools
 CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
-SOURCES := $(shell find native src -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
+SOURCES := $(shell find native $(if $(wildcard $(EDITABLE)),,src) -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
 .PHONY: help demo quick editable test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
 

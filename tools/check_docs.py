@@ -81,6 +81,18 @@ def broken_on_a_forge(docs: Path) -> Iterator[str]:
             yield f"{page.relative_to(docs)}: no page leads here"
 
 
+def outside_contents(docs: Path) -> Iterator[str]:
+    """Pages that are in no table of contents; Sphinx says so too, but only in minutes."""
+    listed = {docs / "index.md"}
+    for page in sources(docs):
+        for block in _FENCE.finditer(page.read_text(encoding="utf-8")):
+            if block["language"] == "{toctree}":
+                listed |= {(page.parent / f"{line}.md").resolve() for line in block["body"].split()}
+    for page in sources(docs):
+        if page.resolve() not in {one.resolve() for one in listed}:
+            yield f"{page.relative_to(docs)}: in no table of contents"
+
+
 def wide_lines(docs: Path) -> Iterator[str]:
     """Lines of code that run out of their boxes; the output of programs and generated pages count too."""
     for page in sources(docs):

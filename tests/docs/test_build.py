@@ -42,6 +42,7 @@ def test_formulas_are_drawn_without_a_script(site: Path) -> None:
 
 def test_links_lead_somewhere_on_a_forge_and_to_every_page() -> None:
     assert list(check_docs.broken_on_a_forge(DOCS)) == []
+    assert list(check_docs.outside_contents(DOCS)) == []
 
 
 def test_what_is_broken_is_found(tmp_path: Path) -> None:
@@ -53,8 +54,14 @@ def test_what_is_broken_is_found(tmp_path: Path) -> None:
     (docs / "c.md").write_text("# Nobody links here, though [I](c.md) do\n")
     assert list(check_docs.broken_on_a_forge(docs)) == [*("index.md: leads nowhere: b.md", "c.md: no page leads here")]
     assert list(check_docs.wide_lines(docs)) == ["a.md, line 2: 94 columns"]
+    (docs / "index.md").write_text("```{toctree}\n:hidden:\n\na\n```\n")
+    assert list(check_docs.outside_contents(docs)) == ["c.md: in no table of contents"]
     (site / "one.html").write_text('<a href="two.html#there"></a><a href="#here"></a><script src="https://x.y/z.js">')
     (site / "two.html").write_text('<p id="there"></p><img src="no.png">')
     assert sorted(check_docs.broken_in_site(site)) == [
         *("one.html: leads nowhere: #here", "one.html: loads https://x.y/z.js", "two.html: leads nowhere: no.png")
     ]
+
+
+def test_code_fits_into_its_boxes() -> None:
+    assert list(check_docs.wide_lines(DOCS)) == []

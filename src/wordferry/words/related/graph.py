@@ -107,7 +107,7 @@ class RelatedWords:
         >>> emb = Embeddings(["a", "b", "c"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
         >>> related = RelatedWords.build(emb, r=1)
         >>> related.neighbors("a")[0][0], round(related.c_max, 4)
-        ('b', 1.1533)
+        ('b', 1.241)
         """
         embeddings = as_embeddings(embeddings).stored
         r = checked_r(r)
