@@ -45,6 +45,10 @@ def allowed_states(journal: Path) -> tuple[list[dict[str, str]], int]:
     return ([model] if under_way is None else [model, follow(model, under_way)]), changes
 
 
+def lines_of(journal: Path) -> int:
+    return journal.read_bytes().count(b"\n")
+
+
 def kill_at_random(place: Path, kills: int, vectors: object = None) -> None:
     index_path, journal = place / "index", place / "journal"
     journal.touch()
@@ -55,6 +59,9 @@ def kill_at_random(place: Path, kills: int, vectors: object = None) -> None:
         process = worker("random", index_path, journal, round_number + 1)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        begun = lines_of(journal)
+        while lines_of(journal) < begun + 4 and process.poll() is None:  # two changes, however busy the machine is
+            time.sleep(0.01)
         time.sleep(rng.random() * 0.5)
         assert process.poll() is None, "the worker ended by itself"
         process.send_signal(signal.SIGKILL)

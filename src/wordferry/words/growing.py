@@ -172,17 +172,20 @@ class VectorTable:
     def meet(self, words: Iterable[str]) -> None:
         """Make vectors for those of the words of a query that have none yet; they are in memory only."""
         with self._mutex:
-            new = [word for word in words if word not in self._words and word not in self._unknown]
-            made = self._make(new) if new and self._make is not None else None
-            found: tuple[str, ...] = () if made is None else made.vocabulary[: FIRST - len(self._words.asked)]
-            if made is not None and len(found) < len(made):
+            new = [word for word in dict.fromkeys(words) if word not in self._words and word not in self._unknown]
+            asked = len(self._words.asked)
+            if len(new) > FIRST - asked:
                 logger.warning("%d new words were met; further ones are compared by equal spelling.", FIRST)
-            if made is not None and found:
-                rows = slice(len(self._words.asked), len(self._words.asked) + len(found))
-                self._matrix[rows] = made.matrix[: len(found)]
-                self._lengths[rows] = 1.0 if made.lengths is None else made.lengths[: len(found)]
-                self._words.ask(found)
-            self._unknown = (self._unknown if len(self._unknown) < FIRST else set()) | (set(new) - set(found))
+            some = new[: FIRST - asked]
+            made = self._make(some) if some and self._make is not None else None
+            if made is not None:
+                rows = slice(asked, asked + len(made))
+                self._matrix[rows] = made.matrix
+                self._lengths[rows] = 1.0 if made.lengths is None else made.lengths
+                self._words.ask(made.vocabulary)
+            if len(self._unknown) > FIRST:
+                self._unknown.clear()
+            self._unknown |= {word for word in new if word not in self._words.asked}
 
     def _frozen(self) -> GrowingEmbeddings:
         words, end = self._words.frozen(), len(self._words)
