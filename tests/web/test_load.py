@@ -356,7 +356,11 @@ TOO_MUCH: list[tuple[str, dict[str, Any], str]] = [
         {"texts": ["a boat"], "distance": "act"},
         "texts, distance, k: 1 text of up to 1 different words x",
     ),
-    ("/api/distance", {"a": "old boats", "b": "new boats"}, "a, b, distances: 2 x 2 different words by rel-rwmd + 2*cosine is"),
+    (
+        "/api/distance",
+        {"a": "old boats", "b": "new boats"},
+        "a, b, distances: 2 x 2 different words by rel-rwmd + 2*cosine is",
+    ),
     ("/api/explain", {"a": {"text": "old boats"}, "b": {"text": "new boats"}}, "a, b: 2 x 2 different words explained"),
 ]
 
