@@ -15,6 +15,7 @@ void bind_all_bounds(nanobind::module_&);
 void bind_centroids(nanobind::module_&);
 void bind_nearest_lists(nanobind::module_&);
 void bind_word_search(nanobind::module_&);
+void bind_meaning(nanobind::module_&);
 void bind_texts(nanobind::module_&);
 void bind_transport(nanobind::module_&);
 }  // namespace wordferry
@@ -34,6 +35,7 @@ NB_MODULE(_native, m) {
   wordferry::bind_nearest_lists(m);
   wordferry::bind_centroids(m);
   wordferry::bind_word_search(m);
+  wordferry::bind_meaning(m);
   wordferry::bind_texts(m);
   wordferry::bind_transport(m);
 }

@@ -143,6 +143,20 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> best(const std::vector<cons
   return {static_cast<std::int64_t>(found.best.size()), found.visited, found.evaluated};
 }
 
+void scores(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots,
+            const In<std::int32_t>& words, const In<std::uint8_t>& is_exact, const In<double>& factors, double stem,
+            double floor, double slope, const In<std::int64_t>& rows, const Out<double>& values) {
+  const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
+  const WordParts all(parts, nullptr);
+  require(rows.length() == values.length(), "rows and scores must have the same length");
+  require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
+  bool sound = true;
+  run_native([&](Watch& watch) {
+    sound = scores_of(all.parts, query, rows.data(), rows.length(), values.data(), watch);
+  });
+  require(sound, "the bags lead outside of themselves");
+}
+
 void near(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& group_of, const In<double>& idf,
           const In<std::int64_t>& rows, const In<std::int32_t>& wanted, const Out<std::int64_t, 2>& found,
           const Out<double, 2>& cosines, const Out<std::uint8_t>& complete) {
@@ -211,6 +225,10 @@ void bind_word_search(nb::module_& m) {
         nb::arg("slope"), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
         nb::arg("scores").noconvert(),
         "The best documents: how many there are, and how many entries of lists and documents were looked at.");
+  m.def("scores_by_words", &scores, nb::arg("parts"), nb::arg("slots").noconvert(), nb::arg("words").noconvert(),
+        nb::arg("is_exact").noconvert(), nb::arg("factors").noconvert(), nb::arg("stem"), nb::arg("floor"),
+        nb::arg("slope"), nb::arg("rows").noconvert(), nb::arg("scores").noconvert(),
+        "The scores of some documents, 0 where one has no word of the query.");
   m.def("near_rows", &near, nb::arg("parts"), nb::arg("group_of").noconvert(), nb::arg("idf").noconvert(),
         nb::arg("rows").noconvert(), nb::arg("wanted").noconvert(), nb::arg("found").noconvert(),
         nb::arg("cosines").noconvert(), nb::arg("complete").noconvert(),

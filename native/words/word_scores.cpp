@@ -364,4 +364,17 @@ bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, c
   return Search<std::uint32_t>(parts, query, allowed, k, found, watch).run();
 }
 
+bool scores_of(const std::vector<WordPart>& parts, const FormQuery& query, const std::int64_t* rows, std::int64_t count,
+               double* scores, Watch& watch) {
+  QueryTable table(query);
+  Pace pace(watch);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto part = std::partition_point(parts.begin(), parts.end(),
+                                           [&](const WordPart& one) { return one.start + one.bags.rows <= rows[i]; });
+    if (!table.score(*part, rows[i] - part->start, scores[i])) return false;
+    pace.spend(500);
+  }
+  return true;
+}
+
 }  // namespace wordferry

@@ -68,6 +68,10 @@ struct BestRows {
 bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed,
                    std::int64_t k, BestRows& found, Watch& watch);
 
+// The score of each of some rows, 0 for one without a word of the query. False when a bag leads outside of itself.
+bool scores_of(const std::vector<WordPart>& parts, const FormQuery& query, const std::int64_t* rows, std::int64_t count,
+               double* scores, Watch& watch);
+
 // The stem of each word, and what stems weigh.
 struct StemWeights {
   const std::int32_t* group_of;

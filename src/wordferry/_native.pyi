@@ -748,6 +748,20 @@ def best_by_words(
     The best documents: how many there are, and how many entries of lists and documents were looked at.
     """
 
+def scores_by_words(
+    parts: Sequence[WordDocuments],
+    slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    is_exact: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    stem: float,
+    floor: float,
+    slope: float,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """The scores of some documents, 0 where one has no word of the query."""
+
 def near_rows(
     parts: Sequence[WordDocuments],
     group_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -780,6 +794,28 @@ def stem_frequencies(
     df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:
     """Add the document frequency of each stem."""
+
+class CodedDocuments:
+    """Vectors of documents in codes of one byte, with a scale for each."""
+
+    def __init__(
+        self,
+        codes: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        scales: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+def best_by_meaning(
+    parts: Sequence[CodedDocuments],
+    levels: Annotated[NDArray[numpy.int16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: float,
+    alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> tuple[int, list[tuple[int, int, int]]]:
+    """
+    The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum of squares of the cosines of those that are alive, in parts of 2^18.
+    """
 
 class CountedTexts:
     @property

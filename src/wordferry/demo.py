@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "word search": {},
 }
 """What is added to plain BM25, step by step; the last is what ``search`` does unless told otherwise."""
+ENCODER = "wordllama"
+"""Where this encoder is installed, search by words and meaning is shown as well."""
 HELD_OUT = 5  # every fifth article is classified by the others
 FIRST = 10
 Stage = Callable[[str], AbstractContextManager[Progress]]
@@ -222,11 +225,17 @@ def _retrieval(task: _Task, words: WordSearch, progress: Progress) -> list[DemoR
     """The queries of the sample, answered by words and by distances."""
     collection = task.collection
     queries = [text for _, text in collection.queries]
-    steps = len(SEARCHES) + len(JUDGED)
+    both = {f"words and {ENCODER}": WordSearch(collection.texts, encoder=ENCODER)} if find_spec(ENCODER) else {}
+    steps = len(SEARCHES) + len(both) + len(JUDGED)
     results = []
     for name, settings in SEARCHES.items():
         start = time.perf_counter()
         rows = [words.search(query, FIRST, **settings).rows.tolist() for query in queries]
+        results.append(_graded(collection, name, rows, time.perf_counter() - start))
+        progress(len(results), steps)
+    for name, searched in both.items():
+        start = time.perf_counter()
+        rows = [searched.search(query, FIRST).rows.tolist() for query in queries]
         results.append(_graded(collection, name, rows, time.perf_counter() - start))
         progress(len(results), steps)
     for name in JUDGED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import subprocess
@@ -41,7 +42,8 @@ def test_data() -> None:
 def test_what_is_said_below_the_tables_is_so() -> None:
     rows = [json.loads(line) for line in demo("--json").splitlines()]
     quality = {row["method"]: row["ndcg"] for row in rows if row["step"] == "retrieval"}
-    assert quality["BM25"] < quality["BM25 with stems"] < quality["word search"] == max(quality.values())
+    both = quality.pop("words and wordllama", math.inf)  # there where wordllama is installed
+    assert quality["BM25"] < quality["BM25 with stems"] < quality["word search"] == max(quality.values()) < both
     wrong = {row["distance"]: row["wrong"] for row in rows if row["step"] == "classify"}
     assert all(wrong[name] < wrong["tfidf-cosine"] for name in ("wcd", "rel-rwmd", "wmd", "rel-wmd"))
     solved = {row["distance"]: row for row in rows if row["step"] == "triplets"}

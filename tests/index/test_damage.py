@@ -235,7 +235,7 @@ def test_a_newer_format_explains_itself(place: Path) -> None:
     with sqlite3.connect(place / "catalogue.sqlite") as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(FormatError, match="format 99; this version of wordferry reads format 3"):
+    with pytest.raises(FormatError, match="format 99; this version of wordferry reads format 4"):
         Index.open(place)
 
 

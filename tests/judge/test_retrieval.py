@@ -132,6 +132,18 @@ def test_an_encoder_is_a_system(small):
     assert found.means["R@100"].value == 1.0
 
 
+def test_words_and_an_encoder_are_judged_beside_each(small):
+    pytest.importorskip("wordllama", reason="wordllama is not installed")
+    systems = {name: make_system(name) for name in ("words", "words:lift=0+wordllama", "words+wordllama", "wordllama")}
+    result = judge_retrieval(small, systems, baseline="words")
+    assert [score.system for score in result.scores] == list(systems)
+    for score in result.scores:
+        assert score.means["nDCG@10"].low <= score.means["nDCG@10"].value <= score.means["nDCG@10"].high
+    assert result.scores[2].means["R@100"].value == 1.0
+    with pytest.raises(InputError, match="There is no encoder 'wordlama'"):
+        make_system("words+wordlama")
+
+
 @pytest.mark.parametrize("name", ["nonsense", "words:lift", "model2vec", "rel-rwmd:colour=red", "words:colour=1"])
 def test_systems_that_do_not_exist_are_refused(small, name):
     with pytest.raises(InputError):

@@ -223,6 +223,15 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             [_word_documents()] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _ones("u1", 3), _ones("f8", 2), 0.5, 1.0,
             0.1, _ones("u1", 4), _ones("i8", 3), _ones("f8", 3),
         ],
+        "CodedDocuments": lambda: [_ones("i1", 2, 3), _f4(2)],
+        "best_by_meaning": lambda: [
+            [_native.CodedDocuments(_ones("i1", 2, 3), _f4(2))] * 2, _i("i2", 5, 0, 7), 0.1, _ones("u1", 4),
+            _ones("u1", 4), _ones("i8", 3), _ones("f8", 3),
+        ],
+        "scores_by_words": lambda: [
+            [_word_documents()] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _ones("u1", 3), _ones("f8", 2), 0.5, 1.0,
+            0.1, _i("i8", 3, 0), _ones("f8", 2),
+        ],
         "near_rows": lambda: [
             [_word_documents()] * 2, _i("i4", 0, 1, 1, 0, 0), _ones("f8", 2), _i("i8", 3, 0), _i("i4", 0, 1),
             _ones("i8", 2, 1), _ones("f8", 2, 1), _ones("u1", 2),

@@ -197,6 +197,7 @@ def classify(
         "--weights=idf --unknown=match -r --on-empty",
         option("--language", "Whose word stems 'search' knows, or none."),
         "--set",
+        option("--encoder", "Search by words and meaning: an encoder that every worker can load, by its name."),
         block_option("How many documents' words one task counts."),
     ),
     option("--tokenizer", "A language: its stop words and word boundaries."),

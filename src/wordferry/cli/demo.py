@@ -66,7 +66,8 @@ def _print(result: Demo) -> None:
     )
     page.text(
         "A short query is found by its words: BM25, better with the stems of words, and better still when articles "
-        "near to each other lift each other, which is what search does. Distances are for whole texts."
+        "near to each other lift each other, which is what search does. With an encoder (pip install wordllama) "
+        "their meaning counts too. Distances are for whole texts."
     )
     page.heading(f"Topics: {result.test} articles, each by the vote of the nearest 19 among the other {result.train}")
     page.table(

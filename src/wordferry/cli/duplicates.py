@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     option("--dry-run", "With --delete: only say what would be deleted.", is_flag=True),
     option("--against", "A file of documents: find those that the index holds already, such as test data.", type=PATH),
     option("--pairs", "Show pairs, the least alike first, instead of groups.", is_flag=True),
+    option("--meaning", "With an encoder: the largest distance (1 - cosine) in meaning, too.", type=float),
     bundle("given", "--distance --weights --unknown --threads"),
     ROWS,
     examples=[
@@ -37,6 +38,7 @@ def duplicates(
     dry_run: bool,
     against: Path | None,
     pairs: bool,
+    meaning: float | None,
     given: dict[str, Any],
     out: Output,
 ) -> None:
@@ -56,7 +58,9 @@ def duplicates(
             out.write({"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone)
             note(f"{len(gone)} documents {'would be' if dry_run else 'were'} deleted, {len(opened)} are in {index}.")
             return
-        found = _found(opened, threshold, against, given)
+        if meaning is not None and against is not None:
+            raise InputError("--meaning compares documents of the index with each other: leave out --against.")
+        found = _found(opened, threshold, against, given | ({} if against is not None else {"meaning": meaning}))
         if review is not None:
             found.to_csv(review)
             note(f"{review}: {len(found.groups)} groups. Look at it, change keep and delete, then --delete {review}.")

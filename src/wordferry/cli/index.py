@@ -32,6 +32,7 @@ FIELDS = bundle(
     "--id --label",
     option("--title", "The field that holds the title, which tables, page and map show.", default="title"),
     option("--skip", "A field to leave out; may be given several times.", multiple=True),
+    option("--vectors", "The field that holds a vector of each document, for search by words and meaning."),
     option("--encoding", "The encoding of the file, e.g. latin-1.", default="utf-8"),
     option("--keep-text", "Keep numbers of CSV and TSV files as text.", is_flag=True),
 )
@@ -47,6 +48,7 @@ CHOICES = bundle(
     option("--tokenizer", "A registered tokenizer in the place of the language's; --language then gives stems."),
     option("--stop", "Words of no weight: none, a language, or @FILE with your own (default: those of --language)."),
     "--set",
+    option("--encoder", "Search by words and meaning: wordllama, model2vec:PATH or sentence-transformers:PATH."),
 )
 
 
@@ -59,8 +61,9 @@ class _Source:
         del self.fields["keep_text"]
         if len(fields["text"]) == 1:
             self.fields["text"] = fields["text"][0]
-        if fields["encoding"] == "utf-8":
-            del self.fields["encoding"]
+        for name, default in (("encoding", "utf-8"), ("vectors", None)):
+            if fields[name] == default:
+                del self.fields[name]
 
     def counted(self, added: int) -> dict[str, int]:
         """How many documents were added, and how many were read and left out."""
@@ -90,7 +93,11 @@ class _Source:
     FIELDS,
     "--threads",
     SUMMARY,
-    examples=["wordferry index create news news.jsonl --embeddings glove", "wordferry index create empty -d wmd"],
+    examples=[
+        "wordferry index create news news.jsonl --embeddings glove",
+        "wordferry index create news news.jsonl --encoder wordllama",
+        "wordferry index create empty -d wmd",
+    ],
     group=index,
 )
 def create(
@@ -197,6 +204,9 @@ def info(index: Path, out: Output) -> None:
     with Index.open(index) as opened:
         facts, config = opened.stats().to_json(), opened.config
         choices = {"weights": config.weights, "unknown": config.unknown, "language": config.language}
+        if opened.backend.dimension:
+            choices["encoder"] = "vectors that were brought" if config.encoder is None else config.encoder["name"]
+            facts["dimension"] = opened.backend.dimension
     first = {name: facts[name] for name in ("documents", "words", "pairs", "coverage", "distance")}
     out.facts(first | choices | facts)
 

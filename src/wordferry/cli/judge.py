@@ -15,8 +15,9 @@ from wordferry.cli.output import ROWS, Output, progress_bar
 judge = Group("judge", "Judge searches and distances beside their rivals.")
 SYSTEMS = option(
     "-s --system",
-    "What to judge, given as often as needed: words, bm25, bm25-stem, tfidf, a distance, wordllama, "
-    "model2vec:PATH or sentence-transformers:PATH; options follow a colon, as in rel-rwmd:weights=counts.",
+    "What to judge, given as often as needed: words, bm25, bm25-stem, tfidf, a distance, an encoder (wordllama, "
+    "model2vec:PATH or sentence-transformers:PATH), or words+ENCODER; options follow a colon, as in "
+    "rel-rwmd:weights=counts.",
     multiple=True,
 )
 

@@ -176,7 +176,7 @@ def complete_distance(ctx: click.Context, param: click.Parameter, incomplete: st
 
 
 DISTANCE: dict[str, Any] = {"metavar": "DISTANCE", "shell_complete": complete_distance}
-_OWN = ("--distance", "--weights", "--unknown")
+_OWN = ("--distance", "--weights", "--unknown", "--encoder")
 """Options that an index answers where nothing is given."""
 SHARED: dict[str, tuple[str, dict[str, Any]]] = {
     "-k": ("How many documents, the best or nearest first.", {"type": POSITIVE, "default": 10}),
@@ -193,6 +193,10 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {
     "-e --embeddings": (
         "Word vectors: a file or folder, multilingual or wordllama (default: those of wordferry).",
         {"type": PATH},
+    ),
+    "--encoder": (
+        "For words and meaning: wordllama, model2vec:PATH or sentence-transformers:PATH",
+        {"metavar": "NAME"},
     ),
     "--limit": ("Use only the first NUMBER words (usually the most frequent).", {"type": POSITIVE}),
     "--explain": ("Show which words met, and what each gives or costs.", {"is_flag": True}),

@@ -30,7 +30,7 @@ Query = tuple[int, "str | FormatError"]
     argument("query", "The words to search for, @FILE to read them from a file, or - for one query a line from stdin."),
     "-k",
     bundle("given", "--filter --explain --set --candidates"),
-    "--strict",
+    "--encoder --strict",
     ROWS,
     examples=[
         "wordferry search news 'president greets press' -k 5 --filter 'year>=2001' --filter topic=sport",
@@ -39,15 +39,18 @@ Query = tuple[int, "str | FormatError"]
         "wordferry search news 'the exact title of an article' --set lift=0",
     ],
 )
-def search(index: Path, query: str, k: int, given: dict[str, Any], strict: bool, out: Output) -> int:
-    """Find the documents of an index by words.
+def search(
+    index: Path, query: str, k: int, given: dict[str, Any], encoder: str | None, strict: bool, out: Output
+) -> int:
+    """Find the documents of an index by words, and by meaning.
 
-    Those that have the words are found, and those that stand near such documents.
+    Those that have the words are found, and those that stand near such documents. In an index with an encoder meaning
+    counts too; --set meaning=0 asks for words alone.
     """
     from wordferry.index import Index
 
     given |= {"filter": options.parse_filters(given["filter"]), **options.parse_settings(given.pop("settings"))}
-    with Index.open(index) as opened:
+    with Index.open(index, encoder=encoder) as opened:
         return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, k, **given))
 
 
@@ -56,24 +59,36 @@ def search(index: Path, query: str, k: int, given: dict[str, Any], strict: bool,
     argument("query", "A text, @FILE to read it from a file, or - for one a line from stdin.", required=False),
     option("--id", "A document of the index, in the place of a text."),
     "-k",
-    bundle("given", "--distance --weights --unknown --filter --explain --rerank --candidates --threads"),
-    "--strict",
+    bundle(
+        "given",
+        "--distance --weights --unknown --filter --explain --rerank --candidates --threads",
+        option("--by", "Compare words, or by meaning the vectors of an encoder.", default="words", metavar="HOW"),
+    ),
+    "--encoder --strict",
     ROWS,
     examples=[
         "wordferry similar news 'The president greets the press in Chicago' -k 5",
         "wordferry similar news --id article-17 --distance wmd --explain",
+        "wordferry similar news 'Nobody was hurt' --by meaning",
         "cat texts.txt | wordferry similar news - --rerank wmd --json",
     ],
 )
 def similar(
-    index: Path, query: str | None, id: str | None, k: int, given: dict[str, Any], strict: bool, out: Output
+    index: Path,
+    query: str | None,
+    id: str | None,
+    k: int,
+    given: dict[str, Any],
+    encoder: str | None,
+    strict: bool,
+    out: Output,
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
     from wordferry.errors import InputError
     from wordferry.index import Index
 
     given["filter"] = options.parse_filters(given["filter"])
-    with Index.open(index) as opened:
+    with Index.open(index, encoder=encoder) as opened:
         asking = _Asking(opened, given, out, strict)
         if query is not None and id is None:
             return asking.all(query, lambda batch: opened.similar(batch, k, **given))
@@ -163,7 +178,7 @@ def _lines() -> Iterator[str | FormatError]:
 
 
 def _show(hits: Hits, query: str, number: int | None, out: Output, explain: bool) -> None:
-    value = "score" if hits.method == "words" else "distance"
+    value = "score" if hits.method.startswith("words") else "distance"
     if not out.table:
         out.write(_row(hit, rank, number, value) for rank, hit in enumerate(hits, start=1))
         return

@@ -27,7 +27,7 @@ LIMITS = bundle(
 
 
 @command(
-    "INDEX --host --port --token",
+    "INDEX --encoder --host --port --token",
     option("--writer-token", "The token that allows to add and delete.", envvar="WORDFERRY_WRITER_TOKEN"),
     option("--root-path", "The path under which a proxy shows the service, such as /search.", default=""),
     option(
@@ -50,9 +50,9 @@ def serve(index: Path, token: str | None, writer_token: str | None, limits: dict
     from wordferry.web.server import run
     from wordferry.web.settings import Limits, Settings
 
-    quiet, host, port = given.pop("quiet"), given["host"], given["port"]
+    quiet, encoder, host, port = given.pop("quiet"), given.pop("encoder"), given["host"], given["port"]
     settings = Settings(**given, token=token or None, writer_token=writer_token or None, limits=Limits(**limits))
-    with Index.open(index) as opened:
+    with Index.open(index, encoder=encoder) as opened:
         check_port(host, port)
         if sys.stderr.isatty():  # else stderr is a log, one JSON object per line
             note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}{settings.root_path}/")

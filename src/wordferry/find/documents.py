@@ -11,7 +11,9 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array
 from wordferry.base.cancel import check_cancelled
+from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.find.forms import FormPlace, Forms
+from wordferry.kernels import meaning
 from wordferry.kernels import words as kernels
 from wordferry.kernels.lists import StoredDocuments, build
 from wordferry.kernels.words import BestRows, QueryForms, Saturation, Stems, WordDocuments
@@ -71,9 +73,13 @@ class DocumentsPart:
     """The stems that stand in these documents."""
     df: Int32Array
     """Document frequency of each of them, deleted documents included."""
+    codes: Codes | None = None
+    """The vectors of these documents, where an encoder or a caller gave them."""
 
     @classmethod
-    def count(cls, documents: Iterable[Sequence[str]], forms: Forms) -> DocumentsPart:
+    def count(
+        cls, documents: Iterable[Sequence[str]], forms: Forms, vectors: Float32Array | None = None
+    ) -> DocumentsPart:
         """Documents in memory, given by their words; new words are numbered."""
         indptr, words, counts = [0], [], []
         for number, tokens in enumerate(documents):
@@ -90,7 +96,8 @@ class DocumentsPart:
         df = stems_among(rows, group_of, forms.groups)
         stored = StoredDocuments(build(*rows), rows)
         groups = np.arange(forms.groups, dtype=np.int32)
-        return cls(rows, lengths, WordDocuments(stored, lengths), groups, df.astype(np.int32))
+        codes = None if vectors is None else Codes.of(vectors)
+        return cls(rows, lengths, WordDocuments(stored, lengths), groups, df.astype(np.int32), codes)
 
 
 class WordCollection:
@@ -124,16 +131,48 @@ class WordCollection:
         lengths = np.concatenate([np.zeros(0), *(part.lengths for part in self.parts)])
         return int(lengths.sum(dtype=np.float64) if alive is None else lengths[alive].sum(dtype=np.float64))
 
+    @property
+    def codes(self) -> list[Codes]:
+        """The vectors of all parts; none where not every part has them."""
+        found = [part.codes for part in self.parts if part.codes is not None]
+        return found if len(found) == len(self.parts) else []
+
+    def nearest(
+        self, query: CodedQuery, k: int, masks: tuple[BoolArray | None, BoolArray | None]
+    ) -> meaning.NearestByMeaning:
+        """The best k rows by meaning; ``masks`` are those of :func:`wordferry.kernels.meaning.nearest`."""
+        return meaning.nearest([one.native for one in self.codes], (query.levels, query.scale), k, masks)
+
+    def cosines(self, query: CodedQuery, rows: Int64Array) -> Float64Array:
+        """The cosine of each of some rows and a query; NaN for a row without a vector."""
+        number = np.searchsorted(self._starts, rows, side="right") - 1
+        found = np.full(len(rows), np.nan)
+        for p, codes in enumerate(self.codes):
+            inside = np.flatnonzero(number == p)
+            own = codes.select(rows[inside] - self._starts[p])
+            found[inside] = np.where(own.scales > 0, own.cosines(query), np.nan)
+        return found
+
     def best(self, query: QueryStems, saturation: Saturation, k: int, allowed: BoolArray | None) -> BestRows:
         """The best k rows with a score above 0, by (score descending, row ascending)."""
+        try:
+            return kernels.best(self._natives, self._forms(query), saturation, k, allowed)
+        except ValueError as error:
+            raise self._damaged(error) from None
+
+    def scores(self, query: QueryStems, saturation: Saturation, rows: Int64Array) -> Float64Array:
+        """The score of each of some rows, 0 for one without a word of the query."""
+        try:
+            return kernels.scores(self._natives, self._forms(query), saturation, rows)
+        except ValueError as error:
+            raise self._damaged(error) from None
+
+    def _forms(self, query: QueryStems) -> QueryForms:
         words = [self.words.words_of(group) for group in query.groups.tolist()]
         slots = np.repeat(np.arange(len(words), dtype=np.int32), [len(some) for some in words])
         found = np.concatenate([np.zeros(0, dtype=np.int32), *words])
         exact = (found == query.forms[slots]).astype(np.uint8)
-        try:
-            return kernels.best(self._natives, QueryForms(slots, found, exact, query.factors), saturation, k, allowed)
-        except ValueError as error:
-            raise self._damaged(error) from None
+        return QueryForms(slots, found, exact, query.factors)
 
     def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Surroundings:
         """The m nearest of some rows to each of them by the cosine of (1 + ln count) idf, over stems.

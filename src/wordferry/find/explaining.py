@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -40,23 +41,43 @@ class NeighbourPart:
     part: float
 
 
+@dataclass(frozen=True)
+class MeaningPart:
+    """How near the document is to the query in meaning, and what that gives."""
+
+    cosine: float | None
+    """Of the vectors of document and query; None for a document without one."""
+    mean: float
+    """Of the cosines of all documents with the query."""
+    deviation: float
+    """Their standard deviation."""
+    part: float
+
+
 @dataclass(frozen=True, repr=False)
 class ScoreExplanation(Tabular):
-    """A score as a sum: the parts of ``words`` and of ``neighbours`` add up to ``score``."""
+    """A score as a sum: the parts of ``words``, of ``neighbours`` and of ``meaning`` add up to ``score``."""
 
     score: float
     words: tuple[WordPart, ...]
     neighbours: tuple[NeighbourPart, ...]
     missing: tuple[str, ...]
     """Words of the query that no document of the collection has."""
+    meaning: MeaningPart | None = None
+    """Where the search was by words and meaning."""
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return asdict(self)
+        """Everything as plain values; ``meaning`` is left out where it did not count."""
+        values = asdict(self)
+        return values if self.meaning is not None else {k: v for k, v in values.items() if k != "meaning"}
 
     def to_columns(self) -> dict[str, Any]:
-        """One row per part: a word of the query with the forms that were found, or a neighbour."""
+        """One row per part: a word of the query with the forms that were found, meaning, or a neighbour."""
         rows = [{"from": one.word, "kind": "word", "found": _listed(one.forms), "part": one.part} for one in self.words]
+        if self.meaning is not None:
+            rows.append(
+                {"from": "meaning", "kind": "meaning", "found": _nearness(self.meaning), "part": self.meaning.part}
+            )
         rows += [
             {"from": str(one.row if one.id is None else one.id), "kind": "neighbour", "found": "", "part": one.part}
             for one in self.neighbours
@@ -83,6 +104,8 @@ class ScoreExplanation(Tabular):
             lines.append(f"{part.part:8.4f}  {part.word}: {forms}")
         if len(rest := self.words[len(lines) - 1 :]):
             lines.append(f"{sum(part.part for part in rest):8.4f}  {len(rest)} more words")
+        if self.meaning is not None:
+            lines.append(f"{self.meaning.part:8.4f}  meaning: {_nearness(self.meaning)}")
         if self.neighbours:
             names = ", ".join(f"{one.row if one.id is None else one.id} ({one.part:.4f})" for one in self.neighbours)
             lines.append(f"{sum(one.part for one in self.neighbours):8.4f}  neighbours: {names}")
@@ -93,6 +116,12 @@ class ScoreExplanation(Tabular):
 
 def _listed(forms: Mapping[str, int]) -> str:
     return ", ".join(f"{form} x {count}" for form, count in forms.items())
+
+
+def _nearness(meaning: MeaningPart) -> str:
+    if meaning.cosine is None:
+        return "this document has no vector"
+    return f"cosine {meaning.cosine:.3f}, of all documents {meaning.mean:.3f} +- {meaning.deviation:.3f}"
 
 
 def explain_score(
@@ -116,7 +145,12 @@ def explain_score(
         )
         for number, n in enumerate(found)
     )
-    return ScoreExplanation(float(ranking.scores[place]), words, neighbours, tuple(unmarked(ranking.missing)))
+    meaning = None
+    if (near := ranking.meaning) is not None:
+        cosine = float(near.cosines[place])
+        known = None if math.isnan(cosine) else cosine
+        meaning = MeaningPart(known, near.mean, near.deviation, float(own * near.parts[place]))
+    return ScoreExplanation(float(ranking.scores[place]), words, neighbours, tuple(unmarked(ranking.missing)), meaning)
 
 
 def neighbour_rows(ranking: Ranking, place: int) -> list[int]:

@@ -10,6 +10,9 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int64Array
 from wordferry.base.checks import whole_number
+from wordferry.base.runtime import ShowProgress, progress_for
+from wordferry.encoders.encoder import Encoder, find_encoder, text_of
+from wordferry.encoders.given import query_vectors, rows_of
 from wordferry.errors import InputError
 from wordferry.find.documents import DocumentsPart, WordCollection
 from wordferry.find.explaining import ScoreExplanation, explain_score
@@ -72,6 +75,10 @@ class WordSearch:
     stop : stop words instead of the tokenizer's own: a language, words of your own, or None for none. They count only
         in a query that has no other words, or has them in capitals ("US").
     settings : the constants; see :class:`Settings`.
+    encoder : makes the search one by words and meaning: a name (:data:`wordferry.encoders.encoder.NAMES`), or a
+        function from a list of texts to an array with a vector for each.
+    vectors : those of the documents, where you have them already; without an encoder, :meth:`search` needs one too.
+    progress : True for a bar, or a callable that is told how many texts of how many are encoded.
     """
 
     def __init__(
@@ -82,6 +89,9 @@ class WordSearch:
         tokenizer: Tokenizer | None = None,
         stop: Iterable[str] | str | None = "",
         settings: Settings | None = None,
+        encoder: Any = None,
+        vectors: Any = None,
+        progress: ShowProgress = None,
     ) -> None:
         documents = as_documents(documents)
         if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
@@ -90,19 +100,33 @@ class WordSearch:
             )
         self.tokenizer = as_tokenizer(tokenizer, stop)
         self.settings = settings or Settings()
+        self.encoder: Encoder | None = None if encoder is None else find_encoder(encoder)
         forms = Forms(language)
-        texts = (document_text(one, f"Document {n}") for n, one in enumerate(documents))
-        part = DocumentsPart.count((marked_words(text, self.tokenizer) for text in texts), forms)
+        texts: Iterable[Text] = (document_text(one, f"Document {n}") for n, one in enumerate(documents))
+        if self.encoder is not None or vectors is not None:
+            texts = list(texts)
+            vectors = self._vectors(texts, vectors, progress)
+        part = DocumentsPart.count((marked_words(text, self.tokenizer) for text in texts), forms, vectors)
         self.collection = Ranker(WordCollection([part], forms, forms.groups, _impossible))
 
     def __len__(self) -> int:
         return len(self.collection)
 
-    def search(self, query: Text, k: int = 10, *, allowed: BoolArray | None = None, **constants: Any) -> WordHits:
+    def _vectors(self, documents: Sequence[Text], given: Any, progress: ShowProgress) -> Any:
+        """The vector of each document, given or encoded."""
+        if given is not None:
+            return rows_of(given, len(documents), None if self.encoder is None else self.encoder.dimension)
+        assert self.encoder is not None
+        return self.encoder.encode([text_of(one) for one in documents], progress_for(progress, "encoding"))
+
+    def search(
+        self, query: Text, k: int = 10, *, allowed: BoolArray | None = None, vector: Any = None, **constants: Any
+    ) -> WordHits:
         """The k best documents for a query: a text or a sequence of tokens. None of its words in any: no hit.
 
-        ``allowed`` is True for each document that may be found; ``constants`` replace those of :class:`Settings` for
-        this call, e.g. ``lift=0``.
+        With an encoder, texts that share no word with the query are found by their meaning. ``allowed`` is True for
+        each document that may be found; ``vector`` is the query's, in the place of the encoder's; ``constants`` replace
+        those of :class:`Settings` for this call, e.g. ``lift=0``, or ``meaning=0`` for words alone.
         """
         k = whole_number(k, "k")
         if allowed is not None:
@@ -110,8 +134,15 @@ class WordSearch:
             if allowed.shape != (len(self),):
                 raise InputError(f"allowed must have one value per document ({len(self)}), got {allowed.shape}.")
         settings = self.settings.changed(**constants)
-        tokens = query_words(document_text(query, "The query"), self.tokenizer)
-        return WordHits(self.collection.search(tokens, k, settings, allowed=allowed), self.collection)
+        text = document_text(query, "The query")
+        codes = self.collection.source.codes
+        settings = settings.weighing(None if self.encoder is None else self.encoder.to_json()) if codes else settings
+        asked = query_vectors(
+            [text], vector, codes[0].dimension if codes else 0, settings.meaning, lambda: self.encoder
+        )
+        tokens = query_words(text, self.tokenizer)
+        found = self.collection.search(tokens, k, settings, allowed=allowed, vector=None if asked is None else asked[0])
+        return WordHits(found, self.collection)
 
 
 def _impossible(error: Exception) -> Exception:

@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from wordferry.encoders.codes import CodedQuery
 from wordferry.find.documents import QueryStems, Surroundings, WordCollection
 from wordferry.find.settings import Settings
-from wordferry.kernels.words import BestRows, Saturation
+from wordferry.kernels.meaning import PARTS, CosineSums
+from wordferry.kernels.words import Saturation
 
 Around = Callable[[Int64Array, int], Surroundings]
 """From rows to what is around them, m neighbours of each."""
@@ -34,6 +36,62 @@ class QueryWord:
 
 
 @dataclass(frozen=True, eq=False)
+class Meaning:
+    """The cosines of some documents with a query, beside those of the whole collection."""
+
+    cosines: Float64Array
+    """NaN for a document without a vector, whose score meaning does not change."""
+    mean: float
+    deviation: float
+    """The standard deviation."""
+    weight: float
+
+    @property
+    def parts(self) -> Float64Array:
+        """What each document's score gains: nothing where its cosine is not above the mean."""
+        if self.deviation == 0:
+            return np.zeros(len(self.cosines))
+        return self.weight * np.maximum(np.nan_to_num((self.cosines - self.mean) / self.deviation), 0.0)
+
+    def select(self, places: Any) -> Meaning:
+        """Some of the documents, in the order given."""
+        return replace(self, cosines=self.cosines[places])
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Rows that a query finds by words, by meaning or by both, with what their own scores are made of."""
+
+    rows: Int64Array
+    words: Float64Array
+    """Of each row the score by its own words."""
+    cosines: Float64Array | None = None
+    """Of each row the cosine with the query, where meaning counts."""
+    sums: CosineSums | None = None
+    """Of the cosines of all living documents, with them."""
+    visited: int = 0
+    evaluated: int = 0
+
+    def kept(self, count: int) -> Found:
+        """The best ``count`` rows by words, joined with the best ``count`` by meaning; ties go to the earlier row."""
+        order = np.lexsort((self.rows, -self.words))
+        by_words = order[:count]
+        if self.cosines is None:
+            return replace(self, rows=self.rows[by_words], words=self.words[by_words])
+        near = np.lexsort((self.rows, -np.nan_to_num(self.cosines, nan=-2.0)))[:count]
+        some = np.union1d(by_words[self.words[by_words] > 0], near[~np.isnan(self.cosines[near])])
+        return replace(self, rows=self.rows[some], words=self.words[some], cosines=self.cosines[some])
+
+    def meaning(self, weight: float) -> Meaning | None:
+        """What meaning adds to the score of each row; None where it does not count."""
+        if self.cosines is None or self.sums is None:
+            return None
+        count, total, squares = self.sums
+        spread = math.sqrt(count * squares - total * total) / count if count else 0.0
+        return Meaning(self.cosines, total / count / PARTS if count else 0.0, spread / PARTS, weight)
+
+
+@dataclass(frozen=True, eq=False)
 class Ranking:
     """What a query found: rows of the collection, best first, with everything their scores were made of."""
 
@@ -44,7 +102,7 @@ class Ranking:
     """Words of the query that no document has in any form."""
     settings: Settings
     own: Float64Array
-    """Of each row the score by its own words."""
+    """Of each row the score by its own words and meaning."""
     lifted: BoolArray
     """Whether the neighbours of a row count in its score."""
     neighbours: Int64Array
@@ -52,7 +110,9 @@ class Ranking:
     shares: Float64Array
     """Of each neighbour its weight; those of one row sum to 1."""
     neighbour_scores: Float64Array
-    """Of each neighbour its score by its own words."""
+    """Of each neighbour its own score."""
+    meaning: Meaning | None = None
+    """Of each row how near it is in meaning; None where words alone count."""
     visited: int = 0
     """Entries of lists that were looked at, where that is counted."""
     evaluated: int = 0
@@ -140,31 +200,56 @@ class Ranker:
         settings: Settings,
         *,
         allowed: BoolArray | None = None,
+        vector: CodedQuery | None = None,
     ) -> Ranking:
-        """The best k rows for the words of a query; ties go to the earlier row.
+        """The best k rows for the words of a query, and for its meaning where a vector says it.
 
-        ``allowed`` leaves rows out (deleted ones always are).
+        Ties go to the earlier row. ``allowed`` leaves rows out (deleted ones always are).
         """
         query, missing = self.query(tokens)
-        found = self.best(query, settings.wanted(k), settings, allowed)
-        ranking = ranked(found.rows, found.scores, partial(self.near, query), k, (query, missing, settings))
+        found = self.find(query, k, settings, allowed, vector)
+        ranking = ranked(found, partial(self.near, query), k, (query, missing, settings))
         return replace(ranking, visited=found.visited, evaluated=found.evaluated)
 
-    def best(self, query: Sequence[QueryWord], k: int, settings: Settings, allowed: BoolArray | None) -> BestRows:
-        """The best k rows by their own words, and their scores; ties go to the earlier row."""
-        mask = allowed
-        if self.alive is not None and allowed is not self.alive:
-            mask = self.alive if allowed is None else allowed & self.alive
-        asked = QueryStems(
-            np.array([word.group for word in query], dtype=np.int32),
-            np.array([word.form for word in query], dtype=np.int32),
-            np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64),
-        )
-        return self.source.best(asked, self.saturation(settings), min(k, max(len(self), 1)), mask)
+    def find(
+        self,
+        query: Sequence[QueryWord],
+        k: int,
+        settings: Settings,
+        allowed: BoolArray | None,
+        vector: CodedQuery | None,
+    ) -> Found:
+        """The rows that the best k may come from: the best by their own words, and the best by meaning."""
+        mask = self._living(allowed)
+        by_meaning = vector is not None and settings.meaning != 0
+        wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
+        asked, constants = _stems(query, settings), self.saturation(settings)
+        best = self.source.best(asked, constants, wanted, mask)
+        looked = (best.visited, best.evaluated)
+        if vector is None or not by_meaning:
+            return Found(best.rows, best.scores, None, None, *looked)
+        near = self.source.nearest(vector, wanted, (self.alive, mask))
+        more = np.setdiff1d(near.rows, best.rows)
+        rows = np.concatenate([best.rows, more])
+        words = np.concatenate([best.scores, self.source.scores(asked, constants, more)])
+        return Found(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
+
+    def _living(self, allowed: BoolArray | None) -> BoolArray | None:
+        if self.alive is None or allowed is self.alive:
+            return allowed
+        return self.alive if allowed is None else allowed & self.alive
 
     def near(self, query: Sequence[QueryWord], rows: Int64Array, m: int) -> Surroundings:
         """The m nearest of some rows to each of them, and which of them have every word of a query in some form."""
         return self.source.around(rows, m, self.idf, stems_of(query))
+
+
+def _stems(query: Sequence[QueryWord], settings: Settings) -> QueryStems:
+    return QueryStems(
+        np.array([word.group for word in query], dtype=np.int32),
+        np.array([word.form for word in query], dtype=np.int32),
+        np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64),
+    )
 
 
 def stems_of(query: Sequence[QueryWord]) -> Int32Array:
@@ -177,17 +262,22 @@ def _nobody() -> Surroundings:
 
 
 def ranked(
-    rows: Int64Array,
-    own: Float64Array,
+    found: Found,
     surroundings: Around,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
 ) -> Ranking:
-    """The ranking of rows that were found by their own words, best first: the first ones are lifted."""
-    settings = about[2]
+    """The ranking of rows that were found by words, which come best first, or by meaning: the best are lifted."""
+    settings, rows, own = about[2], found.rows, found.words
+    meaning = found.meaning(settings.meaning or 0.0)
+    if meaning is not None:
+        own = own + meaning.parts
+        order = np.lexsort((rows, -own))[: np.count_nonzero(own > 0)]
+        rows, own, meaning = rows[order], own[order], meaning.select(order)
     count = min(len(rows), settings.candidates) if settings.lifts else 0
     around = surroundings(rows[:count], settings.neighbours) if count > 1 else _nobody()
-    return _ranking(rows, own, around, k, about)
+    ranking, order = _ranking(rows, own, around, k, about)
+    return ranking if meaning is None else replace(ranking, meaning=meaning.select(order))
 
 
 def _ranking(
@@ -196,9 +286,10 @@ def _ranking(
     around: Surroundings,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],
-) -> Ranking:
-    """Lift the candidates and sort; one that has every word of the query is never lowered.
+) -> tuple[Ranking, Int64Array]:
+    """Lift the candidates and sort; also the place that each row of the ranking had.
 
+    One that has every word of the query is never lowered.
     A candidate's new score is at least the smallest own score among them, so no row behind them overtakes one, and a
     longer list begins with the shorter one.
     """
@@ -217,7 +308,7 @@ def _ranking(
     inside = order[order < len(near)]
     behind = len(order) - len(inside)
     neighbours = np.where(near[inside] >= 0, rows[near[inside]] if near.size else near[inside], -1)
-    return Ranking(
+    ranking = Ranking(
         rows[order],
         scores[order],
         *about,
@@ -227,6 +318,7 @@ def _ranking(
         shares=_longer(shares[inside], behind, 0),
         neighbour_scores=_longer(theirs[inside], behind, 0),
     )
+    return ranking, order
 
 
 def _longer(lines: npt.NDArray[Any], more: int, value: int) -> npt.NDArray[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from wordferry.base.checks import real_number, whole_number
+from wordferry.encoders.strength import UNKNOWN
 from wordferry.errors import InputError
 
 MOST_CANDIDATES = 2000
@@ -35,10 +37,22 @@ class Settings:
     """How many of the documents that the words find are compared with each other."""
     power: float = 2.0
     """A neighbour weighs its nearness to this power: the larger, the more the nearest one decides."""
+    meaning: float | None = None
+    """With an encoder, what a document's score gains for each standard deviation by which its cosine with the query is
+    above the mean of all documents: 0 searches by words alone; None is the encoder's own weight, which follows how well
+    it knows sentences that say the same."""
 
     def __post_init__(self) -> None:
-        for name, low, high in (("k1", 0, 100), ("b", 0, 1), ("stem", 0, 1), ("lift", 0, 1), ("power", 0, 100)):
+        for name, low, high in (
+            ("k1", 0, 100),
+            ("b", 0, 1),
+            ("stem", 0, 1),
+            ("lift", 0, 1),
+            ("power", 0, 100),
+        ):
             real_number(getattr(self, name), name, low, high)
+        if self.meaning is not None:
+            real_number(self.meaning, "meaning", 0, 100)
         for name, most in (("neighbours", 100), ("candidates", MOST_CANDIDATES)):
             whole_number(getattr(self, name), name, 0, most=most)
 
@@ -51,14 +65,18 @@ class Settings:
         values = {name: value for name, value in given.items() if value is not None}
         return replace(self, **values) if values else self
 
+    def weighing(self, encoder: Mapping[str, Any] | None) -> Settings:
+        """These settings with the weight of meaning decided; ``encoder`` is None where vectors were brought."""
+        return self if self.meaning is not None else replace(self, meaning=encoder["weight"] if encoder else UNKNOWN)
+
     @property
     def lifts(self) -> bool:
         """Whether neighbours count at all."""
         return self.lift > 0 and self.neighbours > 0 and self.candidates > 1
 
-    def wanted(self, k: int) -> int:
-        """How many rows a search for the best k must find by their own words."""
-        return max(k, self.candidates) if self.lifts else k
+    def wanted(self, k: int, *, by_meaning: bool = False) -> int:
+        """How many rows a search for the best k must find by their own words, and by meaning where that counts."""
+        return max(k, self.candidates) if self.lifts or by_meaning else k
 
     def to_json(self) -> dict[str, Any]:
         """As the catalogue of an index keeps them."""

@@ -148,10 +148,17 @@ def _local(backend: Backend) -> LocalIndex:
 
 
 def duplicates(
-    backend: Backend, threshold: float, measure: Measure, threads: int | None, progress: Progress | None
+    backend: Backend,
+    threshold: float,
+    measure: Measure,
+    how: tuple[int | None, Progress | None],
+    meaning: float | None = None,
 ) -> Duplicates:
-    """All pairs of documents at most ``threshold`` apart; pairs and texts are of one state."""
-    index = _local(backend)
+    """All pairs of documents at most ``threshold`` apart, and at most ``meaning`` by 1 - cosine where that is given.
+
+    Pairs and texts are of one state; ``how`` are threads and progress.
+    """
+    index, (threads, progress) = _local(backend), how
     with index.state() as (connection, snapshot):
         if snapshot.documents < 2:
             return Duplicates(threshold=threshold)
@@ -160,6 +167,11 @@ def duplicates(
         blocks = list(close_pairs(searcher, threshold, threads=threads, progress=progress))
         i, j, near = (np.concatenate([[], *(block[column] for block in blocks)]) for column in range(3))
         i, j = live[i.astype(np.int64)], live[j.astype(np.int64)]
+        if meaning is not None:
+            rows = np.unique(np.concatenate([i, j]))
+            cosines = snapshot.codes_of(rows).between(np.searchsorted(rows, i), np.searchsorted(rows, j))
+            kept = 1.0 - cosines <= meaning
+            i, j, near = i[kept], j[kept], near[kept]
         found = snapshot.read(connection, np.unique(np.concatenate([i, j])), index.path)
     texts = {one.id: written(one.text) for one in found.values()}
     words = {one.id: one.text for one in found.values()}

@@ -64,6 +64,8 @@ class Config:
     """With ``keep="made"``: the model that makes vectors, as ``storage.vectors.source_facts`` names it."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Constants of word search that differ from the defaults."""
+    encoder: dict[str, Any] | None = None
+    """The name, dimension and fingerprint of the encoder, as :meth:`wordferry.encoders.Encoder.to_json` gives them."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

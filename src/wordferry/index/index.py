@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from wordferry.base.checks import whole_number
+from wordferry.base.checks import real_number, whole_number
 from wordferry.base.frames import Rows
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import ShowProgress, no_progress, progress_for, thread_count
 from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k
+from wordferry.encoders.encoder import find_encoder
+from wordferry.encoders.given import query_vectors
 from wordferry.errors import InputError, NotFound
 from wordferry.find.settings import Settings
 from wordferry.index import all_pairs
@@ -32,7 +35,7 @@ from wordferry.index.storage.stats import Stats
 from wordferry.index.storage.verify import Verification
 from wordferry.index.write import segment_writer
 from wordferry.index.write.create import create_folder
-from wordferry.index.write.entries import checked_id, entries
+from wordferry.index.write.entries import Entry, checked_id, entries, with_vectors
 from wordferry.index.write.export import export_documents
 from wordferry.texts.bow import LookedUp, OnEmpty, check_on_empty
 from wordferry.texts.coverage import Coverage
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 
 _KEPT_MEASURES = 64
+_ENCODED_STEP = 16_384
 Query = str | tuple[str, ...]
 """One query: a text, or its tokens."""
 
@@ -75,6 +79,8 @@ class Index:
         """Whether it was said that few words have a vector."""
         self._temporary: TemporaryDirectory[str] | None = None
         """The folder that goes when this index is closed."""
+        self.given_encoder: Any = None
+        """The encoder that it was opened with, for whoever opens it again."""
         self._answer_from(backend)
 
     def _answer_from(self, backend: Backend) -> None:
@@ -108,6 +114,7 @@ class Index:
         keep: Keep | None = None,
         overwrite: bool = False,
         settings: Mapping[str, Any] | None = None,
+        encoder: Any = None,
     ) -> Index:
         """Make an empty index in a new folder, or in a temporary one that goes when the index is closed.
 
@@ -137,6 +144,10 @@ class Index:
             takes those that come with wordferry, by name and checksum. None: "package" for these, else "copy".
         overwrite : whether an index at ``path`` is replaced.
         settings : constants of :meth:`search` that are to differ from those of :class:`wordferry.find.Settings`.
+        encoder : makes :meth:`search` one by words and meaning: "wordllama", "model2vec:PATH",
+            "sentence-transformers:PATH" (nothing is downloaded), or a function from a list of texts to an array with a
+            vector for each, which :meth:`open` must be given again. Vectors that you bring yourself need none: see
+            :meth:`add`.
 
         Returns
         -------
@@ -147,27 +158,31 @@ class Index:
             temporary = TemporaryDirectory(prefix="wordferry-", ignore_cleanup_errors=True)
             path = Path(temporary.name) / "index"
         made = VectorSource.of(embeddings)
+        how = None if encoder is None else find_encoder(encoder)
         create_folder(
             Path(path),
             measure={"distance": distance, "overlap": overlap, "weights": weights, "unknown": unknown},
-            vectors={"embeddings": made or embeddings, "related": related, "keep": keep},
+            vectors={"embeddings": made or embeddings, "related": related, "keep": keep, "encoder": how},
             words={"tokenizer": tokenizer, "language": language, "stop": stop},
             on_empty=on_empty,
             overwrite=overwrite,
             settings=settings,
         )
-        index = cls(open_backend(path, made))
-        index._temporary = temporary
+        index = cls(open_backend(path, made, how))
+        index._temporary, index.given_encoder = temporary, encoder
         return index
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None) -> Index:
+    def open(cls, path: str | os.PathLike[str], *, embeddings: Any = None, encoder: Any = None) -> Index:
         """Open an index, or a folder of shards, for reading; the first change takes the writer's lock.
 
         ``embeddings`` is needed only when ``keep="path"`` was chosen and they have moved, or for a model that the index
-        makes its vectors with and that is an object of your program.
+        makes its vectors with and that is an object of your program; ``encoder`` only when it is a function of your
+        own, or its model has moved. Another one than the index was made with is refused.
         """
-        return cls(open_backend(path, embeddings))
+        index = cls(open_backend(path, embeddings, encoder))
+        index.given_encoder = encoder
+        return index
 
     # -- what it is -------------------------------------------------------------------------------------------------
 
@@ -217,6 +232,7 @@ class Index:
         filter: Mapping[str, Any] | None = None,
         explain: bool = False,
         candidates: int | None = None,
+        vector: Any = None,
         progress: ShowProgress = None,
         **constants: Any,
     ) -> Hits | list[Hits]:
@@ -224,7 +240,8 @@ class Index:
 
         Every word counts, with a vector or without; other forms of a word count less. Stop words count where the query
         has no other word ("the who"), or has them in capitals ("IT support"). The score is exact over the whole
-        collection.
+        collection. With an encoder, or vectors that were brought, meaning counts too: documents that share no word with
+        the query are found by it.
 
         Parameters
         ----------
@@ -234,7 +251,8 @@ class Index:
             best are chosen. Operators: eq, ne, in, gt, gte, lt, lte, exists.
         explain : attach to every hit what its score is made of; ``hit.explain()`` does so later.
         candidates, constants : of :class:`wordferry.find.Settings`, for this call: ``lift=0`` is for finding one text
-            that you know.
+            that you know, ``meaning=0`` for words alone.
+        vector : the vector of the query, or a row for each of several, in the place of what the encoder makes of them.
         progress : True for a bar, or a callable that is told how many queries of how many are done.
 
         Returns
@@ -250,6 +268,9 @@ class Index:
         ask = Ask(k if type(k) is int and k > 0 else check_k(k), condition, explain, progress=progress)
         queries, single = queries_of(query)
         tokens = [query_tokens(one, number, self.tokenizer, query_words) for number, one in enumerate(queries)]
+        vectors = query_vectors(queries, vector, self.backend.dimension, settings.meaning, self.backend.encoder)
+        if vectors is not None:
+            ask, settings = replace(ask, vectors=vectors), settings.weighing(self.config.encoder)
         found = self.backend.search(tokens, ask, settings)
         return found[0] if single else found
 
@@ -270,6 +291,8 @@ class Index:
         explain: bool = False,
         rerank: str | None = None,
         candidates: int | None = None,
+        by: str = "words",
+        vector: Any = None,
         threads: int | None = None,
         progress: ShowProgress = None,
     ) -> Hits | list[Hits]:
@@ -290,6 +313,9 @@ class Index:
             ``distance``. Faster than searching by the second distance, and *not exact*: a document that the first
             one does not rank among the candidates is missed. ``Hits.exact`` is False.
         candidates : how many documents the second distance orders.
+        by : "words" compares bags of words by a distance; "meaning" compares the vectors of an encoder, or those that
+            were brought, by 1 - cosine: it hears the order of words and what "not" belongs to, which bags lose.
+        vector : with ``by="meaning"``, the vector of the query, or a row for each of several.
         threads : the number of threads; None is all that ``WORDFERRY_THREADS`` allows.
         progress : True for a bar, or a callable that is told how many queries of how many are done.
 
@@ -299,6 +325,9 @@ class Index:
         """
         if (query is None) == (id is None):
             raise InputError("similar takes either a query (a text or tokens) or id=.")
+        if by != "words" or vector is not None:
+            given = {"distance": distance, "weights": weights, "unknown": unknown, "rerank": rerank, "explain": explain}
+            return self._by_meaning(query, id, by, vector, (k, filter, given))
         measure = self.measure(distance, weights, unknown)
         second = None if rerank is None else self.measure(rerank, weights, unknown)
         rest: dict[str, Any] = {"explain": explain, "threads": threads, "progress": progress}
@@ -318,6 +347,32 @@ class Index:
             next(found) if isinstance(one, LookedUp) else Hits(method=method, exact=second is None, error=one)
             for one in tokens
         ]
+
+    def _by_meaning(
+        self, query: Any, id: str | int | None, by: str, vector: Any, asked: tuple[Any, ...]
+    ) -> Hits | list[Hits]:
+        """What :meth:`similar` gives by meaning."""
+        k, filter, given = asked
+        if by != "meaning":
+            why = "vector= is for by='meaning'" if by == "words" else f"by must be 'words' or 'meaning', got {by!r}"
+            raise InputError(f"{why}.")
+        if unfit := [name for name, value in given.items() if value]:
+            raise InputError(
+                f"{unfit[0]}= is for by='words': the cosine of two vectors has no such choice, and no parts. "
+                "hit.passages() shows which words are near."
+            )
+        if not self.backend.dimension:
+            raise InputError(f"{self.path} has no vectors of documents: make it with encoder=, or add(..., vectors=).")
+        name = None if id is None else checked_id(id, "similar")
+        if name is not None:
+            text = self.get(name).text
+            query, vector = text if isinstance(text, str) else tuple(text), self.backend.vector(name)
+        queries, single = ([query], True) if name is not None else queries_of(query)
+        tokens = [query_tokens(one, number, self.tokenizer) for number, one in enumerate(queries)]
+        vectors = query_vectors(queries, vector, self.backend.dimension, 1.0, self.backend.encoder)
+        ask = replace(Ask.check(k, filter, None, None, without=name), vectors=vectors)
+        found = self.backend.by_meaning(tokens, ask)
+        return found[0] if single else found
 
     def measure(self, distance: str | None = None, weights: str | None = None, unknown: str | None = None) -> Measure:
         """How this index compares, with what a call says in the place of its own choice."""
@@ -418,6 +473,7 @@ class Index:
         text: str = "text",
         id: str = "id",
         label: str = "label",
+        vectors: str | None = None,
         progress: ShowProgress = None,
     ) -> int:
         """Write documents into a file that :meth:`add` and ``wordferry index create`` read; how many there were.
@@ -432,11 +488,15 @@ class Index:
         filter : conditions on metadata, as in :meth:`search`.
         text, id, label : the names of the fields for these. Where the metadata has such a field too, it must have
             another name here, and the same when the file is read.
+        vectors : the name of a field for the documents' vectors, which are left out otherwise; not for CSV.
         progress : True for a bar, or a callable that is told how many documents of how many are written.
         """
-        own = Fields.of(text, id, label, split=None)
+        if vectors is not None and not self.backend.dimension:
+            raise InputError(f"{self.path} has no vectors of documents to write.")
+        own = Fields.of(text, id, label, split=None, vector=vectors)
         show = progress_for(progress, "writing documents") or no_progress
-        return export_documents(self.documents(filter), self.count(filter), own, (path, format), show)
+        documents = ((one, self.backend.vector(one.id) if vectors else None) for one in self.documents(filter))
+        return export_documents(documents, self.count(filter), own, (path, format), show)
 
     def fields(self, most: int = 20) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""
@@ -462,6 +522,7 @@ class Index:
         title: str = "title",
         skip: Iterable[str] = (),
         on_empty: OnEmpty | None = None,
+        vectors: Any = None,
         threads: int | None = None,
         progress: ShowProgress = None,
         graph_progress: ShowProgress = None,
@@ -478,6 +539,8 @@ class Index:
             metadata. Of several columns for the text, each follows the one before it.
         on_empty : documents without any word, None and NaN among them: "error", "drop" (left out, and with
             :meth:`upsert` what they replace is deleted) or "keep"; None is the index's own choice.
+        vectors : a vector for each document, in their order, or the name of the column (or key) that holds it. The
+            first documents of an index decide whether all have one; an index with an encoder makes what is not brought.
         threads : on how many threads texts are split; the index is the same whatever their number.
         progress : is told of documents; True shows a bar, for the related words too.
         graph_progress : is told of the related words, which are extended when many new words have come, and of vectors
@@ -486,9 +549,9 @@ class Index:
         A :class:`~wordferry.texts.coverage.CoverageWarning` says once where fewer than half of the words have a vector,
         or where texts without spaces became one word each.
         """
-        fields = Fields.of(text, id, label, skip=skip, title=title)
+        given = _entries(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
         how: dict[str, Any] = {"replace": False, "on_empty": on_empty, "threads": thread_count(threads)}
-        return self._store(documents, fields, how, (progress, graph_progress))
+        return self._store(documents, given, how, (progress, graph_progress))
 
     def upsert(
         self,
@@ -500,19 +563,20 @@ class Index:
         title: str = "title",
         skip: Iterable[str] = (),
         on_empty: OnEmpty | None = None,
+        vectors: Any = None,
         threads: int | None = None,
         progress: ShowProgress = None,
         graph_progress: ShowProgress = None,
     ) -> list[str]:
         """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
-        fields = Fields.of(text, id, label, skip=skip, title=title)
+        given = _entries(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
         how: dict[str, Any] = {"replace": True, "on_empty": on_empty, "threads": thread_count(threads)}
-        return self._store(documents, fields, how, (progress, graph_progress))
+        return self._store(documents, given, how, (progress, graph_progress))
 
     def _store(
         self,
         documents: Any,
-        fields: Fields,
+        given: Iterator[Entry],
         how: dict[str, Any],
         progress: tuple[ShowProgress, ShowProgress],
     ) -> list[str]:
@@ -520,7 +584,7 @@ class Index:
             check_on_empty(how["on_empty"])
         report = _reporter(documents, progress[0])
         ids: list[str] = self._stored(
-            lambda writer: writer.add(entries(documents, fields), report=report, **how), _graph_progress(*progress), 6
+            lambda writer: writer.add(given, report=report, **how), _graph_progress(*progress), 6
         )
         return ids
 
@@ -546,6 +610,7 @@ class Index:
         label: str = "label",
         title: str = "title",
         skip: Iterable[str] = (),
+        vectors: Any = None,
         resume: bool = False,
         step: int | None = None,
         threads: int | None = None,
@@ -558,14 +623,16 @@ class Index:
 
         Parameters
         ----------
-        documents, text, id, label, title, skip, threads, progress, graph_progress : as in :meth:`add`.
+        documents, text, id, label, title, skip, vectors, threads, progress, graph_progress : as in :meth:`add`.
         resume : go on after what an earlier call has stored: pass the same documents again, which is checked; those
             that are stored are passed over. The index is then the same as if nothing had happened.
-        step : the number of documents of a step (262,144): fewer need less memory.
+        step : the number of documents of a step (262,144, or 16,384 where they are encoded): fewer need less memory,
+            and less is done again after a stop.
         """
-        step = whole_number(segment_writer.SEGMENT if step is None else step, "step")
+        usual = segment_writer.SEGMENT if self.config.encoder is None or vectors is not None else _ENCODED_STEP
+        step = whole_number(usual if step is None else step, "step")
         report, count = _reporter(documents, progress), thread_count(threads)
-        given = entries(documents, Fields.of(text, id, label, skip=skip, title=title))
+        given = _entries(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
         stored: int = self._stored(
             lambda writer: writer.fill(given, resume=resume, step=step, report=report, threads=count),
             _graph_progress(progress, graph_progress),
@@ -605,6 +672,7 @@ class Index:
         self,
         threshold: float | None = None,
         *,
+        meaning: float | None = None,
         distance: str | None = None,
         weights: str | None = None,
         unknown: str | None = None,
@@ -622,11 +690,18 @@ class Index:
         ----------
         threshold : the largest distance of a pair. None is that of near-copies by the default distance
             (``wordferry.index.duplicates.THRESHOLD``), for which 99 of 100 pairs are copies.
+        meaning : with an encoder, or vectors that were brought, the largest distance of a pair in meaning as well,
+            which is 1 - cosine: texts of the same words that say something else are then no duplicates.
         distance, weights, unknown, threads, progress : as in :meth:`similar`.
         """
         measure = self.measure(distance, weights, unknown)
         limit = checked_threshold(threshold, measure.distance.name)
-        return all_pairs.duplicates(self.backend, limit, measure, threads, progress_for(progress, "comparing"))
+        if meaning is not None:
+            real_number(meaning, "meaning", 0, 2, what="a distance")
+            if not self.backend.dimension:
+                raise InputError(f"{self.path} has no vectors of documents, which meaning= compares.")
+        how = (threads, progress_for(progress, "comparing"))
+        return all_pairs.duplicates(self.backend, limit, measure, how, meaning)
 
     def leakage(
         self,
@@ -751,6 +826,13 @@ class Index:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _entries(documents: Any, fields: Fields, vectors: Any) -> Iterator[Entry]:
+    """Documents, checked as they come, with the vectors that a caller brings."""
+    if isinstance(vectors, str):
+        return entries(documents, replace(fields, vector=vectors))
+    return entries(documents, fields) if vectors is None else with_vectors(entries(documents, fields), vectors)
 
 
 def _reporter(documents: Any, progress: ShowProgress) -> Callable[[int], object]:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Int64Array
+from wordferry.base.arrays import Float32Array, Int64Array
 from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
+from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError
 from wordferry.explanations.explain import Explanation
 from wordferry.find.explaining import ScoreExplanation
@@ -44,7 +45,7 @@ from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.views import View, Views, ViewSource
 from wordferry.index.search.weights import QueryWords, words_of_row
 from wordferry.index.search.words import WordSearcher
-from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, set_meta
+from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, number_of, set_meta
 from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
@@ -56,6 +57,7 @@ from wordferry.index.storage.terms import spellings
 from wordferry.index.storage.texts import all_documents, as_document, read_document, read_ids
 from wordferry.index.storage.verify import Checker, Verification
 from wordferry.index.write.writer import Writer
+from wordferry.kernels.meaning import NearestByMeaning
 from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.loaders.demand import VectorSource
@@ -73,7 +75,11 @@ class LocalIndex:
     """An opened folder: its catalogue, its state, what searches it, and, from the first change on, what writes it."""
 
     def __init__(
-        self, path: str | os.PathLike[str], embeddings: Any = None, together: CollectionStatistics | None = None
+        self,
+        path: str | os.PathLike[str],
+        embeddings: Any = None,
+        together: CollectionStatistics | None = None,
+        encoder: Any = None,
     ) -> None:
         self.path = Path(path)
         refuse_network(self.path)
@@ -84,6 +90,10 @@ class LocalIndex:
                 self.config = read_config(connection, self._catalogue.file)
                 self._vectors = open_vectors(self.path, self.config, embeddings, self._file)
                 self._vectors.read(connection, get_meta(connection, "state", self._file))
+                self._dimension = int((get_meta(connection, "state", self._file) or {}).get("dimension", 0))
+            self._encoder: Encoder | None = None
+            if encoder is not None:
+                self._encoder = checked(find_encoder(encoder), self.config.encoder, self._dimension, str(self.path))
         except FormatError:  # what looks like damage may be the files of another index
             with closing(self._catalogue):
                 self._catalogue.check_use()
@@ -117,6 +127,20 @@ class LocalIndex:
         """The number of the present state."""
         with self._catalogue.reading() as connection:
             return int(get_meta(connection, "state", self._file)["generation"])
+
+    @property
+    def dimension(self) -> int:
+        """Of the documents' vectors; 0 where they have none."""
+        if not self._dimension:  # the first documents may have brought theirs since
+            with self._catalogue.reading() as connection:
+                self._dimension = int((get_meta(connection, "state", self._file) or {}).get("dimension", 0))
+        return self._dimension
+
+    def encoder(self) -> Encoder | None:
+        """What makes vectors of texts, loaded when it is first needed; None where vectors were brought."""
+        if self._encoder is None and self.config.encoder is not None:
+            self._encoder = stored_encoder(self.config.encoder, str(self.path))
+        return self._encoder
 
     @property
     def related(self) -> RelatedWords | None:
@@ -178,7 +202,7 @@ class LocalIndex:
             for place, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)):
                 why = partial(self._explain_score, snapshot, ranking, place)
                 hits.append(self._hit(documents[row], tokens, why, ask.explain, score=score))
-            found.append(Hits(hits, method="words", counts=counts))
+            found.append(Hits(hits, method="words" if ask.vectors is None else "words and meaning", counts=counts))
         return found
 
     def _explain_score(self, snapshot: Snapshot, ranking: Ranking, place: int) -> ScoreExplanation:
@@ -206,6 +230,37 @@ class LocalIndex:
                 hits.append(self._hit(documents[row], tokens, why, ask.explain, distance=distance))
             found.append(Hits(hits, counts=near.counts, **options))
         return found
+
+    def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
+        """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
+        with self.state() as (connection, snapshot):
+            near, pairs = self.nearest_in_meaning(connection, snapshot, ask)
+            rows = np.unique(np.concatenate([_NO_ROWS, *(one.rows for one in near)]))
+            documents = snapshot.read(connection, rows, self._file)
+        found = []
+        for tokens, one in zip(asked, near, strict=True):
+            values = zip(one.rows.tolist(), (1.0 - one.cosines).tolist(), strict=True)
+            hits = [self._hit(documents[row], tokens, None, False, distance=distance) for row, distance in values]
+            found.append(Hits(hits, method="meaning", counts={"pairs": pairs}))
+        return found
+
+    def nearest_in_meaning(
+        self, connection: sqlite3.Connection, snapshot: Snapshot, ask: Ask
+    ) -> tuple[list[NearestByMeaning], int]:
+        """The rows nearest to each of ``ask.vectors``, and how many pairs were compared."""
+        mask = snapshot.allowed(ask.condition)
+        if ask.without is not None:
+            mask = similar.without(connection, snapshot, mask, ask.without)
+        source, k = self.words.ranker(connection, snapshot)[0].source, min(ask.k, max(snapshot.documents, 1))
+        near = [source.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
+        return near, len(near) * snapshot.count(mask)
+
+    def vector(self, id: str) -> Float32Array | None:
+        """The vector of a document; None when there is no such document."""
+        with self.state() as (connection, snapshot):
+            number = number_of(connection, id)
+            row = None if number is None else snapshot.numbers.row(number)
+            return None if row is None else snapshot.codes_of(np.array([row])).vectors()[0]
 
     def _hit(self, found: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
         own = (found.id, found.text, found.metadata, found.label)
@@ -354,7 +409,7 @@ class LocalIndex:
                     self._lock.release()
                     raise
             if self._writer is None:
-                self._writer = Writer(self._catalogue, self.config, self._vectors)
+                self._writer = Writer(self._catalogue, self.config, self._vectors, self.encoder)
             yield self._writer
 
     def compact(self, *, rebuild: bool) -> None:
@@ -379,7 +434,8 @@ class LocalIndex:
             writer.revector(vectors, replace(self.config, **facts), source)
             self._lock.release()
             self._catalogue.close()
-            self.__init__(self.path, embeddings if kept == "path" else source)  # type: ignore[misc]  # as if opened now
+            given = embeddings if kept == "path" else source
+            self.__init__(self.path, given, None, self._encoder)  # type: ignore[misc]  # as if opened now
             self.clean()
             self.keep_graph()
 

@@ -160,7 +160,7 @@ class Hits(TableRows[Hit]):
 
     def to_columns(self) -> dict[str, Any]:
         """One row per hit: its rank and the columns of :meth:`Hit.to_row`."""
-        value = "score" if self.method == "words" else "distance"
+        value = "score" if self.method.startswith("words") else "distance"
         rows = [{"rank": rank} | hit.to_row() for rank, hit in enumerate(self, start=1)]
         fields = dict.fromkeys(key for row in rows for key in row)
         return columns_of(rows, dict.fromkeys(("rank", "id", value, "label", "text", *fields)))

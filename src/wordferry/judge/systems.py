@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +15,9 @@ from wordferry.base.runtime import Run, optional_import
 from wordferry.compare.distances import DISTANCES, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.compare.search import Searcher
-from wordferry.errors import InputError, MissingDependency
+from wordferry.encoders.encoder import NAMES as ENCODERS
+from wordferry.encoders.encoder import find_encoder
+from wordferry.errors import InputError
 from wordferry.find import WordSearch
 from wordferry.texts.datasets import given_or_default
 from wordferry.words.embeddings import Embeddings
@@ -38,12 +38,13 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class ByWords:
-    """Our word search."""
+    """Our word search, with an encoder by words and meaning."""
 
     constants: Mapping[str, Any]
+    encoder: Any = None
 
     def __call__(self, texts: Sequence[str], queries: Sequence[str], k: int) -> Iterator[Answer]:
-        index = WordSearch(texts)
+        index = WordSearch(texts, encoder=self.encoder)
         for query in queries:
             found = index.search(query, k, **self.constants)
             yield found.rows, found.scores
@@ -104,23 +105,19 @@ class TfIdfVectors:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Any object with ``encode(texts)`` that gives one vector per text, compared by cosine."""
+    """Any encoder, by its name or an object with ``encode(texts)``; texts are compared by the cosine of vectors."""
 
     model: Any
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Unit vectors; a text without one gets zeros."""
-        found = np.asarray(self.model.encode(list(texts)), dtype=np.float32)
-        if found.ndim != 2 or len(found) != len(texts):
-            raise InputError(f"encode() must give one vector per text ({len(texts)}), got shape {found.shape}.")
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+        return find_encoder(self.model).encode(texts)
 
     def __call__(self, texts: Sequence[str], queries: Sequence[str], k: int) -> Iterator[Answer]:
-        documents = self.vectors(texts)
-        asked = self.vectors(queries)
-        for row in asked:
-            yield best(documents @ row, k)
+        encoder = find_encoder(self.model)
+        documents = encoder.encode(texts)
+        for query in queries:
+            yield best(documents @ encoder.encode([query])[0], k)
 
 
 def best(scores: Any, k: int, kept: Any = None) -> Answer:
@@ -135,36 +132,10 @@ _PEERS: dict[str, Callable[[str], System]] = {
     "bm25": lambda _: Bm25s(stemmed=False),
     "bm25-stem": lambda _: Bm25s(stemmed=True),
     "tfidf": lambda _: TfIdfVectors(),
-    "wordllama": lambda _: Encoder(_wordllama()),
-    "model2vec": lambda path: Encoder(_peer("model2vec").StaticModel.from_pretrained(path)),
-    "sentence-transformers": lambda path: Encoder(_peer("sentence_transformers").SentenceTransformer(path)),
 }
-NAMES = ("words", *_PEERS, *DISTANCES)
+_ENCODERS = tuple(name.partition(":")[0] for name in ENCODERS)
+NAMES = ("words", "words+ENCODER", *_PEERS, *_ENCODERS, *DISTANCES)
 """Everything that can be judged by name."""
-
-
-def _wordllama() -> Any:
-    class Embedder:
-        """wordllama calls it embed."""
-
-        def __init__(self) -> None:
-            module = _peer("wordllama")
-            # The weights lie in the package itself; nothing is fetched.
-            self.model = module.WordLlama.load(cache_dir=Path(module.__file__).parent, disable_download=True)
-
-        def encode(self, texts: list[str]) -> Any:
-            return self.model.embed(texts)
-
-    return Embedder()
-
-
-def _peer(module: str) -> Any:
-    """A package that is judged beside us, and that none of our extras brings."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        package = module.replace("_", "-")
-        raise MissingDependency(f"{package} is not installed. Install it with: pip install {package}") from None
 
 
 def make_system(
@@ -172,15 +143,18 @@ def make_system(
 ) -> System:
     """A system by name, with options after a colon.
 
-    ``words`` (``words:lift=0``), ``bm25``, ``bm25-stem``, ``tfidf``, ``wordllama``, ``model2vec:PATH``,
-    ``sentence-transformers:PATH``, or a distance (``rel-rwmd``, ``rel-rwmd:weights=counts,overlap=keep``). A distance
-    weighs words as an index does ("idf") unless its own options or ``options`` say otherwise; ``r`` is the number of
-    related words of each word of the vocabulary.
+    ``words`` (``words:lift=0``), ``words+ENCODER`` (``words+wordllama``), ``bm25``, ``bm25-stem``, ``tfidf``, an
+    encoder (``wordllama``, ``model2vec:PATH``, ``sentence-transformers:PATH``), or a distance (``rel-rwmd``,
+    ``rel-rwmd:weights=counts,overlap=keep``). A distance weighs words as an index does ("idf") unless its own options
+    or ``options`` say otherwise; ``r`` is the number of related words of each word of the vocabulary.
     """
     name, _, rest = text.partition(":")
+    words, plus, encoder = text.partition("+")
+    if name in _ENCODERS:
+        return Encoder(find_encoder(text))
+    if plus and words.partition(":")[0] == "words":
+        return ByWords(_options(words.partition(":")[2], text), find_encoder(encoder))
     if name in _PEERS:
-        if name in ("model2vec", "sentence-transformers") and not rest:
-            raise InputError(f"{name} needs the path of a model: {name}:PATH.")
         return _PEERS[name](rest)
     own = _options(rest, text)
     if name == "words":

@@ -14,16 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.encoders.given import query_vectors
 from wordferry.engines.sources import SourceFields, SourcePart, read_part
 from wordferry.engines.tasks import json_array, json_values, load, parquet_bytes, saved
 from wordferry.errors import EmptyDocumentError, FormatError
-from wordferry.find.ranking import QueryWord
+from wordferry.find.ranking import Found, QueryWord
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
 from wordferry.index.results import Document
 from wordferry.index.search.filters import compile_filter
+from wordferry.index.search.requests import Ask
 from wordferry.judge.voting import vote
+from wordferry.kernels.meaning import CosineSums
 from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
 from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
 from wordferry.texts.bow import looked_up
@@ -252,20 +255,27 @@ def _shard(shared: AskInputs, number: int) -> Shard:
 def best(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """What the queries of a batch find in a shard by the documents' own words."""
     shard, part = _shard(shared, arguments["shard"]), SourcePart(**arguments["batch"]["part"])
-    ids, tokens = [], []
+    ids, texts, tokens = [], [], []
     for number, row in enumerate(read_part(part, shared.fields)):
         ids.append(row.id)
+        texts.append(row.text)
         tokens.append(query_words(row.text, shard.index.tokenizer))
         if not tokens[-1]:
             raise EmptyDocumentError(f"{part.path}, row {part.start + number + 1}: the query has no words.")
     constants = {name: value for name, value in shared.options.items() if name != "filter"}
     settings = Settings().changed(**shard.local.config.settings).changed(**constants)
-    found, _ = shard.best(tokens, shared.k, compile_filter(shared.options["filter"]), settings)
+    vectors = query_vectors(texts, None, shard.local.dimension, settings.meaning, shard.local.encoder)
+    if vectors is not None:
+        settings = settings.weighing(shard.local.config.encoder)
+    ask = Ask(shared.k, compile_filter(shared.options["filter"]), vectors=vectors)
+    found, _ = shard.best(tokens, ask, settings)
+    names = ("rows", "words", "cosines") if vectors else ("rows", "words")
+    arrays = {name: np.concatenate([getattr(one.found, name) for one in found]) for name in names}
     data = saved(
         ids=json_array(ids),
-        indptr=np.cumsum([0, *(len(one.rows) for one in found)]),
-        rows=np.concatenate([one.rows for one in found]),
-        own=np.concatenate([one.own for one in found]),
+        indptr=np.cumsum([0, *(len(one.found.rows) for one in found)]),
+        **arrays,
+        sums=json_array([one.found.sums for one in found]),
         settings=json_array(found[0].settings.to_json()),
         query=json_array([[list(vars(word).values()) for word in one.query] for one in found]),
     )
@@ -275,19 +285,24 @@ def best(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple
 def _bests(files: Sequence[Any]) -> list[list[Best]]:
     """What each query has found in each shard."""
     settings = Settings(**json_values(files[0], "settings"))
-    columns = [(data["indptr"], data["rows"], data["own"]) for data in files]
     query = [tuple(QueryWord(*word) for word in words) for words in json_values(files[0], "query")]
-    return [
-        [Best(rows[p[q] : p[q + 1]], own[p[q] : p[q + 1]], query[q], (), settings) for p, rows, own in columns]
-        for q in range(len(query))
-    ]
+    found = list(zip(*(_founds(data) for data in files), strict=True))
+    return [[Best(one, query[q], (), settings) for one in some] for q, some in enumerate(found)]
+
+
+def _founds(data: Any) -> Iterator[Found]:
+    """What each query has found in one shard."""
+    arrays = {name: data[name] for name in ("rows", "words", "cosines") if name in data}
+    for span, sums in zip(pairwise(data["indptr"].tolist()), json_values(data, "sums"), strict=True):
+        own = {name: values[slice(*span)] for name, values in arrays.items()}
+        yield Found(**own, sums=None if sums is None else CosineSums(*sums))
 
 
 def stems(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """The documents of a shard that are among the best of some query: their ids and bags of stems."""
     shard = _shard(shared, arguments["shard"])
     every = _bests([load(folder, name) for name in arguments["best"]])
-    rows = np.unique(np.concatenate([best_rows(found, shared.k)[0] for found in every]))
+    rows = np.unique(np.concatenate([best_rows(found, shared.k).rows for found in every]))
     own = rows[(rows >= shard.record.first) & (rows < shard.record.first + shard.record.documents)]
     groups = np.array(len(shard.common.statistics.stems))
     return saved(rows=own, ids=json_array(shard.ids(own)), groups=groups, **vars(shard.stems(own))), {}

@@ -157,10 +157,12 @@ def _build(
         on_empty=choices.on_empty,  # type: ignore[arg-type]  # checked before
         language=choices.language,
         settings=choices.constants,
+        encoder=choices.encoder,
         **{name: getattr(choices, name) for name in ("distance", "weights", "unknown")},
     )
+    encoder = made.backend.encoder()
     made.close()
-    local = LocalIndex(target)
+    local = LocalIndex(target, encoder=encoder)
     with Index(local) as index:
         local.number_words(shared.words)
         parts = [SourcePart(**part) for part in arguments["parts"]]

@@ -52,6 +52,8 @@ class Choices:
     block: int = 20_000
     """Documents whose words one task counts, and queries that one task asks of one shard."""
     fields: SourceFields = field(default_factory=SourceFields)
+    encoder: str | None = None
+    """The name of an encoder that every worker can load, for search by words and meaning."""
 
     def checked(self) -> Choices:
         """These choices as an index is built with them, or an error that says which value is wrong."""

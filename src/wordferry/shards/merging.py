@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.find.documents import Surroundings, have_all
-from wordferry.find.ranking import Ranking, ranked, stems_of
+from wordferry.find.ranking import Found, Ranking, ranked, stems_of
+from wordferry.kernels.meaning import CosineSums
 from wordferry.kernels.words import nearest_among
 from wordferry.shards.shard import Best, Near, StemBags
 
@@ -16,24 +17,27 @@ Bags = Callable[[Int64Array], StemBags]
 """From rows of the collection to their bags, in that order."""
 
 
-def best_rows(found: Sequence[Best], k: int) -> tuple[Int64Array, Float64Array]:
-    """The best rows of all shards by their own words: as many as the best k may come from; ties to the earlier row."""
-    rows = np.concatenate([one.rows for one in found])
-    own = np.concatenate([one.own for one in found])
-    order = np.lexsort((rows, -own))[: found[0].settings.wanted(k)]
-    return rows[order], own[order]
+def best_rows(found: Sequence[Best], k: int) -> Found:
+    """The rows of all shards that the best k may come from: the best by words and those by meaning."""
+    parts = [one.found for one in found]
+    rows, words = (np.concatenate([getattr(one, name) for one in parts]) for name in ("rows", "words"))
+    cosines = [one.cosines for one in parts if one.cosines is not None]
+    sums = [one.sums for one in parts if one.sums is not None]
+    if not cosines:
+        return Found(rows, words).kept(found[0].settings.wanted(k))
+    total = CosineSums(*(sum(some) for some in zip(*sums, strict=True)))
+    return Found(rows, words, np.concatenate(cosines), total).kept(found[0].settings.wanted(k, by_meaning=True))
 
 
 def ranking_of(found: Sequence[Best], k: int, groups: int, bags: Bags) -> Ranking:
     """The ranking of one query over all shards; ``bags`` are asked for those rows only that may be lifted."""
-    rows, own = best_rows(found, k)
 
     def near(some: Int64Array, m: int) -> Surroundings:
         stems = bags(some)
         found_near = nearest_among(stems.indptr, stems.stems, stems.counts, stems.idf, groups, m)
         return Surroundings(*found_near, have_all(stems.indptr, stems.stems, stems_of(found[0].query)))
 
-    return ranked(rows, own, near, k, (found[0].query, found[0].missing, found[0].settings))
+    return ranked(best_rows(found, k), near, k, (found[0].query, found[0].missing, found[0].settings))
 
 
 def joined(parts: Sequence[StemBags], order: Int64Array) -> StemBags:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
 from wordferry.engines.location import Location
 from wordferry.errors import FormatError, VocabularyMismatch, WordferryError
 from wordferry.find.explaining import ScoreExplanation
-from wordferry.find.ranking import QueryWord, Ranking
+from wordferry.find.ranking import Found, QueryWord, Ranking
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
@@ -36,10 +36,9 @@ WORD_FACTS = ("words", "vectors", "vectors_checksum")
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """What the words of one query find in a shard: rows of the whole collection, best first, with their scores."""
+    """What one query finds in a shard by words and meaning: rows of the whole collection."""
 
-    rows: Int64Array
-    own: Float64Array
+    found: Found
     query: tuple[QueryWord, ...]
     missing: tuple[str, ...]
     settings: Settings
@@ -160,21 +159,35 @@ class Shard:
 
     # -- by words ---------------------------------------------------------------------------------------------------
 
-    def best(
-        self, asked: Sequence[Sequence[str]], k: int, condition: Condition | None, settings: Settings
-    ) -> tuple[list[Best], dict[str, int]]:
-        """What each query, given as tokens, finds by the documents' own words: as many as the best k may come from."""
+    def best(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> tuple[list[Best], dict[str, int]]:
+        """What each query, given as tokens, finds by itself: as many documents as the best k may come from."""
         found, visited, evaluated = [], 0, 0
         with self.local.state() as (connection, snapshot):
-            allowed = snapshot.allowed(condition)
+            allowed = snapshot.allowed(ask.condition)
             ranker, _ = self.local.words.ranker(connection, snapshot, asked)
-            for tokens in asked:
+            for number, tokens in enumerate(asked):
                 query, missing = ranker.query(tokens)
-                best = ranker.best(query, settings.wanted(k), settings, allowed)
+                vector = None if ask.vectors is None else ask.vectors[number]
+                best = ranker.find(query, ask.k, settings, allowed, vector)
                 visited, evaluated = visited + best.visited, evaluated + best.evaluated
-                found.append(Best(best.rows + self.record.first, best.scores, query, missing, settings))
+                own = replace(best, rows=best.rows + self.record.first)
+                found.append(Best(own, query, missing, settings))
             pairs = len(asked) * snapshot.count(allowed)
         return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
+
+    def dimension(self) -> int:
+        """Of the documents' vectors; 0 where they have none."""
+        return self.local.dimension
+
+    def nearest(self, ask: Ask) -> list[tuple[Int64Array, Float64Array]]:
+        """The rows of the collection whose vectors are nearest to each of a question's, and 1 - cosine of each."""
+        with self.local.state() as (connection, snapshot):
+            near, _ = self.local.nearest_in_meaning(connection, snapshot, ask)
+        return [(one.rows + self.record.first, 1.0 - one.cosines) for one in near]
+
+    def vector(self, id: str) -> Float32Array | None:
+        """The vector of a document; None when it is not in this shard."""
+        return self.local.vector(id)
 
     def stems(self, rows: Int64Array) -> StemBags:
         """The bags of some rows of the collection that are in this shard, in the order given."""

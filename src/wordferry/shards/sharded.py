@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ import numpy as np
 from wordferry.base.arrays import Int64Array
 from wordferry.base.runtime import no_progress, progress_for
 from wordferry.compare.measure import Measure
+from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import NotFound, Unsupported
 from wordferry.explanations.explain import Explanation
 from wordferry.find.explaining import neighbour_rows
@@ -41,10 +42,10 @@ from wordferry.words.related.graph import RelatedWords
 _MOST_VALUES = 10_000
 
 
-def open_shards(address: str) -> ShardBackend:
+def open_shards(address: str, encoder: Any = None) -> ShardBackend:
     """All shards of a folder, or of a bucket, opened in this process."""
     common = Common(address)
-    return ShardBackend(common, InProcess(common))
+    return ShardBackend(common, InProcess(common), encoder)
 
 
 class ShardBackend:
@@ -54,13 +55,16 @@ class ShardBackend:
     generation = 0
     """Shards do not change."""
 
-    def __init__(self, common: Common, router: ShardRouter) -> None:
+    def __init__(self, common: Common, router: ShardRouter, encoder: Any = None) -> None:
         self.common, self.router = common, router
         self.path = Path(common.place.address)
         self.embeddings: Embeddings = common.embeddings
         self.config: Config = router.config
         self.tokenizer: Tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         self._firsts = np.array([record.first for record in common.manifest.shards], dtype=np.int64)
+        self._encoder: Encoder | None = None
+        if encoder is not None:
+            self._encoder = checked(find_encoder(encoder), self.config.encoder, self.dimension, str(self.path))
 
     @property
     def identity(self) -> str:
@@ -72,6 +76,17 @@ class ShardBackend:
         """The related words of all documents' words; None where none has a vector."""
         return self.common.related
 
+    @cached_property
+    def dimension(self) -> int:
+        """Of the documents' vectors; 0 where they have none."""
+        return int(self.router.any("dimension"))
+
+    def encoder(self) -> Encoder | None:
+        """What makes vectors of texts; None where vectors were brought."""
+        if self._encoder is None and self.config.encoder is not None:
+            self._encoder = stored_encoder(self.config.encoder, str(self.path))
+        return self._encoder
+
     def __len__(self) -> int:
         return self.common.manifest.documents
 
@@ -80,7 +95,7 @@ class ShardBackend:
     def search(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> list[Hits]:
         """The hits of every query by words, given as tokens."""
         tokens = [list(some) for some in asked]
-        found = self.router.every("best", tokens, ask.k, ask.condition, settings)
+        found = self.router.every("best", tokens, replace(ask, progress=None), settings)
         counts = _summed([counts for _, counts in found.answers])
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
@@ -99,12 +114,13 @@ class ShardBackend:
         hits = []
         for place, (one, score) in enumerate(zip(documents, ranking.scores.tolist(), strict=True)):
             hits.append(self._hit(one, tokens, partial(self._why, ranking, place), ask.explain, score=score))
-        return Hits(hits, method="words", counts=counts, missing=answers.missing)
+        method = "words" if ask.vectors is None else "words and meaning"
+        return Hits(hits, method=method, counts=counts, missing=answers.missing)
 
-    def _hit(self, one: Document, tokens: Sequence[str], why: Why, explain: bool, **value: Any) -> Hit:
+    def _hit(self, one: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
         where = partial(best_passages, (self.tokenizer, self.embeddings, self.common.related), tokens, one.text)
         own = (one.id, one.text, one.metadata, one.label)
-        return Hit(*own, **value, explanation=why() if explain else None, why=why, where=where)
+        return Hit(*own, **value, explanation=why() if explain and why is not None else None, why=why, where=where)
 
     def _why(self, ranking: Ranking, place: int) -> Any:
         """What one score is made of, asked of the shard that has the document."""
@@ -164,6 +180,23 @@ class ShardBackend:
     def _explained(self, document: Document, tokens: LookedUp, measure: tuple[str, str, str]) -> Explanation:
         told: Explanation = self.router.any("explain", (list(tokens), document.text), measure)
         return told.with_texts(tokens.text, document.text, self.tokenizer)
+
+    def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
+        """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
+        found = self.router.every("nearest", replace(ask, progress=None))
+        hits = []
+        for number, tokens in enumerate(asked):
+            rows, distances = (np.concatenate([one[number][part] for one in found.answers]) for part in (0, 1))
+            best = np.lexsort((rows, distances))[: ask.k]
+            values = zip(self._at(rows[best], "documents"), distances[best].tolist(), strict=True)
+            near = [self._hit(one, tokens, None, False, distance=distance) for one, distance in values]
+            counts = {"pairs": len(asked) * self.count(ask.condition)}
+            hits.append(Hits(near, method="meaning", counts=counts, missing=found.missing))
+        return hits
+
+    def vector(self, id: str) -> Any:
+        """The vector of a document; None when there is no such document."""
+        return next((one for one in self.router.every("vector", id).answers if one is not None), None)
 
     def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
@@ -283,7 +316,9 @@ def _added(every: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
 def _single(ranking: Ranking, place: int) -> Ranking:
     """A ranking of one row only."""
     arrays = ("rows", "scores", "own", "lifted", "neighbours", "shares", "neighbour_scores")
-    return Ranking(**{**vars(ranking), **{name: getattr(ranking, name)[place : place + 1] for name in arrays}})
+    one = slice(place, place + 1)
+    meaning = None if ranking.meaning is None else ranking.meaning.select(one)
+    return replace(ranking, **{name: getattr(ranking, name)[one] for name in arrays}, meaning=meaning)
 
 
 def _joined_field(name: str, fields: Sequence[Field], most: int) -> Field:

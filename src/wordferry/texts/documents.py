@@ -54,6 +54,7 @@ def read_documents(
     pattern: str = "*.txt",
     encoding: str = "utf-8",
     unpack: int | None = None,
+    vectors: str | None = None,
 ) -> Iterator[Record]:
     """Read documents one after another; nothing is kept, so a file may be larger than memory.
 
@@ -77,6 +78,7 @@ def read_documents(
     encoding : that of text files, for those that are not UTF-8, e.g. ``"latin-1"``, ``"cp1252"`` or ``"utf-16"``.
     unpack : bytes that a gzipped or Parquet file may become; None: 64 MiB and 64 times its size (or what
         ``WORDFERRY_UNPACK`` says), so that a small file cannot fill the memory.
+    vectors : the field that holds a vector of each document, a list of numbers, for an index that is to keep them.
 
     Blank lines are not documents. A row whose text is missing (an empty cell, null, None, NaN) is a document with an
     empty text; ``on_empty=`` of the call that takes the documents says what becomes of it. TSV has no quoting, as its
@@ -93,7 +95,7 @@ def read_documents(
     >>> [(one.id, one.metadata) for one in read_documents({"id": ["a"], "text": ["a cat"], "year": [2001]})]
     [('a', {'year': 2001})]
     """
-    fields = Fields.of(text, id, label, split, skip, title)
+    fields = Fields.of(text, id, label, split, skip, title, vectors)
     if not isinstance(path, str | os.PathLike):
         return table_records(path, fields)
     source = str(path) if str(path) == "-" else Path(path)

@@ -47,6 +47,8 @@ class Record:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     where: str | None = field(default=None, compare=False, repr=False)
     """The file and line, or the row of the table, for errors."""
+    vector: Any = field(default=None, compare=False, repr=False)
+    """The vector of the document, where a field of its source holds one."""
 
 
 TITLE = "title"
@@ -68,6 +70,8 @@ class Fields:
     """Further fields whose texts follow that of ``text``, as a body follows a headline."""
     title: str = TITLE
     """The field that becomes the metadata ``title``."""
+    vector: str | None = None
+    """The field that holds a vector of the document, if there is one."""
 
     @classmethod
     def of(
@@ -78,6 +82,7 @@ class Fields:
         split: str | None = "split",
         skip: Iterable[str] | str = (),
         title: str = TITLE,
+        vector: str | None = None,
     ) -> Fields:
         """Check the names of a caller; ``text`` may be several names, ``skip`` one."""
         texts = [text] if isinstance(text, str) or not isinstance(text, Iterable) else list(text)
@@ -89,7 +94,7 @@ class Fields:
             raise InputError(f"text= takes one field or several different ones, got {texts!r}.")
         if skipped := left_out.intersection(texts):
             raise InputError(f"The field {min(skipped)!r} holds the text, so it cannot be skipped.")
-        return cls(texts[0], id, label, split, left_out, tuple(texts[1:]), title)
+        return cls(texts[0], id, label, split, left_out, tuple(texts[1:]), title, vector)
 
     @property
     def named(self) -> bool:
@@ -100,7 +105,7 @@ class Fields:
         """The record of one row; ``where`` names the file and line in errors."""
         text = self.text_of(row, where)
         values = {name: self._optional(row, name, where) for name in ("id", "label", "split")}
-        used = {self.text, *self.more, self.id, self.label, self.split, *self.skip}
+        used = {self.text, *self.more, self.id, self.label, self.split, self.vector, *self.skip}
         metadata = {str(key): plain_value(value) for key, value in row.items() if key not in used}
         if self.title != TITLE or self.title in self.more or self.title == self.text:
             if self.title not in row:
@@ -108,7 +113,10 @@ class Fields:
             metadata.pop(self.title, None)
             if self.title != self.text or self.more:  # a text alone is not its own title
                 metadata = {TITLE: plain_value(row[self.title])} | metadata
-        return Record(text, **values, metadata=metadata, where=where)
+        if self.vector is not None and self.vector not in row:
+            raise FormatError(f"{where}: expected a field {self.vector!r} with the vector, found {listed(row)}.")
+        vector = None if self.vector is None else row[self.vector]
+        return Record(text, **values, metadata=metadata, where=where, vector=vector)
 
     def text_of(self, row: Mapping[str, Any], where: str) -> str | tuple[str, ...]:
         """The text of one row, or its tokens; "" where the row has none (None, NaN)."""

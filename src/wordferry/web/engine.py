@@ -81,12 +81,15 @@ class ServedIndex:
 
     def __init__(self, index: Any, limits: Limits) -> None:
         self._index, self._limits = index, limits
+        # Who asks over HTTP has texts only: without an encoder they are searched by words.
+        without = index.backend.dimension and index.backend.encoder() is None
+        self._constants: dict[str, Any] = {"meaning": 0} if without else {}
         self._vectors: tuple[RelatedWords, Embeddings] | None = None
         """The vectors of the graph's words, kept for words outside it."""
 
     def reopened(self) -> ServedIndex:
         """An engine over the index that lies at this one's place now."""
-        return ServedIndex(type(self._index).open(self._index.path), self._limits)
+        return ServedIndex(type(self._index).open(self._index.path, encoder=self._index.given_encoder), self._limits)
 
     def close(self) -> None:
         """Close the index; one that was replaced has nothing more to store."""
@@ -144,7 +147,7 @@ class ServedIndex:
             if lane.how:
                 found = self._index.similar(texts, most, filter=lane.conditions, threads=threads, **dict(lane.how))
             else:
-                found = self._index.search(texts, most, filter=lane.conditions)
+                found = self._index.search(texts, most, filter=lane.conditions, **self._constants)
         except InputError as error:
             if len(queries) == 1:
                 return [error]

@@ -40,13 +40,23 @@ class NeighbourAnswer(BaseModel):
     part: float
 
 
+class MeaningAnswer(BaseModel):
+    """How near the document is to the query in meaning, and what that gives."""
+
+    cosine: float | None = Field(description="Of the two vectors. Null for a document without one.")
+    mean: float = Field(description="Of the cosines of all documents with the query.")
+    deviation: float = Field(description="Their standard deviation.")
+    part: float
+
+
 class ScoreAnswer(BaseModel):
-    """A score as a sum: the parts of the words and of the neighbours add up to it."""
+    """A score as a sum: the parts of the words, of the neighbours and of meaning add up to it."""
 
     score: float
     words: list[WordAnswer]
     neighbours: list[NeighbourAnswer]
     missing: list[str] = Field(description="Words of the query that no document has.")
+    meaning: MeaningAnswer | None = Field(default=None, description="Where the index has an encoder.")
 
 
 class HitAnswer(BaseModel):

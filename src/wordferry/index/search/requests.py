@@ -14,6 +14,7 @@ from wordferry.base.runtime import Progress, ShowProgress
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k
 from wordferry.compare.problem import Distance
+from wordferry.encoders.codes import CodedQuery
 from wordferry.errors import InputError
 from wordferry.index.search.filters import Condition, compile_filter
 from wordferry.kernels.lists import Found
@@ -31,12 +32,14 @@ class SearchOptions(TypedDict, total=False):
     filter: Mapping[str, Any] | None
     explain: bool
     candidates: int | None
+    vector: Any
     progress: ShowProgress
     k1: float
     b: float
     stem: float
     lift: float
     neighbours: int
+    meaning: float
     power: float
 
 
@@ -56,6 +59,8 @@ class SimilarOptions(HowOptions, total=False):
     explain: bool
     rerank: str | None
     candidates: int | None
+    by: str
+    vector: Any
     threads: int | None
     progress: ShowProgress
 
@@ -74,6 +79,8 @@ class Ask:
     """The id of a document that is not to be found: the one that is asked about."""
     threads: int | None = None
     progress: ShowProgress = None
+    vectors: Sequence[CodedQuery] | None = None
+    """One for each query, where meaning counts."""
 
     @classmethod
     def check(

@@ -143,7 +143,7 @@ class WordSearcher:
             stems.check(len(self._group_of))
             groups = self._numbers.take(np.asarray(stems.keys))
             self._group_of[stems.words] = np.repeat(groups, np.diff(stems.starts))
-            return stems, DocumentsPart(rows.bags.rows, rows.lengths, rows.worded, groups, stems.df)
+            return stems, DocumentsPart(rows.bags.rows, rows.lengths, rows.worded, groups, stems.df, rows.bags.codes)
         except FormatError:  # of the catalogue
             raise
         except (IndexError, ValueError) as error:  # of a segment too large to be compared with its checksums
@@ -172,7 +172,8 @@ class WordSearcher:
         tell = None if ask.progress is None else progress_for(ask.progress, "searching")
         for number, tokens in enumerate(asked, start=1):
             check_cancelled()
-            rankings.append(ranker.search(tokens, ask.k, settings, allowed=allowed))
+            vector = None if ask.vectors is None else ask.vectors[number - 1]
+            rankings.append(ranker.search(tokens, ask.k, settings, allowed=allowed, vector=vector))
             if tell is not None:
                 tell(number, len(asked))
         counts = {

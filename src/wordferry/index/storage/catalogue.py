@@ -32,7 +32,7 @@ from wordferry.errors import (
 )
 
 FILE = "catalogue.sqlite"
-FORMAT = 3
+FORMAT = 4
 APPLICATION = 0x57464958
 """The four letters WFIX, in the header of the file."""
 BUSY_SECONDS = 20.0
@@ -48,7 +48,8 @@ CREATE TABLE documents(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text
 CREATE TABLE packs(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, dictionary INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE dictionaries(number INTEGER PRIMARY KEY, last INTEGER NOT NULL, data BLOB NOT NULL,
   checksum INTEGER NOT NULL);
-CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE buffer(number INTEGER PRIMARY KEY, words BLOB NOT NULL, counts BLOB NOT NULL, codes BLOB,
+  checksum INTEGER NOT NULL);
 CREATE TABLE segments(name TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
   documents INTEGER NOT NULL, pairs INTEGER NOT NULL, manifest TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE tombstones(number INTEGER PRIMARY KEY);

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from wordferry.base import storage
 from wordferry.base.arrays import Counts, Float32Array, Int64Array
+from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.storage.catalogue import checksum, damaged
 from wordferry.index.storage.columns import Columns
@@ -28,6 +29,7 @@ FOLDER = "segments"
 CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
 _FORWARD = ("indptr", "words", "counts")
+_CODES = ("codes", "code_scales")
 _LISTS = (
     *("blocks", "words", "starts", "rows", "counts"),
     *("bit_blocks", "bit_words", "bit_sizes", "bits"),
@@ -49,6 +51,8 @@ class Bags:
     """int32, or the narrowest unsigned type that holds the largest of a segment."""
     numbers: npt.NDArray[Any]
     """int64, or int32 where that holds them."""
+    codes: Codes | None = None
+    """The vectors of the documents, where the index has an encoder or was given vectors."""
 
     @property
     def rows(self) -> Counts:
@@ -70,7 +74,8 @@ class Bags:
 
     def select(self, rows: Int64Array) -> Bags:
         """Some rows, in the order given."""
-        return Bags(*self.rows.select(rows), self.numbers[rows])
+        codes = None if self.codes is None else self.codes.select(rows)
+        return Bags(*self.rows.select(rows), self.numbers[rows], codes)
 
 
 def join(parts: Sequence[Bags]) -> Bags:
@@ -79,7 +84,9 @@ def join(parts: Sequence[Bags]) -> Bags:
     if len(parts) == 1:
         return parts[0]
     numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(part.numbers for part in parts)])
-    return Bags(*Counts.join([part.rows for part in parts]), numbers)
+    codes = [part.codes for part in parts if part.codes is not None]
+    rows = Counts.join([part.rows for part in parts])
+    return Bags(*rows, numbers, Codes.join(codes) if parts and len(codes) == len(parts) else None)
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,8 @@ class Segment:
         numbers = stored.arrays.get("numbers")
         if numbers is None:
             numbers = _places(np.arange(self.first, self.last + 1))
-        return Bags(indptr, words, counts, numbers)
+        coded = [stored.arrays[name] for name in _CODES if name in stored.arrays]
+        return Bags(indptr, words, counts, numbers, Codes(*coded) if coded else None)
 
     def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
         check_manifest(place, self.manifest)
@@ -190,7 +198,8 @@ class SegmentRows:
 
     def let_go(self) -> None:
         """Give pages of mapped files back; they are mapped again when they are needed."""
-        storage.let_go([*vars(self.bags).values(), *self.lists.arrays.values(), self.lengths])
+        coded = {} if self.bags.codes is None else vars(self.bags.codes)
+        storage.let_go([*vars(self.bags).values(), *coded.values(), *self.lists.arrays.values(), self.lengths])
 
 
 def lengths_of(bags: Bags, stop: Sequence[int] | Int64Array) -> Float32Array:
@@ -282,6 +291,8 @@ def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
         arrays["numbers"] = bags.numbers
     arrays |= {f"list_{name}": getattr(rows.lists, name) for name in _LISTS}
     arrays |= {f"stem_{name}": getattr(stems, name) for name in STEMS}
+    if bags.codes is not None:
+        arrays |= dict(zip(_CODES, (bags.codes.codes, bags.codes.scales), strict=True))
     config = {**config, "fields": fields, "longest": rows.longest, "stems": stems.edition}
     write_folder(place, lambda: storage.write_folder(place, "segment", config, arrays))
     return Segment(name, first, last, len(bags), bags.pairs, storage.file_digest(place / storage.MANIFEST))

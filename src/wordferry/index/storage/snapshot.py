@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int64Array
+from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, ReplacedError, WordferryError
 from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
@@ -229,6 +230,15 @@ class Snapshot:
             parts.append(part.bags.select(rows[inside] - part.start))
         return join(parts)
 
+    def codes_of(self, rows: Int64Array) -> Codes:
+        """The vectors of some rows, given in ascending order, of an index whose documents have them."""
+        parts = []
+        for part in self.parts:
+            inside: BoolArray = (rows >= part.span.start) & (rows < part.span.stop)
+            assert part.bags.codes is not None
+            parts.append(part.bags.codes.select(rows[inside] - part.start))
+        return Codes.join(parts)
+
     def read(self, connection: sqlite3.Connection, rows: Int64Array, file: Path) -> dict[int, Document]:
         """The documents of some rows, by row."""
         places = rows.tolist()
@@ -341,7 +351,10 @@ def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:
             raise damaged(file, f"the bag of words of document number {values[0]}")
     indptr = np.cumsum([0, *(len(row[1]) // 4 for row in rows)], dtype=np.int64)
     words, counts = (np.frombuffer(b"".join(row[p] for row in rows), "<i4").astype(np.int32) for p in (1, 2))
-    return Bags(indptr, words, counts, np.array([row[0] for row in rows], dtype=np.int64))
+    codes = None
+    if rows and rows[0][3] is not None:
+        codes = Codes.stored(np.frombuffer(b"".join(row[3] for row in rows), dtype=np.int8).reshape(len(rows), -1))
+    return Bags(indptr, words, counts, np.array([row[0] for row in rows], dtype=np.int64), codes)
 
 
 def columns_of(connection: sqlite3.Connection, numbers: Int64Array, file: Path) -> Columns:

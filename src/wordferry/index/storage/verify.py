@@ -16,6 +16,7 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.frames import Facts
+from wordferry.encoders.codes import scales_of
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.config import Config
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
@@ -52,6 +53,8 @@ class Checker:
     problems: list[str] = field(default_factory=list)
     _used: list[Int64Array] = field(default_factory=list)
     """The words of each part."""
+    _dimensions: set[int] = field(default_factory=set)
+    """Those of the vectors of all parts, 0 for a part without vectors."""
 
     @cached_property
     def _keys(self) -> WordKeys:
@@ -83,6 +86,9 @@ class Checker:
         self._check_rows(numbers, segmented, buffer.numbers, dead)
         state = self._attempt(lambda: get_meta(connection, "state", file)) or {}
         words = self._check_words(connection, state)
+        self._dimensions |= {0 if buffer.codes is None else buffer.codes.dimension} if len(buffer) else set()
+        if state and self._dimensions - {state.get("dimension", 0)}:
+            self._wrong(f"{file}: the vectors of documents are not of the dimension that the state says.")
         covered = self._check_graph(connection, state, words)
         self._check_embeddings()
         if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
@@ -137,9 +143,12 @@ class Checker:
             stored, made = ([one.lengths, *one.lists.arrays.values()] for one in (rows, again))
             if rows.longest != again.longest or not all(map(np.array_equal, stored, made)):
                 self._wrong(f"Segment {segment.name}: its lists do not agree with its bags of words.")
+            if bags.codes is not None and not np.array_equal(bags.codes.scales, scales_of(bags.codes.codes)):
+                self._wrong(f"Segment {segment.name}: the scales of its vectors do not agree with their codes.")
             if not self._attempt(lambda: self._stems_agree(rows, connection)):  # noqa: B023
                 self._wrong(f"Segment {segment.name}: its stems do not agree with its words.")
             self._use(bags)
+            self._dimensions.add(0 if bags.codes is None else bags.codes.dimension)
             numbers.append(np.array(bags.numbers))
             pairs += bags.pairs
         return np.concatenate(numbers), len(numbers) - 1, pairs

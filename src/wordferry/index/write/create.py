@@ -51,8 +51,8 @@ def create_folder(
 ) -> None:
     """Check everything, then write the folder of an empty index.
 
-    ``measure`` is distance, overlap, weights and unknown; ``vectors`` is embeddings, related and keep; ``words`` is
-    tokenizer and language: each as :meth:`Index.create` takes it.
+    ``measure`` is distance, overlap, weights and unknown; ``vectors`` is embeddings, related, keep and encoder;
+    ``words`` is tokenizer and language: each as :meth:`Index.create` takes it.
     """
     own = Measure(**measure)
     check_scheme(own.weights)
@@ -81,6 +81,7 @@ def create_folder(
         tokenizer=tokenizer,
         language=stems,
         settings=dict(settings or {}),
+        encoder=None if vectors["encoder"] is None else vectors["encoder"].to_json(),
         **choices.vector_facts(embeddings, keep, place, source),
     )
     _write_or_say_why(path, config, embeddings, start)
@@ -137,6 +138,8 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         state |= EMPTY | {"generation": 1, "next_number": 1}
         state |= {"words": len(rows), "vectors": len(rows), "vectors_checksum": terms.checksum()}
         state["fingerprint"] = config.fingerprint
+        if config.encoder is not None:
+            state["dimension"] = config.encoder["dimension"]
         Catalogue.create(temporary, {"identity": secrets.token_hex(16), "config": values, "state": state, **meta}, rows)
         for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
             storage.fsync_path(folder)

@@ -39,6 +39,8 @@ class Entry(NamedTuple):
     """The metadata as plain values, of which ``metadata`` is the JSON."""
     where: str | None = None
     """The file and line, or the row of the table, that it comes from."""
+    vector: Any = None
+    """The vector of the document, where the caller brings it."""
 
 
 def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
@@ -59,7 +61,22 @@ def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
             where = f"Document {number}"
             given = wanted.record(document, where) if named and isinstance(document, Mapping) else document
             entry = _entry(given, where)
+            if isinstance(given, Record) and given.vector is not None:
+                entry = entry._replace(vector=given.vector)
         yield entry
+
+
+def with_vectors(given: Iterator[Entry], vectors: Any) -> Iterator[Entry]:
+    """Documents with a vector for each of them, in their order."""
+    rows, count = iter(vectors), 0
+    for entry in given:
+        vector = next(rows, None)
+        if vector is None:
+            raise InputError(f"There are {count} vectors, and more documents than that. Nothing was added.")
+        yield entry._replace(vector=vector)
+        count += 1
+    if next(rows, None) is not None:
+        raise InputError(f"There are {count} documents, and more vectors than that. Nothing was added.")
 
 
 def _is_document(value: Any, fields: Fields) -> bool:
@@ -94,8 +111,9 @@ def _plain_entry(document: Any) -> Entry | None:
             written.append(f'"{key}": {_json(value)}')
         else:
             return None
-    where = document.where if kind is Record else None
-    return Entry(identifier, text, False, label, "{" + ", ".join(written) + "}", text, dict(metadata), where)
+    where, vector = (document.where, document.vector) if kind is Record else (None, None)
+    written_out = "{" + ", ".join(written) + "}"
+    return Entry(identifier, text, False, label, written_out, text, dict(metadata), where, vector)
 
 
 def _entry(document: Any, where: str) -> Entry:

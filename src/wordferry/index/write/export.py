@@ -15,16 +15,22 @@ _BLOCK = 1000
 
 
 def export_documents(
-    documents: Iterable[Document], total: int, own: Fields, target: tuple[Any, str | None], show: Progress
+    documents: Iterable[tuple[Document, Any]], total: int, own: Fields, target: tuple[Any, str | None], show: Progress
 ) -> int:
-    """Write documents to a path in a format, with these names of fields; how many there were."""
+    """Write documents, each with its vector or None, to a path in a format; how many there were.
+
+    ``own`` has the names of the fields.
+    """
     with RowWriter(*target) as rows:
         whole = rows.format in ("jsonl", "json")
         tokenized: bool | None = None
-        for document in documents:
+        if own.vector is not None and rows.format == "csv":
+            raise InputError("csv has no lists, so it cannot hold vectors. Write .jsonl or .parquet instead.")
+        for document, vector in documents:
             if not whole:
                 tokenized = _checked_kind(document, rows.format, tokenized)
-            rows.write(_row(document, own))
+            more = {} if own.vector is None else {own.vector: [float(value) for value in vector]}
+            rows.write(_row(document, own) | more)
             if rows.count % _BLOCK == 0:
                 show(rows.count, total)
     show(rows.count, total)
@@ -40,8 +46,8 @@ def _row(document: Document, own: Fields) -> dict[str, Any]:
     if isinstance(document.text, KeptText):
         row["tokens"] = list(document.text.tokens)
     for key, value in document.metadata.items():
-        if key in (own.id, own.text, own.label):
-            what = {own.id: "id", own.text: "text", own.label: "label"}[key]
+        if key in (own.id, own.text, own.label, own.vector):
+            what = {own.id: "id", own.text: "text", own.label: "label", own.vector: "vectors"}[key]
             raise InputError(
                 f"The metadata of document {document.id!r} has a field {key!r} of its own. Give the {what} another "
                 f"name with {what}=, here and when the file is read."

@@ -59,7 +59,7 @@ class SegmentWriter:
             self._write(connection)
             return
         for bags in self._parts:
-            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?)", _buffer_rows(bags))
+            connection.executemany("INSERT INTO buffer VALUES(?, ?, ?, ?, ?)", _buffer_rows(bags))
 
     def replace_all(self, connection: sqlite3.Connection, parts: Iterable[Bags]) -> None:
         """Let these bags be all there is: compaction. They are taken as they come, so only a segment is held."""
@@ -150,6 +150,7 @@ def _buffer_rows(bags: Bags) -> list[tuple[Any, ...]]:
     rows = []
     for i, number in enumerate(bags.numbers.tolist()):
         span = slice(bags.indptr[i], bags.indptr[i + 1])
-        values = (number, bags.words[span].astype("<i4").tobytes(), bags.counts[span].astype("<i4").tobytes())
+        codes = None if bags.codes is None else bags.codes.codes[i].tobytes()
+        values = (number, bags.words[span].astype("<i4").tobytes(), bags.counts[span].astype("<i4").tobytes(), codes)
         rows.append((*values, checksum(*values)))
     return rows

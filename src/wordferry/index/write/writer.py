@@ -12,7 +12,10 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.base.runtime import Progress
-from wordferry.errors import InputError, NotFound
+from wordferry.encoders.codes import Codes
+from wordferry.encoders.encoder import Encoder, text_of
+from wordferry.encoders.given import rows_of
+from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.config import Config
 from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import (
@@ -73,8 +76,16 @@ class _Adding:
 class Writer:
     """The one who holds the lock: adds, deletes and compacts."""
 
-    def __init__(self, catalogue: Catalogue, config: Config, vectors: Vectors) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        config: Config,
+        vectors: Vectors,
+        encoder: Callable[[], Encoder | None] = lambda: None,
+    ) -> None:
         self._catalogue = catalogue
+        self._encoder = encoder
+        """Loads the encoder when a text is to be encoded."""
         self._config = config
         self._vectors = vectors
         self._tokenizer = config.make_tokenizer(vectors.embeddings.vocabulary)
@@ -189,7 +200,7 @@ class Writer:
         """Write all live documents into as few segments as possible, and drop words that none of them has."""
 
         def action(change: Transaction) -> None:
-            bags = self._count_all(change.connection) if rebuild else self._live(change.connection)
+            bags = self._count_all(change) if rebuild else self._live(change.connection)
             used: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
 
             def parts() -> Iterator[Bags]:
@@ -305,7 +316,8 @@ class Writer:
         state["documents"] += len(kept)
         state["number_sum"] += sum(range(first, first + len(kept)))
         count_ids(state, ids, 1)
-        bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64))
+        codes = self._codes(kept, state)
+        bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes)
         fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
         if change.segments.is_full(len(bags)):
             call.packer.flush()  # the segments may read what earlier chunks have stored
@@ -313,6 +325,32 @@ class Writer:
         call.done += len(chunk)
         call.report(call.done)
         return ids
+
+    def _codes(self, kept: list[Entry], state: State) -> Codes | None:
+        """The vectors of new documents: those that the caller brings, or those that the encoder makes."""
+        dimension = state.get("dimension", 0)
+        given = [entry.vector for entry in kept]
+        if any(vector is not None for vector in given):
+            if not dimension and state["documents"] > len(kept):
+                raise InputError(
+                    f"{self._catalogue.folder} has documents without vectors, so no others can have one. Nothing was "
+                    "added. Make a new index."
+                )
+            dimension = dimension or next(len(vector) for vector in given if vector is not None)
+            zeros = np.zeros(dimension, dtype=np.float32)
+            rows = rows_of([zeros if vector is None else vector for vector in given], len(kept), dimension)
+            state["dimension"] = dimension
+            return Codes.of(rows)
+        if not dimension:
+            return None
+        encoder = self._encoder()
+        if encoder is None and kept:
+            raise InputError(
+                f"The documents of {self._catalogue.folder} have vectors, and there is no encoder. Nothing was added. "
+                "Bring the vectors of these too (vectors=), or open the index with encoder=."
+            )
+        texts = [text_of(entry.words) for entry in kept]
+        return Codes.of(np.zeros((0, dimension), np.float32) if encoder is None else encoder.encode(texts))
 
     def _store_texts(self, change: Transaction, kept: list[Entry], ids: list[str], *facts: Any) -> None:
         """The rows of documents, with their texts where these are few; many are put into packs."""
@@ -409,10 +447,37 @@ class Writer:
             yield live_rows(connection, Segment.from_row(row, file), folder)
         yield read_buffer(connection, file)
 
-    def _count_all(self, connection: sqlite3.Connection) -> Iterator[Bags]:
-        """The bags of all documents, made again from their texts."""
+    def _count_all(self, change: Transaction) -> Iterator[Bags]:
+        """The bags of all documents, made again from their texts; vectors are those that are stored, or made again."""
+        connection = change.connection
+        again = self._coded_again(connection) if change.state.get("dimension") else None
         cursor = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM documents ORDER BY number")
         whole = Unpacker(connection, self._catalogue.file)
         while rows := [whole.checked(row) for row in cursor.fetchmany(CHUNK)]:
             found = self._count([stored_text(row[2], row[3]) for row in rows])
-            yield Bags(*found.bags, np.array([row[0] for row in rows], dtype=np.int64))
+            numbers = np.array([row[0] for row in rows], dtype=np.int64)
+            codes = None if again is None else again(numbers, [text_of(stored_text(row[2], row[3])) for row in rows])
+            yield Bags(*found.bags, numbers, codes)
+
+    def _coded_again(self, connection: sqlite3.Connection) -> Callable[[Int64Array, list[str]], Codes]:
+        """From the numbers and texts of documents to their vectors."""
+        try:
+            parts = [part for part in self._live(connection) if part.codes is not None]
+        except FormatError as error:
+            encoder = self._encoder()
+            if encoder is None:
+                raise FormatError(
+                    f"{error} The vectors that were brought with the documents are lost with it: add the documents "
+                    "with their vectors to a new index."
+                ) from error
+            return lambda _, texts: Codes.of(encoder.encode(texts))
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *(part.numbers for part in parts)])
+        starts = np.cumsum([0, *map(len, parts)])
+
+        def stored(numbers: Int64Array, _: list[str]) -> Codes:
+            rows = np.searchsorted(every, numbers)
+            owner = np.searchsorted(starts, rows, side="right") - 1
+            own = [(part.codes, rows[owner == p] - starts[p]) for p, part in enumerate(parts)]
+            return Codes.join([codes.select(some) for codes, some in own if codes is not None])
+
+        return stored

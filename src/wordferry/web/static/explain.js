@@ -51,7 +51,7 @@ export function drawReason(message, view) {
   detail.hidden = false;
 }
 
-/** What the score of a hit is made of: the words found, then the documents near it. */
+/** What the score of a hit is made of: the words found, its meaning, then the documents near it. */
 function scoreLine(score) {
   if (!score) return null;
   const rows = score.words.filter((one) => one.part > 0).map((one) => {
@@ -59,6 +59,7 @@ function scoreLine(score) {
     return el("tr", {}, el("th", { scope: "row" }, one.word), el("td", {}, forms),
       el("td", { class: "quiet wide" }, `in ${one.documents} documents`), el("td", { class: "number" }, scored(one.part)));
   });
+  if (score.meaning) rows.push(meaningRow(score.meaning));
   if (score.neighbours.length) {
     const near = score.neighbours.map((one) => one.id ?? one.row).join(", ");
     const part = score.neighbours.reduce((sum, one) => sum + one.part, 0);
@@ -71,6 +72,19 @@ function scoreLine(score) {
   return el("section", { class: "score", "aria-label": "What the score is made of" },
     el("p", { class: "total" }, "score ", el("output", { id: "score", "data-value": score.score }, scored(score.score)), " is the sum of"),
     el("table", {}, el("tbody", {}, rows)), missing);
+}
+
+/** How near the document is in meaning; its button leads to the flows, which show the words that are near. */
+function meaningRow(meaning) {
+  const near = meaning.cosine === null ? "this document has no vector"
+    : `cosine ${meaning.cosine.toFixed(3)}, all documents ${meaning.mean.toFixed(3)} ± ${meaning.deviation.toFixed(3)}`;
+  const flows = el("button", { type: "button", class: "link", id: "meaning-flows", onClick: () => {
+    const words = document.querySelector("#detail .pair .mark") ?? document.querySelector("#detail .picture");
+    words?.scrollIntoView({ block: "center" });
+    words?.focus();
+  } }, "which words are near");
+  return el("tr", { id: "meaning" }, el("th", { scope: "row" }, "meaning"), el("td", {}, near), el("td", { class: "quiet wide" }, flows),
+    el("td", { class: "number", "data-value": meaning.part }, scored(meaning.part)));
 }
 
 /** Which passages are compared, and the way to the whole text. */

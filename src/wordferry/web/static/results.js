@@ -44,9 +44,10 @@ function item(hit, { far, best, open }, actions) {
 /** Which words of the query were found, and how often. */
 function why(hit) {
   const words = hit.explanation?.words.filter((one) => Object.keys(one.forms).length) ?? [];
-  if (!words.length) return null;
+  const meant = (hit.explanation?.meaning?.part ?? 0) > 0;
+  if (!words.length) return meant ? el("span", { class: "why small" }, "by meaning") : null;
   const parts = words.map((one) => Object.entries(one.forms).map(([form, count]) => (count > 1 ? `${form} × ${count}` : form)).join(", "));
-  return el("span", { class: "why small" }, parts.join(" · "));
+  return el("span", { class: "why small" }, [...parts, ...(meant ? ["meaning"] : [])].join(" · "));
 }
 
 function tags(hit, narrow) {

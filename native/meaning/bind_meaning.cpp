@@ -1,0 +1,87 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "meaning/coded_vectors.hpp"
+#include "stored/part.hpp"
+#include "support/bind.hpp"
+
+namespace wordferry {
+
+namespace {
+
+// Vectors that are mapped from a file; holds on to its arrays.
+class CodedDocuments {
+ public:
+  CodedDocuments(In<std::int8_t, 2> codes, In<float> scales) : codes_(std::move(codes)), scales_(std::move(scales)) {
+    require(codes_.length() == scales_.length(), "one scale for each document");
+  }
+
+  std::int64_t rows() const { return codes_.length(); }
+  std::int64_t dimension() const { return codes_.length(1); }
+  CodedVectors get(std::int64_t start) const { return {codes_.data(), scales_.data(), rows(), start}; }
+
+ private:
+  In<std::int8_t, 2> codes_;
+  In<float> scales_;
+};
+
+using Found = std::tuple<std::int64_t, std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>>;
+
+Found best(const std::vector<const CodedDocuments*>& parts, const In<std::int16_t>& levels, double scale,
+           const Allowed& alive, const Allowed& allowed, const Out<std::int64_t>& rows, const Out<double>& cosines) {
+  constexpr std::int64_t most = (1 << 24) - 1;
+  std::int64_t sum = 0, documents = 0;
+  for (std::int64_t i = 0; i < levels.length(); ++i) sum += std::abs(static_cast<std::int64_t>(levels.data()[i]));
+  require(sum <= most, "the levels of a query must not add up to more than 2^24 - 1");
+  require(std::isfinite(scale) && scale >= 0, "the scale must be a finite number that is not negative");
+  require(rows.length() == cosines.length(), "rows and cosines must have the same length");
+  std::vector<CodedVectors> own;
+  for (const CodedDocuments* part : parts) {
+    require(part != nullptr, "a part must not be None");
+    require(part->dimension() == levels.length(), "documents and query must have one dimension");
+    own.push_back(part->get(documents));
+    documents += part->rows();
+  }
+  for (const Allowed* mask : {&alive, &allowed}) {
+    require(!*mask || (*mask)->length() == documents, "a mask has one value for each row");
+  }
+  const CodedQuery query{levels.data(), levels.length(), scale};
+  NearestByMeaning kept(rows.length());
+  std::vector<CosineSums> sums(own.size());
+  if (rows.length() > 0) {
+    run_native([&](Watch& watch) {
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        scan(own[i], query, alive ? alive->data() : nullptr, allowed ? allowed->data() : nullptr, kept, sums[i], watch);
+      }
+    });
+  }
+  const auto found = std::move(kept).sorted();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    rows.data()[i] = found[i].row;
+    cosines.data()[i] = found[i].value;
+  }
+  Found answer{static_cast<std::int64_t>(found.size()), {}};
+  for (const CosineSums& one : sums) std::get<1>(answer).emplace_back(one.count, one.sum, one.squares);
+  return answer;
+}
+
+}  // namespace
+
+void bind_meaning(nb::module_& m) {
+  nb::class_<CodedDocuments>(m, "CodedDocuments", "Vectors of documents in codes of one byte, with a scale for each.")
+      .def(nb::init<In<std::int8_t, 2>, In<float>>(), nb::arg("codes").noconvert(), nb::arg("scales").noconvert());
+  m.def("best_by_meaning", &best, nb::arg("parts"), nb::arg("levels").noconvert(), nb::arg("scale"),
+        nb::arg("alive").noconvert().none(), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
+        nb::arg("cosines").noconvert(),
+        "The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum "
+        "of squares of the cosines of those that are alive, in parts of 2^18.");
+}
+
+}  // namespace wordferry

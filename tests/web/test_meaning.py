@@ -1,0 +1,90 @@
+"""The service over an index with an encoder: what meaning gives is in the answers and on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wordferry
+from tests.web.conftest import open_client, post, serving
+from tests.web.test_page import CHROMIUM, Visit, playwright
+
+pytest.importorskip("wordllama", reason="wordllama is not installed")
+QUERY = "teaching inmates to play instruments"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("meaning") / "index"
+    with wordferry.Index.create(path, encoder="wordllama") as made:
+        made.add(wordferry.sample().articles)
+    return path
+
+
+def test_answers_have_the_part_of_meaning(index: Path) -> None:
+    with open_client(index) as client, wordferry.Index.open(index) as opened:
+        found = post(client, "/api/search", {"texts": [QUERY], "k": 5, "explain": True})["results"][0]["hits"]
+        for hit, expected in zip(found, opened.search(QUERY, 5), strict=True):
+            told = hit["explanation"]
+            assert (hit["id"], hit["score"]) == (expected.id, expected.score)
+            assert told["meaning"] == expected.explain().to_json()["meaning"]
+            parts = sum(one["part"] for one in (*told["words"], *told["neighbours"])) + told["meaning"]["part"]
+            assert parts == pytest.approx(hit["score"], abs=1e-9)
+
+
+def test_documents_that_are_added_are_encoded(index: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(index, tmp_path / "index")
+    with open_client(tmp_path / "index", writer_token="writer") as client:
+        new = {"documents": [{"id": "new", "text": "Prisoners are taught to play the violin."}]}
+        post(client, "/api/documents", new, 201, headers={"authorization": "Bearer writer"})
+        found = post(client, "/api/search", {"texts": [QUERY], "k": 3})["results"][0]["hits"]
+        assert "new" in [hit["id"] for hit in found]
+
+
+def test_vectors_that_were_brought_are_left_aside(tmp_path: Path) -> None:
+    articles = wordferry.sample().articles[:50]
+    with wordferry.Index.create(tmp_path / "index") as made:
+        made.add(articles, vectors=np.random.default_rng(0).standard_normal((50, 8)))
+    with open_client(tmp_path / "index") as client, wordferry.Index.open(tmp_path / "index") as opened:
+        text = " ".join(str(articles[3].text).split()[:6])
+        found = post(client, "/api/search", {"texts": [text], "k": 5, "explain": True})["results"][0]["hits"]
+        assert [hit["score"] for hit in found] == [hit.score for hit in opened.search(text, 5, meaning=0)]
+        assert found
+        assert found[0]["explanation"].get("meaning") is None
+
+
+@pytest.fixture(scope="module")
+def address(index: Path) -> Iterator[str]:
+    with serving(index, "--quiet", "--encoder", "wordllama") as (where, _):
+        yield where
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (make browser installs it)")
+@pytest.mark.xdist_group("browser")
+def test_the_page_shows_meaning_and_leads_to_the_words(address: str) -> None:
+    from tests.web.test_page import FLAGS
+
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        visit: Any = Visit(browser, address)
+        page = visit.page
+        page.goto(address)
+        page.fill("#query", QUERY)
+        page.press("#query", "Enter")
+        page.locator(".hit").first.click()
+        page.wait_for_selector("#meaning")
+        assert re.search(r"cosine 0\.\d+, all documents", page.inner_text("#meaning"))
+        parts = [float(text) for text in page.locator(".score td.number").all_inner_texts()]
+        assert sum(parts) == pytest.approx(float(page.inner_text("#score")), abs=0.05)
+        assert "meaning" in page.locator(".why").first.inner_text()
+        page.click("#meaning-flows")
+        playwright.expect(page.locator("#detail .mark").first).to_be_focused()
+        assert visit.errors == []
+        browser.close()
