@@ -24,7 +24,7 @@ using Longs = In<std::int64_t>;
 using Where = std::pair<std::int64_t, std::int64_t>;
 
 // What a pair of documents is compared by, given distances of words.
-enum class TransportKind { wmd, act_omr, act_residual };
+enum class TransportKind { wmd, wmd_keep, act_omr, act_residual };
 
 // Whole masses multiply to equal sums: each row's by the other's total over their common divisor.
 void require_multiplies(std::int64_t largest_x, std::int64_t smallest_x, std::int64_t largest_y,
@@ -55,7 +55,9 @@ class TransportDocuments {
       dense.shared_column = static_cast<std::int32_t>(columns - 1);
     }
     make_ = [=, x = x.get(), y = y.get()](Watch& watch) {
-      if (kind == TransportKind::wmd) return wmd_pairs(x, y, dense, watch);
+      if (kind == TransportKind::wmd || kind == TransportKind::wmd_keep) {
+        return wmd_pairs(x, y, dense, kind == TransportKind::wmd_keep, watch);
+      }
       return act_pairs(x, y, dense, transfers, kind == TransportKind::act_residual, watch);
     };
   }
@@ -277,6 +279,7 @@ void bind_solver(nb::module_& m) {
 void bind_transport(nb::module_& m) {
   nb::enum_<TransportKind>(m, "TransportKind", "What a pair of documents is compared by, given distances of words.")
       .value("wmd", TransportKind::wmd)
+      .value("wmd_keep", TransportKind::wmd_keep)
       .value("act_omr", TransportKind::act_omr)
       .value("act_residual", TransportKind::act_residual);
   bind_solver(m);

@@ -27,8 +27,8 @@ bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int
 
 class WmdPairs : public Pairs {
  public:
-  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch)
-      : x_(x), rest_(x, y, false), costs_(costs), pace_(watch), solver_(watch) {}
+  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep, Watch& watch)
+      : x_(x), costs_(costs), rest_(x, y, keep, &costs_), pace_(watch), solver_(watch) {}
 
   void begin(std::int64_t query, std::int64_t expected) override {
     if (query == query_) return;
@@ -162,9 +162,9 @@ class WmdPairs : public Pairs {
   }
 
   Bags x_;
+  DenseCosts costs_;
   Rest rest_;
   Left merged_;
-  DenseCosts costs_;
   Pace pace_;
   Solver solver_;
   Solver::Flat flat_;  // of the problem at hand
@@ -207,7 +207,7 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
       keep_y(y_.indices[j], y_.data[j] * y_scale);
       ++j;
     } else {
-      const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = keep_ ? 0 : std::min(a, b);
+      const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = moves(x_.indices[i]) ? 0 : std::min(a, b);
       if (a > shared) keep_x(i, a - shared);
       if (b > shared) keep_y(y_.indices[j], b - shared);
       ++i;
@@ -219,8 +219,8 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   return !left.x_words.empty();
 }
 
-std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch) {
-  return std::make_unique<WmdPairs>(x, y, costs, watch);
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep, Watch& watch) {
+  return std::make_unique<WmdPairs>(x, y, costs, keep, watch);
 }
 
 }  // namespace wordferry

@@ -828,9 +828,11 @@ class TransportKind(enum.Enum):
 
     wmd = 0
 
-    act_omr = 1
+    wmd_keep = 1
 
-    act_residual = 2
+    act_omr = 2
+
+    act_residual = 3
 
 class Proof(enum.Enum):
     """What is known of a solution."""

@@ -19,7 +19,7 @@ from wordferry.kernels import reference
 from wordferry.texts import bow
 from wordferry.words.related.typical import typical_distance
 
-PLAIN = [name for name, record in DISTANCES.items() if not record.tfidf]
+PLAIN = [name for name, record in DISTANCES.items() if not record.own_weights]
 CASES = [
     (name, overlap, side)
     for name in PLAIN
