@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/csr.hpp"
+#include "transport/sinkhorn.hpp"
 #include "transport/solver.hpp"
 
 namespace wordferry {
@@ -53,8 +54,10 @@ class Pairs {
   virtual double bound(std::int64_t other) = 0;
 };
 
-// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other.
-std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep, Watch& watch);
+// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other. With settings of Sinkhorn's
+// rounds, values are those of the soft plan, and wmd is the bound.
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,
+                                 const SinkhornSettings* soft, Watch& watch);
 
 // rel-wmd in the form of equations (8)-(11); `keep` moves common mass like any other, else it stays first.
 std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch);

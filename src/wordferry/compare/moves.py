@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Taken:
     moves: list[Move]
     kinds: list[str]
     side: str = "both"
+    facts: dict[str, float] = field(default_factory=dict)
+    """Figures that belong to the value, by name: how well it is known."""
 
 
 def bag_of(bags: Bags) -> Bag:

@@ -237,6 +237,39 @@ def wrd(x: Bag, y: Bag, vectors: npt.NDArray[np.floating[Any]]) -> float:
     return wmd(first, second, cosine_cost(vectors))
 
 
+def soft_plan(
+    supply: Sequence[float], demand: Sequence[float], costs: npt.NDArray[np.float64], softness: float, rounds: int
+) -> npt.NDArray[np.float64]:
+    """The plan with these masses that minimises <P, C> - softness * H(P) (Cuturi 2013).
+
+    It is P = exp((f + g - C) / softness); the potentials f and g are set in turn so that rows, then columns, have their
+    masses, in logarithms throughout.
+    """
+    from scipy.special import logsumexp
+
+    f, g = np.zeros(len(supply)), np.zeros(len(demand))
+    for _ in range(rounds):
+        f = softness * (np.log(supply) - logsumexp((g[None, :] - costs) / softness, axis=1))
+        g = softness * (np.log(demand) - logsumexp((f[:, None] - costs) / softness, axis=0))
+    plan: npt.NDArray[np.float64] = np.exp((f[:, None] + g[None, :] - costs) / softness)
+    return plan
+
+
+def sinkhorn(
+    x: Bag, y: Bag, cost: Cost, overlap: str = "residual", softness: float = 0.05, rounds: int = 2000
+) -> float:
+    """<P, C> of :func:`soft_plan`; unless ``overlap="keep"``, common mass stays and only the rest moves."""
+    if (empty := _empty(x, y)) is not None:
+        return empty
+
+    def solver(supply: Sequence[float], demand: Sequence[float], costs: npt.NDArray[np.float64]) -> Plan:
+        first, second = ([mass / sum(side) for mass in side] for side in (supply, demand))
+        plan = sum(supply) * soft_plan(first, second, costs, softness, rounds)
+        return [(i, j, plan[i, j]) for i in range(len(supply)) for j in range(len(demand))]
+
+    return total(wmd_moves(x, y, cost, overlap, solver))
+
+
 def transfers(source: Bag, target: Bag, cost: Cost, number: int) -> list[Move]:
     """Each word sends its nearest other words at most their mass each, and the rest after ``number`` to the next."""
     moves = []

@@ -17,6 +17,7 @@ from wordferry.compare.distances.blends import Blend
 from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
+from wordferry.compare.distances.sinkhorn import Sinkhorn
 from wordferry.compare.distances.transport import RelatedTransport, WordMoverTransport, WordRotator
 from wordferry.compare.problem import Distance
 from wordferry.errors import InputError
@@ -33,6 +34,7 @@ REGISTERED: tuple[Distance, ...] = (
     WordMoverTransport(),
     RelatedTransport(),
     WordRotator(),
+    Sinkhorn(),
 )
 
 DISTANCES: dict[str, Distance] = {distance.name: distance for distance in REGISTERED}

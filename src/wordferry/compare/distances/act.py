@@ -9,19 +9,16 @@ from wordferry.compare.distances.transport import ByPairs
 from wordferry.compare.moves import Costs, Taken, bag_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem, parameter
 from wordferry.kernels import reference
-from wordferry.kernels.native_transport import Kind
+from wordferry.kernels.native_transport import Kind, Rule
 
 
 class Transfers(ByPairs):
     """The kernel of transfers instead of the solver."""
 
-    def kind_of(self, problem: Problem) -> Kind:
-        return Kind.act_residual if problem.overlap == "residual" else Kind.act_omr
-
-    def transfers(self, problem: Problem) -> int:
+    def rule(self, problem: Problem) -> Rule:
         distance = problem.distance
         assert isinstance(distance, Act)
-        return distance.transfers
+        return Rule(Kind.act_residual if problem.overlap == "residual" else Kind.act_omr, distance.transfers)
 
 
 _MOST_TRANSFERS = 1_000_000

@@ -24,7 +24,7 @@ from wordferry.device.transport import left_to_cpu
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels import reference
-from wordferry.kernels.native_transport import Kind
+from wordferry.kernels.native_transport import Kind, Rule
 
 _LARGEST_MASS = 2**61
 _COST_BYTES = 64 << 20
@@ -48,13 +48,9 @@ class ByPairs(Method):
     name = "pairs"
     title = "pair by pair from word-to-word costs"
 
-    def transfers(self, problem: Problem) -> int:
-        """For the kinds that transfer in steps: how many."""
-        return 0
-
-    def kind_of(self, problem: Problem) -> Kind:
+    def rule(self, problem: Problem) -> Rule:
         """What the kernel computes for a pair. By a metric, common mass stays, whatever the overlap is called."""
-        return Kind.wmd_keep if problem.frame.squared and problem.overlap == "keep" else Kind.wmd
+        return Rule(Kind.wmd, keep=problem.frame.squared and problem.overlap == "keep")
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
@@ -93,8 +89,7 @@ class ByPairs(Method):
         for low, high in _query_ranges(x, len(problem.y.words)):
             part = x.rows(low, high)
             costs = _costs(problem, np.unique(part.indices))
-            kind, transfers = self.kind_of(problem), self.transfers(problem)
-            documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, kind, transfers)
+            documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, self.rule(problem))
             yield Block(start + low, start + high, documents)
 
 
