@@ -22,7 +22,9 @@ from wordferry.cli.output import ROWS, Output, note
     option("--learned", "A folder of 'wordferry learn': its vectors and weights, by wmd or --distance.", type=PATH),
     bundle(
         "given",
-        option("-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE),
+        option(
+            "-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE
+        ),
         "--weights=log-idf --unknown=match",
         option("--voting", "Neighbours count by nearness (gap), or all alike (majority).", default="gap"),
         option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
