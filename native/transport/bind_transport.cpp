@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/at.hpp"
 #include "support/bind.hpp"
 #include "support/view.hpp"
 #include "transport/search.hpp"
@@ -26,6 +27,15 @@ using Where = std::pair<std::int64_t, std::int64_t>;
 // What a pair of documents is compared by, given distances of words.
 enum class TransportKind { wmd, act_omr, act_residual };
 
+// The kind, and its parameters: the transfers of act; whether common mass moves, and what Sinkhorn's rounds need (no
+// rounds solve the problem), of wmd.
+struct TransportRule {
+  TransportKind kind = TransportKind::wmd;
+  int transfers = 0;
+  bool keep = false;
+  SinkhornSettings soft;
+};
+
 // Whole masses multiply to equal sums: each row's by the other's total over their common divisor.
 void require_multiplies(std::int64_t largest_x, std::int64_t smallest_x, std::int64_t largest_y,
                         std::int64_t smallest_y) {
@@ -39,14 +49,13 @@ void require_multiplies(std::int64_t largest_x, std::int64_t smallest_x, std::in
 class TransportDocuments {
  public:
   TransportDocuments(const WholeView& x, const WholeView& y, In<float, 2> costs, Words row_of, Words column_of,
-                     TransportKind kind, int transfers, bool shared)
+                     const TransportRule& rule, bool shared)
       : TransportDocuments(x, y) {
     costs_ = std::move(costs);
     row_of_ = std::move(row_of);
     column_of_ = std::move(column_of);
     const std::int64_t rows = costs_.length(), columns = costs_.length(1);
     require(!shared || (rows > 0 && columns > 0), "shared costs need a row and a column");
-    require(transfers >= 0, "transfers must not be negative");
     require_places(x, row_of_, rows, "a word of x has no row of costs");
     require_places(y, column_of_, columns, "a word of y has no column of costs");
     DenseCosts dense{costs_.data(), row_of_.data(), column_of_.data(), columns};
@@ -55,8 +64,10 @@ class TransportDocuments {
       dense.shared_column = static_cast<std::int32_t>(columns - 1);
     }
     make_ = [=, x = x.get(), y = y.get()](Watch& watch) {
-      if (kind == TransportKind::wmd) return wmd_pairs(x, y, dense, watch);
-      return act_pairs(x, y, dense, transfers, kind == TransportKind::act_residual, watch);
+      if (rule.kind == TransportKind::wmd) {
+        return wmd_pairs(x, y, dense, rule.keep, rule.soft.rounds > 0 ? &rule.soft : nullptr, watch);
+      }
+      return act_pairs(x, y, dense, rule.transfers, rule.kind == TransportKind::act_residual, watch);
     };
   }
 
@@ -222,6 +233,31 @@ void solve_many(const In<std::int64_t, 2>& supply, const In<std::int64_t, 2>& de
   });
 }
 
+// One soft plan: its cost, a lower bound on the optimum, the mass that scaling missed, and rounds.
+std::tuple<double, double, double, int> soft_plan(const In<double>& supply, const In<double>& demand,
+                                                  const In<float, 2>& costs, const TransportRule& rule,
+                                                  const Out<double, 2>& plan) {
+  require_size(supply.length(), demand.length());
+  const auto m = static_cast<int>(supply.length()), n = static_cast<int>(demand.length());
+  require(costs.length() == m && costs.length(1) == n && plan.length() == m && plan.length(1) == n,
+          "costs and plan need a row for each source, a column for each sink");
+  std::tuple<double, double, double, int> found;
+  run_native([&](Watch& watch) {
+    const int width = padded(n);
+    std::vector<float> rows(at(m) * at(width), std::numeric_limits<float>::infinity());
+    for (int i = 0; i < m; ++i) {
+      std::copy_n(costs.data() + static_cast<std::ptrdiff_t>(i) * n, n, rows.data() + at(i) * at(width));
+    }
+    require(cost_range(rows.data(), m, n, width).finite, "costs must be finite");
+    const SinkhornProblem problem{m, n, width, rows.data(), supply.data(), demand.data()};
+    Sinkhorn soft(rule.soft, watch);
+    const double value = soft.solve(problem);
+    for (int i = 0; i < m; ++i) std::copy_n(soft.plan() + at(i) * at(width), n, plan.data() + at(i) * at(n));
+    found = {value, soft.lower_bound(problem), soft.error(), soft.rounds()};
+  });
+  return found;
+}
+
 std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::int64_t known, std::int64_t& sum) {
   require(words.length() == counts.length(), "as many words as counts, please");
   require_range(words.data(), words.length(), 0, known, "a word out of range");
@@ -267,6 +303,10 @@ void bind_solver(nb::module_& m) {
         nb::arg("costs").noconvert(), nb::arg("total").noconvert(), nb::arg("pivots").noconvert(),
         nb::arg("proof").noconvert(), nb::arg("threads"),
         "Solve problems of one shape: total cost, pivots and the number of the proof.");
+  m.def("soft_plan", &soft_plan, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
+        nb::arg("costs").noconvert(), nb::arg("rule"), nb::arg("plan").noconvert(),
+        "The plan of Sinkhorn's rounds between masses that sum to 1; returns (cost, lower bound on the optimum, mass "
+        "that scaling missed, rounds).");
   m.def("transport_pair", &solve_pair, nb::arg("vectors").noconvert(), nb::arg("x_words").noconvert(),
         nb::arg("x_counts").noconvert(), nb::arg("y_words").noconvert(), nb::arg("y_counts").noconvert(),
         "wmd of two documents from their words' counts; NaN where a distance of words is not finite.");
@@ -279,11 +319,22 @@ void bind_transport(nb::module_& m) {
       .value("wmd", TransportKind::wmd)
       .value("act_omr", TransportKind::act_omr)
       .value("act_residual", TransportKind::act_residual);
+  nb::class_<TransportRule>(m, "TransportRule", "A kind of comparison with its parameters.")
+      .def(
+          "__init__",
+          [](TransportRule* rule, TransportKind kind, int transfers, bool keep, double regularization,
+             double tolerance, int rounds) {
+            require(transfers >= 0 && rounds >= 0, "transfers and rounds must not be negative");
+            require(rounds == 0 || (regularization > 0 && tolerance >= 0), "regularization must be positive");
+            new (rule) TransportRule{kind, transfers, keep, {regularization, tolerance, rounds}};
+          },
+          nb::arg("kind"), nb::arg("transfers") = 0, nb::arg("keep") = false, nb::arg("regularization") = 1.0,
+          nb::arg("tolerance") = 0.0, nb::arg("rounds") = 0);
   bind_solver(m);
   nb::class_<TransportDocuments>(m, "TransportDocuments", "Two sets of documents, to be compared by transport.")
-      .def(nb::init<const WholeView&, const WholeView&, In<float, 2>, Words, Words, TransportKind, int, bool>(),
+      .def(nb::init<const WholeView&, const WholeView&, In<float, 2>, Words, Words, const TransportRule&, bool>(),
            nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("column_of").noconvert(), nb::arg("kind"), nb::arg("transfers"), nb::arg("shared"),
+           nb::arg("column_of").noconvert(), nb::arg("rule"), nb::arg("shared"),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            "A word of x costs costs[row_of[word of x], column_of[word of y]] onto a word of y.")
       .def(nb::init<const WholeView&, const WholeView&, const FloatView&, double, bool>(), nb::arg("x"), nb::arg("y"),

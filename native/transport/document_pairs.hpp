@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/csr.hpp"
+#include "transport/sinkhorn.hpp"
 #include "transport/solver.hpp"
 
 namespace wordferry {
@@ -53,8 +54,10 @@ class Pairs {
   virtual double bound(std::int64_t other) = 0;
 };
 
-// wmd; common mass stays, which is optimal for a metric.
-std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch);
+// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other. With settings of Sinkhorn's
+// rounds, values are those of the soft plan, and wmd is the bound.
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,
+                                 const SinkhornSettings* soft, Watch& watch);
 
 // rel-wmd in the form of equations (8)-(11); `keep` moves common mass like any other, else it stays first.
 std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch);
@@ -64,7 +67,8 @@ std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& c
 std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
                                  Watch& watch);
 
-// What is left of two bags without their common mass (or all of both), in whole masses of equal sum.
+// What is left of two bags without their common mass (or all of both), in whole masses of equal sum. Common mass of
+// words that share a row of costs always stays: they cost less onto themselves than that row says.
 struct Left {
   std::vector<std::int32_t> x_words, y_words;
   std::vector<std::int32_t> x_places;  // of x_words among the words of the query
@@ -75,14 +79,20 @@ struct Left {
 
 class Rest {
  public:
-  Rest(const Bags& x, const Bags& y, bool keep) : x_(x), y_(y), keep_(keep) {}
+  Rest(const Bags& x, const Bags& y, bool keep, const DenseCosts* costs = nullptr)
+      : x_(x), y_(y), keep_(keep), costs_(costs) {}
   // False when the value is already known: 0 for equal or both empty, infinity for one empty document.
   bool find(std::int64_t query, std::int64_t other, double& value);
   const Left& left() const { return left_; }
 
  private:
   Bags x_, y_;
+  bool moves(std::int32_t word) const {
+    return keep_ && !(costs_ && costs_->shared_row >= 0 && costs_->row_of[word] == costs_->shared_row);
+  }
+
   bool keep_;
+  const DenseCosts* costs_;
   Left left_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "support/at.hpp"
 #include "transport/cost_rows.hpp"
@@ -27,8 +28,10 @@ bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int
 
 class WmdPairs : public Pairs {
  public:
-  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch)
-      : x_(x), rest_(x, y, false), costs_(costs), pace_(watch), solver_(watch) {}
+  WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep, const SinkhornSettings* soft, Watch& watch)
+      : x_(x), costs_(costs), rest_(x, y, keep, &costs_), pace_(watch), solver_(watch) {
+    if (soft) soft_.emplace(*soft, watch);
+  }
 
   void begin(std::int64_t query, std::int64_t expected) override {
     if (query == query_) return;
@@ -54,6 +57,7 @@ class WmdPairs : public Pairs {
     double value = 0;
     if (!gather(other, value)) return value;
     ready_ = other;
+    if (soft_) return solved(other);
     return solver_.dual_bound(flat_) / rest_.left().total;
   }
 
@@ -61,11 +65,29 @@ class WmdPairs : public Pairs {
     double value = 0;
     if (ready_ != other && !gather(other, value)) return value;
     ready_ = -1;
+    return soft_ ? scaled(other) : solved(other);
+  }
+
+ private:
+  double solved(std::int64_t other) {
     if (solver_.solve() == Proof::failed) throw Unsolved{query_, other};
     return solver_.total() / rest_.left().total;
   }
 
- private:
+  // What the soft plan costs.
+  double scaled(std::int64_t other) {
+    const int m = solver_.sources(), n = solver_.sinks(), width = padded(n);
+    double all = 0;
+    for (int i = 0; i < m; ++i) all += static_cast<double>(solver_.supply()[i]);
+    supply_.resize(at(m));
+    demand_.resize(at(n));
+    for (int i = 0; i < m; ++i) supply_[at(i)] = static_cast<double>(solver_.supply()[i]) / all;
+    for (int j = 0; j < n; ++j) demand_[at(j)] = static_cast<double>(solver_.demand()[j]) / all;
+    if (!cost_range(solver_.rough_row(0), m, n, width).finite) throw Unsolved{query_, other};
+    return soft_->solve({m, n, width, solver_.rough_row(0), supply_.data(), demand_.data()}) *
+           (all / rest_.left().total);
+  }
+
   // What is left, the words of a shared row or column as one.
   const Left& merged() {
     const Left& left = rest_.left();
@@ -162,11 +184,13 @@ class WmdPairs : public Pairs {
   }
 
   Bags x_;
+  DenseCosts costs_;
   Rest rest_;
   Left merged_;
-  DenseCosts costs_;
   Pace pace_;
   Solver solver_;
+  std::optional<Sinkhorn> soft_;
+  std::vector<double> supply_, demand_;  // of the soft plan
   Solver::Flat flat_;  // of the problem at hand
   std::vector<float> table_;
   std::vector<std::int32_t> columns_;  // of the words left of y
@@ -207,7 +231,7 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
       keep_y(y_.indices[j], y_.data[j] * y_scale);
       ++j;
     } else {
-      const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = keep_ ? 0 : std::min(a, b);
+      const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = moves(x_.indices[i]) ? 0 : std::min(a, b);
       if (a > shared) keep_x(i, a - shared);
       if (b > shared) keep_y(y_.indices[j], b - shared);
       ++i;
@@ -219,8 +243,9 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   return !left.x_words.empty();
 }
 
-std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, Watch& watch) {
-  return std::make_unique<WmdPairs>(x, y, costs, watch);
+std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,
+                                 const SinkhornSettings* soft, Watch& watch) {
+  return std::make_unique<WmdPairs>(x, y, costs, keep, soft, watch);
 }
 
 }  // namespace wordferry

@@ -868,6 +868,19 @@ class TransportKind(enum.Enum):
 
     act_residual = 2
 
+class TransportRule:
+    """A kind of comparison with its parameters."""
+
+    def __init__(
+        self,
+        kind: TransportKind,
+        transfers: int = 0,
+        keep: bool = False,
+        regularization: float = 1.0,
+        tolerance: float = 0.0,
+        rounds: int = 0,
+    ) -> None: ...
+
 class Proof(enum.Enum):
     """What is known of a solution."""
 
@@ -907,6 +920,17 @@ def transport_many(
     Solve problems of one shape: total cost, pivots and the number of the proof.
     """
 
+def soft_plan(
+    supply: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    demand: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    rule: TransportRule,
+    plan: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> tuple[float, float, float, int]:
+    """
+    The plan of Sinkhorn's rounds between masses that sum to 1; returns (cost, lower bound on the optimum, mass that scaling missed, rounds).
+    """
+
 def transport_pair(
     vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     x_words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -929,8 +953,7 @@ class TransportDocuments:
         costs: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         row_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         column_of: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        kind: TransportKind,
-        transfers: int,
+        rule: TransportRule,
         shared: bool,
     ) -> None:
         """

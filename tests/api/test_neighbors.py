@@ -56,7 +56,8 @@ def small_world(documents=40, words=30, seed=0):
 def test_predictions_follow_the_paper_s_rule(distance):
     emb, X, y = small_world()
     related = RelatedWords.build(emb, 3)
-    model = WordMoverClassifier(7, distance, weights="counts", embeddings=emb, related=related).fit(X[:30], y[:30])
+    options = {"voting": "majority", "weights": "counts", "embeddings": emb, "related": related}
+    model = WordMoverClassifier(7, distance, **options).fit(X[:30], y[:30])
     D = wordferry.pairwise(X[30:], X[:30], distance, embeddings=emb, related=related)
     order = np.argsort(D, axis=1, kind="stable")
     assert model.predict(X[30:]).tolist() == vote(y[:30][order], 3, 7).winner.tolist()
@@ -90,10 +91,11 @@ def test_graphs_have_ones_or_distances():
         model.kneighbors_graph(X, mode="both")
 
 
-def test_cross_validation_equals_training_on_the_other_folds():
+@pytest.mark.parametrize("voting", ["gap", "majority"])
+def test_cross_validation_equals_training_on_the_other_folds(voting):
     emb, X, y = small_world(50)
     related = RelatedWords.build(emb, 8)
-    plan = Validation(k=5, values=(1, 2, 4, 8), folds=4, seed=3)
+    plan = Validation(k=5, values=(1, 2, 4, 8), folds=4, seed=3, voting=voting)
     choice = cross_validate_r(
         wordferry.texts.bow.canonical_csr(X), y, Measure("rel-rwmd", embeddings=emb, related=related), validation=plan
     )
@@ -102,7 +104,10 @@ def test_cross_validation_equals_training_on_the_other_folds():
         predicted = np.empty_like(y)
         for number in range(4):
             held = fold == number
-            model = WordMoverClassifier(5, **PAPER, embeddings=emb, related=related.restrict(r)).fit(X[~held], y[~held])
+            smaller = related.restrict(r)
+            model = WordMoverClassifier(5, **PAPER, voting=voting, embeddings=emb, related=smaller).fit(
+                X[~held], y[~held]
+            )
             predicted[held] = model.predict(X[held])
         assert choice.errors[r] == pytest.approx(error_rate(y, predicted))
     assert choice.r == choose_r(choice.errors)
@@ -244,13 +249,55 @@ def test_the_defaults_are_the_recommended_settings():
     texts = wordferry.sample().texts
     topics = [article.label for article in wordferry.sample().articles]
     plain = WordMoverClassifier(5).fit(texts[::4], topics[::4])
-    asked = WordMoverClassifier(5, "rel-rwmd + 2*cosine", weights="log-idf", unknown="match").fit(
+    asked = WordMoverClassifier(5, "rel-rwmd + 4*cosine", weights="log-idf", unknown="match").fit(
         texts[::4], topics[::4]
     )
     found, expected = plain.kneighbors(texts[1:40:4]), asked.kneighbors(texts[1:40:4])
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])
     distances = wordferry.pairwise(
-        texts[1:40:4], texts[::4], "rel-rwmd + 2*cosine", weights="log-idf", related=plain.related_
+        texts[1:40:4], texts[::4], "rel-rwmd + 4*cosine", weights="log-idf", related=plain.related_
     )
     assert np.allclose(found[0], np.sort(distances, axis=1)[:, :5], atol=1e-5)
+
+
+TEXTS = ["the cat sleeps", "a dog barks at the cat", "stocks fell sharply", "the bank raised rates", "a cat and a dog"]
+TOPICS = ["pets", "pets", "money", "money", "pets"]
+
+
+@pytest.mark.parametrize("voting", ["gap", "majority"])
+def test_an_explanation_names_the_voters_and_the_words_they_share(voting):
+    model = WordMoverClassifier(4, voting=voting).fit(TEXTS, TOPICS)
+    told = model.explain("my cat barks")
+    assert told.label == model.predict(["my cat barks"])[0] == "pets"
+    shares = model.predict_proba(["my cat barks"])[0]
+    assert told.shares == pytest.approx(dict(zip(model.classes_, shares, strict=True)))
+    distances, indices = model.kneighbors(["my cat barks"])
+    assert [voter.document for voter in told.voters] == indices[0].tolist()
+    np.testing.assert_allclose([voter.distance for voter in told.voters], distances[0])
+    assert sum(voter.vote for voter in told.voters) == pytest.approx(1)
+    for name in model.classes_:
+        assert sum(v.vote for v in told.voters if v.label == name) == pytest.approx(told.shares[name])
+    assert told.voters[0].document == 1
+    assert set(told.voters[0].words) == {"cat", "barks"}
+    assert "cat" in str(told)
+    assert told.to_columns()["label"][0] == "pets"
+
+
+def test_an_explanation_of_a_row_and_of_a_text_without_neighbours():
+    model = WordMoverClassifier(2, "cosine", on_empty="keep").fit(np.eye(4), [0, 0, 1, 1])
+    told = model.explain(np.array([[1.0, 0.5, 0, 0]]))
+    assert told.label == 0
+    assert list(told.voters[0].words) == ["0"]
+    alone = WordMoverClassifier(2, on_empty="keep").fit(TEXTS, TOPICS).explain("")
+    assert alone.label == "pets"
+    assert alone.voters == ()
+
+
+def test_word_rotator_keeps_its_weights_unless_told_otherwise():
+    for embeddings in (None, wordferry.Embeddings(["cat", "dog", "stocks"], np.eye(3) * 2 + 1, normalize=False)):
+        options = {"unknown": "drop", "on_empty": "keep", "embeddings": embeddings}
+        assert WordMoverNeighbors(1, "wrd", **options).fit(TEXTS).weighting_.scheme == "norm"
+        assert WordMoverNeighbors(1, "wrd", weights="idf", **options).fit(TEXTS).weighting_.scheme == "idf"
+        model = WordMoverNeighbors(1, "rel-rwmd(cost=cosine)", **options).fit(TEXTS)
+        assert model.kneighbors(["a cat and a dog"], return_distance=False).tolist()[0] in ([1], [4])

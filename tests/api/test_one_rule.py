@@ -13,7 +13,7 @@ from wordferry.words.related.whole import related_of
 WORDS = [f"w{i:03d}" for i in range(120)]
 OWN = wordferry.Embeddings(WORDS, np.random.default_rng(4).normal(size=(len(WORDS), 6)))
 TEXT = st.lists(st.sampled_from([*WORDS, "unseen", "qzx", "w1000"]), min_size=1, max_size=12).map(" ".join)
-PLAIN = [name for name, distance in wordferry.DISTANCES.items() if not distance.tfidf]
+PLAIN = [name for name, distance in wordferry.DISTANCES.items() if not distance.own_weights]
 """The tf-idf distances weigh by the frequencies of what is compared, which is another collection in each call."""
 
 

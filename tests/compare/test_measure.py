@@ -62,7 +62,7 @@ def test_an_iterator_is_a_collection() -> None:
     assert wordferry.Searcher(iter(texts), "wcd").top_k(iter([A]), 1).indices.tolist() == [[0]]
 
 
-@pytest.mark.parametrize("distance", [name for name, record in DISTANCES.items() if not record.tfidf])
+@pytest.mark.parametrize("distance", [name for name, record in DISTANCES.items() if not record.own_weights])
 def test_a_measure_gives_what_the_functions_give(corpus: Corpus, distance: str) -> None:
     measure = Measure(distance, **corpus.options)
     D = wordferry.pairwise(corpus.x, corpus.y, distance, **corpus.options)
@@ -111,8 +111,8 @@ def test_parameters_of_a_distance(corpus: Corpus) -> None:
         told = wordferry.explain(corpus.x[:1], corpus.y[:1], label, embeddings=corpus.embeddings)
         assert told.distance == pytest.approx(truth[0][0], abs=1e-5)
     for wrong, message in (
-        ("act(steps=3)", "act has no parameter 'steps'; its parameters: transfers"),
-        ("wmd(transfers=3)", "its parameters: none"),
+        ("act(steps=3)", "act has no parameter 'steps'; its parameters: cost, transfers"),
+        ("wmd(transfers=3)", "its parameters: cost"),
         ("act(3)", "Cannot read the parameters"),
         ("act(transfers=-1)", "transfers must be at least 0"),
         ("atc(transfers=1)", "Unknown distance"),

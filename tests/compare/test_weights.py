@@ -15,7 +15,7 @@ from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.bow import TfIdf
 from wordferry.texts.weights import WEIGHTS, fit_weights
 
-PLAIN = [name for name, record in DISTANCES.items() if not record.tfidf]
+PLAIN = [name for name, record in DISTANCES.items() if not record.own_weights]
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,6 @@ class Collection:
 
     def options(self, distance, weights, unknown):
         record = find_distance(distance)
-        weights = "idf" if record.tfidf else weights  # an index knows these distances by their own weights alone
         related = self.related if record.needs_related else None
         return {"weights": weights, "unknown": unknown, "embeddings": self.embeddings, "related": related}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry.errors import InputError
-from wordferry.judge.voting import class_numbers, error_rate, halvings, vote
+from wordferry.judge.voting import class_numbers, decide, error_rate, halvings, vote, vote_by_gap
 
 A, B, C = 0, 1, 2
 
@@ -79,3 +79,34 @@ def test_class_numbers_are_sorted():
     numbers, names = class_numbers(["b", "a", "b"])
     assert numbers.tolist() == [1, 0, 1]
     assert names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "distances", "k", "winner", "shares"),
+    [
+        ([A, B, B, B], [0.1, 0.8, 0.9, 1.0], 4, A, [0.75, 0.25]),  # 0.9 against 0.2 + 0.1 + 0
+        ([A, B, B, C], [0.5, 0.6, 0.7, 1.0], 4, B, [5 / 12, 7 / 12]),  # 0.5 against 0.4 + 0.3
+        ([A, B, B, C], [0.5, 0.6, 0.7, 1.0], 2, A, [1, 0]),  # the last of k has no vote
+        ([A, B, B, -1], [1.0, 1.0, 1.0, np.inf], 4, B, [1 / 3, 2 / 3]),  # equally far: all alike
+        ([B, A, A, C], [0.0, 0.5, 0.5, 1.0], 4, A, [0.5, 0.25]),  # 1:1 by gaps, so that numbers decide
+        ([A, -1, -1, -1], [2.0, np.inf, np.inf, np.inf], 4, A, [1, 0]),
+    ],
+)
+def test_votes_by_the_gap_to_the_last(neighbours, distances, k, winner, shares):
+    votes = vote_by_gap([neighbours], [distances], 3, k)
+    assert votes.winner.tolist() == [winner]
+    np.testing.assert_allclose(votes.shares[0, :2], shares, atol=1e-12)
+    assert votes.shares[0].sum() == pytest.approx(1.0)
+
+
+def test_nobody_to_ask_is_no_class_by_gaps_either():
+    votes = vote_by_gap([[-1, -1], [B, A]], [[np.inf, np.inf], [0.1, 0.2]], 2, 2)
+    assert votes.winner.tolist() == [-1, B]
+    assert votes.shares.tolist() == [[0.0, 0.0], [0.0, 1.0]]
+
+
+def test_votings():
+    assert decide([[A, B, B]], [[0.0, 0.9, 1.0]], 2, 3, "gap").winner.tolist() == [A]
+    assert decide([[A, B, B]], [[0.0, 0.9, 1.0]], 2, 3, "majority").winner.tolist() == [B]
+    with pytest.raises(InputError, match="voting must be one of 'gap', 'majority'; got 'all'"):
+        decide([[A]], [[0.0]], 2, 1, "all")

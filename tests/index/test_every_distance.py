@@ -79,7 +79,7 @@ def everything(index: Index, query: str, k: int, distance: str, condition: dict[
         embeddings=index.embeddings,
         related=related,
         overlap=index.config.overlap if record.overlaps else None,
-        weights=TfIdf.fit(living.matrix) if record.tfidf else None,
+        weights=TfIdf.fit(living.matrix) if record.own_weights == "idf" else None,
         on_empty="keep",
         unknown="drop",
     )[0]
@@ -131,7 +131,7 @@ class Case:
             [str(doc.text).split() for doc in docs],
             distance,
             embeddings=index.embeddings,
-            **({} if DISTANCES[distance].tfidf else {"weights": self.weights}),
+            weights=index.measure(distance).weights,
             on_empty="keep",
             unknown=self.unknown,
         )

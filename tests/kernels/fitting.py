@@ -31,7 +31,7 @@ def whole(rows: int = ROWS) -> Any:
 def documents() -> Any:
     places = np.arange(WORDS, dtype=np.int32)
     costs = _f4(WORDS, WORDS), places, places
-    return _native.TransportDocuments(whole(), whole(), *costs, _native.TransportKind.wmd, 2, False)
+    return _native.TransportDocuments(whole(), whole(), *costs, _native.TransportRule(_native.TransportKind.wmd), False)
 
 
 def _f4(*shape: int) -> Any:
@@ -207,6 +207,11 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "transport_many": lambda: [
             _ones("i8", 2, 3), _ones("i8", 2, 3), np.random.default_rng(0).random((2, 3, 3)),
             _ones("f8", 2), _ones("i8", 2), _ones("i4", 2), 2,
+        ],
+        "TransportRule": lambda: [_native.TransportKind.wmd, 2, False, 0.1, 1e-6, 50],
+        "soft_plan": lambda: [
+            np.full(3, 1 / 3), np.full(2, 0.5), _f4(3, 2),
+            _native.TransportRule(_native.TransportKind.wmd, 0, False, 0.1, 1e-6, 50), _ones("f8", 3, 2),
         ],
         "transport_pair": lambda: [_f4(6, 3), _i("i8", 0, 2), _i("i8", 1, 2), _i("i8", 3, 1), _i("i8", 1, 1)],
         "TransportDocuments.all_pairs": lambda: [documents(), True, 0, out, 2],

@@ -164,7 +164,9 @@ class Maker:
             return _native.Csr(*nothing), 1.5, bool(self.rng.random() < 0.5)
         places = np.arange(32, dtype=np.int32)
         costs = self.rng.random((32, 32)).astype(np.float32)
-        return costs, places, places, self.one_of(*_native.TransportKind), 2, False
+        soft = 0.1, 1e-6, self.one_of(0, 50)
+        rule = _native.TransportRule(self.one_of(*_native.TransportKind), 2, bool(self.rng.random() < 0.5), *soft)
+        return costs, places, places, rule, False
 
     def argument(self, kind: str) -> Any:
         if self.rarely():

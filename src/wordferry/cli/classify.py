@@ -16,14 +16,17 @@ from wordferry.cli.output import ROWS, Output, note
 @command(
     argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
     argument("test", "Documents to classify. Default: those whose 'split' is 'test'.", type=PATH, required=False),
-    "-k=19",
+    "-k=35",
     option("-r --r", "How many related words each word has, or cv to choose by cross-validation.", default="16"),
     "--embeddings",
     option("--learned", "A folder of 'wordferry learn': its vectors and weights, by wmd or --distance.", type=PATH),
     bundle(
         "given",
-        options.DEFAULT_DISTANCE,
+        option(
+            "-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE
+        ),
         "--weights=log-idf --unknown=match",
+        option("--voting", "Neighbours count by nearness (gap), or all alike (majority).", default="gap"),
         option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
         "--threads",
     ),

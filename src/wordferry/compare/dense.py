@@ -80,6 +80,7 @@ class Moving:
         costs = buffer[: self.rows * width].reshape(self.rows, width)
         few, squares, known = self.moving_vectors[start:stop], self.moving_squares[start:stop], len(self.vectors)
         passes.word_distances(self.vectors, self.squares, few, squares, costs[:known, : len(few)], self.threads)
+        self.frame.price(costs[:known, : len(few)])
         if self.rows > len(self.vectors):
             costs[-1] = self.frame.far
         same = self.target.number_of(words)
@@ -121,6 +122,7 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
         costs = passes.aligned(max(len(y_vectors), 1), width)
         few = frame.vectors_of(words[:known])
         passes.word_distances(y_vectors, y_squares, few, passes.squares(few), costs[: len(y_vectors), :known], threads)
+        frame.price(costs[: len(y_vectors), :known])
         costs[:, known:] = passes.FAR_AWAY
         own = other.number_of(words)
         same = np.flatnonzero(own[:known] >= 0)

@@ -38,6 +38,8 @@ class Frame:
     """The compact id of each column, -1 for words not in play."""
     graph: Csr | None = None
     """Costs of related words, clamped at c_max: symmetric, sorted, float32."""
+    squared: bool = False
+    """True when costs are half the squares of distances, which of vectors of length 1 is 1 less their cosine."""
     c_max: float = float("nan")
     """The cost of two unrelated words. Where every pair is related it is never paid, and is the largest cost."""
     base: Frame | None = None
@@ -82,7 +84,10 @@ class Frame:
     @cached_property
     def far(self) -> float:
         """What a word without a vector costs onto every other word: c_max."""
-        return typical_distance(_required(self.embeddings)) if np.isnan(self.c_max) else self.c_max
+        if not np.isnan(self.c_max):
+            return self.c_max
+        distance = typical_distance(_required(self.embeddings))
+        return distance**2 / 2 if self.squared else distance
 
     def _far(self, c_max: float) -> float:
         """c_max of a graph; where words without a vector meet one that leaves it open, that of the vocabulary."""
@@ -99,6 +104,26 @@ class Frame:
     @cached_property
     def _without_graph(self) -> Frame:
         return replace(self, graph=None, related=None)
+
+    def priced(self, cost: str) -> Frame:
+        """A frame of these words with a cost of :class:`MoverDistance`; cosine costs are made of Euclidean ones.
+
+        c_max becomes the cosine distance of two words at the mean distance. It is below the mean cosine distance by
+        half the variance of the distances (0.004 of 0.976 in the default vectors), and the order of costs stays.
+        """
+        return self if cost == "euclidean" or self.squared else self._with_cosines
+
+    @cached_property
+    def _with_cosines(self) -> Frame:
+        graph = None if self.graph is None else replace(self.graph, data=self.graph.data**2 / 2)
+        return replace(self, graph=graph, c_max=self.c_max**2 / 2, squared=True)
+
+    def price(self, distances: Any) -> Any:
+        """The costs of words at these distances, in place of them."""
+        if self.squared:
+            distances *= distances
+            distances *= np.float32(0.5)
+        return distances
 
     def name(self, word: int) -> str:
         """What a word is called, by its compact id."""

@@ -52,7 +52,7 @@ class Measure:
     weights : what a word counts for: "counts", "idf", "log-idf" ((1 + ln count) idf), "bm25" (saturated and
         length-normalised), "norm" (the length that its vector had), "norm-idf" (that times idf), a TfIdf, a dict of
         words, or one number for each word of the vocabulary. Document frequencies are those of Y (of X when there is
-        no Y). The tf-idf distances weigh by "idf" where "counts" is left.
+        no Y). Where "counts" is left, the tf-idf distances weigh by "idf" and wrd by "norm".
     unknown : words without a vector: "match" keeps them, at no cost onto themselves and at c_max onto every other word;
         "drop" leaves them out, "error" refuses them. A matrix has no such words.
     embeddings : word vectors; None means the default ones (texts only).
@@ -99,7 +99,7 @@ class Measure:
         bow.check_on_empty(on_empty)
         bow.check_unknown(unknown)
         vars(self).update(distance=record, overlap=find_overlap(record, overlap), side=find_side(record, side))
-        vars(self).update(weights=weights, unknown=unknown, embeddings=embeddings, related=related)
+        vars(self).update(weights=record.weighed_by(weights), unknown=unknown, embeddings=embeddings, related=related)
         vars(self).update(tokenizer=tokenizer, on_empty=on_empty)
 
     def __repr__(self) -> str:
@@ -319,7 +319,7 @@ class Measure:
 
     def problem_of(self, x: Bags, y: Bags, frame: Frame, run: Run) -> Problem:
         """The problem of documents that were prepared before."""
-        return Problem(self.distance, self.overlap, self.side, x, y, frame, run)
+        return Problem(self.distance, self.overlap, self.side, x, y, frame.priced(self.distance.cost), run)
 
     def read(self, X: Any, words: OpenVocabulary | None, name: str) -> ReadDocuments:
         """Texts, token lists or a matrix to canonical counts, with empty documents decided.
@@ -348,14 +348,8 @@ class Measure:
         return ReadDocuments(found.matrix, found.rows, found.documents)
 
     def fitted_weights(self, fitted_on: sp.csr_array, words: Vocabulary | OpenVocabulary | None) -> Weighting | None:
-        """The weights, fitted on the documents that are searched unless they are given.
-
-        The tf-idf distances are weighted by idf where nothing else is asked for.
-        """
-        given = self.weights
-        if self.distance.tfidf and (given is None or (isinstance(given, str) and given == "counts")):
-            given = "idf"
-        return fit_weights(given, fitted_on, self.embeddings, words)
+        """The weights, fitted on the documents that are searched unless they are given."""
+        return fit_weights(self.weights, fitted_on, self.embeddings, words)
 
     def frame(
         self, words: Int64Array, columns: int, vocabulary: OpenVocabulary | None, threads: int | None = None
@@ -372,7 +366,7 @@ class Measure:
 
     def _single_pair(self, a: Any, b: Any) -> float | None:
         """The distance of two texts or token lists without what collections need; None where there is more to it."""
-        plain = isinstance(self.weights, str) and self.weights == "counts" and not self.distance.tfidf
+        plain = isinstance(self.weights, str) and self.weights == "counts"
         if not plain or type(self.distance).single is Distance.single or is_matrix(a) or is_matrix(b):
             return None
         embeddings = vectors_for(a, b, self.distance, self.embeddings)

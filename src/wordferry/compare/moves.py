@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from wordferry.base.arrays import Float64Array, Int64Array, distinct
+from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct
 from wordferry.base.cancel import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
@@ -31,6 +31,8 @@ class Taken:
     moves: list[Move]
     kinds: list[str]
     side: str = "both"
+    facts: dict[str, float] = field(default_factory=dict)
+    """Figures that belong to the value, by name: how well it is known."""
 
 
 def bag_of(bags: Bags) -> Bag:
@@ -74,7 +76,7 @@ class Costs:
         """Costs of rows' words to columns' words, 0 for the same word."""
         if self.frame.graph is None:
             first, second = (self.frame.vectors_of(words) for words in (rows, columns))
-            costs = native_transport.word_distances(first, second, 1).astype(np.float64)
+            costs: Float64Array = self.frame.price(native_transport.word_distances(first, second, 1)).astype(np.float64)
             if self.frame.unknown is not None:
                 costs[self.frame.unknown[rows]] = self.frame.far
                 costs[:, self.frame.unknown[columns]] = self.frame.far
@@ -166,6 +168,8 @@ class Costs:
         moves = [] if overlap == "keep" else reference.staying(x, y)
         if overlap != "keep":
             x, y = reference.residual(x, y)
+        elif self.frame.unknown is not None:
+            x, y, moves = _without_common(x, y, self.frame.unknown)
         if x:
             check_cancelled()
             costs = self.matrix(_words(x), _words(y))
@@ -173,6 +177,14 @@ class Costs:
             plan = solver(list(x.values()), list(y.values()), costs)
             moves += [Move(rows[i], columns[j], mass, float(costs[i, j])) for i, j, mass in plan]
         return moves
+
+
+def _without_common(x: Bag, y: Bag, some: BoolArray) -> tuple[Bag, Bag, list[Move]]:
+    """Two bags less the common mass of some words, which stays, and its moves."""
+    stays = reference.staying({word: mass for word, mass in x.items() if some[word]}, y)
+    common = {move.source: move.mass for move in stays}
+    left, right = ({word: mass - common.get(word, 0) for word, mass in bag.items()} for bag in (x, y))
+    return {w: m for w, m in left.items() if m > 0}, {w: m for w, m in right.items() if m > 0}, stays
 
 
 def _words(bag: Bag) -> Int64Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -96,10 +97,14 @@ def renumbered(X: bow.Encoded, words: OpenVocabulary) -> sp.csr_array:
 
 
 def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None) -> Embeddings | None:
-    """The embeddings to use: those given, the default ones for texts, none where a matrix needs none."""
+    """The embeddings to use: those given, the default ones for texts, none where a matrix needs none.
+
+    They are scaled to length 1 where words cost the cosine of their angle.
+    """
     if embeddings is not None:
-        found = as_embeddings(embeddings)
-        return found.stored if is_matrix(X) or is_matrix(Y) else found  # no column is of a word that comes later
+        given = as_embeddings(embeddings)
+        given = given.stored if is_matrix(X) or is_matrix(Y) else given  # no column is of a word that comes later
+        return given if given.normalized or record.costs <= {"euclidean"} else _unit(given, record)
     matrices = [name for name, value in (("X", X), ("Y", Y)) if is_matrix(value)]
     if not matrices:
         from wordferry.texts.datasets import default_embeddings
@@ -108,6 +113,22 @@ def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None)
     if record.needs_vectors or not is_matrix(X) or not (Y is None or is_matrix(Y)):
         raise InputError(f"{matrices[0]} is a matrix, so its word vectors must be given: pass embeddings=.")
     return None
+
+
+_units: WeakKeyDictionary[Embeddings, Embeddings] = WeakKeyDictionary()
+
+
+def _unit(embeddings: Embeddings, record: Distance) -> Embeddings:
+    """Vectors of length 1, made once for as long as the given ones live."""
+    if len(record.costs) > 1:
+        raise InputError(
+            f"{record.name} has cosine and Euclidean costs, which agree only on vectors of length 1: "
+            "pass normalize=True to Embeddings."
+        )
+    found = _units.get(embeddings)
+    if found is None:
+        found = _units[embeddings] = embeddings.normalize()
+    return found
 
 
 def words_of(*matrices: sp.csr_array) -> Int64Array:

@@ -15,7 +15,7 @@ from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken
 from wordferry.device.launch import available, runtime
-from wordferry.errors import Unsupported
+from wordferry.errors import InputError, Unsupported
 
 _OTHER_SIDE = {"both": "both", "left": "right", "right": "left"}
 _PARAMETER = "parameter"
@@ -107,8 +107,10 @@ class Distance:
     """What the inverted lists of an index sum up, where the words that two documents share are all that counts."""
     effort: Effort = _EFFORT
     """Rough figures for a service that has to tell light requests from heavy ones."""
-    tfidf: bool = False
-    """True when counts are weighted by inverse document frequencies first."""
+    own_weights: str = ""
+    """The weights that belong to the formula, used where a caller leaves counts; "" where there are none."""
+    cost: str = "euclidean"
+    """What moving a word costs: the distance of two vectors, or 1 less their cosine; of distances that move words."""
 
     def __repr__(self) -> str:
         return self.name
@@ -122,8 +124,18 @@ class Distance:
     def name(self) -> str:
         """The identity: the family, with the parameters that are not the default ones. ``find_distance`` reads it."""
         plain = {f.name: f.default for f in fields(self)}
-        changed = [f"{name}={value!r}" for name, value in self.parameters.items() if value != plain[name]]
+        changed = [f"{name}={_written(value)}" for name, value in self.parameters.items() if value != plain[name]]
         return f"{self.family}({', '.join(changed)})" if changed else self.family
+
+    @property
+    def costs(self) -> frozenset[str]:
+        """The costs of words that it is made of; none where it moves no words."""
+        return frozenset([self.cost]) if self.needs_vectors else frozenset()
+
+    def weighed_by(self, given: Any) -> Any:
+        """The weights to use where a caller gave these."""
+        plain = given is None or (isinstance(given, str) and given == "counts")
+        return self.own_weights if self.own_weights and plain else given
 
     @property
     def sided(self) -> bool:
@@ -151,6 +163,36 @@ class Distance:
     def moves(self, problem: Problem) -> Taken:
         """The distance of the only two documents of the problem as costs that sum to it."""
         raise Unsupported(f"{self.name} cannot be explained: its parts are not known.")
+
+
+COSTS = ("euclidean", "cosine")
+
+
+@dataclass(frozen=True, repr=False)
+class MoverDistance(Distance):
+    """A distance that moves words. ``cost`` is the distance of two vectors, or "cosine": 1 less the cosine of their
+    angle, which is half the squared distance of two vectors of length 1."""
+
+    needs_vectors: bool = True
+    cost: str = parameter("euclidean")
+
+    def __post_init__(self) -> None:
+        if self.cost not in COSTS:
+            raise InputError(f"cost must be one of {', '.join(map(repr, COSTS))}; got {self.cost!r}.")
+
+    @property
+    def metric(self) -> bool:
+        """True when the cost is a metric, so that mass common to two documents may stay where it is."""
+        return self.cost == COSTS[0]
+
+    def _set_overlaps(self, *overlaps: str) -> None:
+        """Say which overlaps there are where that follows from a parameter."""
+        object.__setattr__(self, "overlaps", overlaps)
+
+
+def _written(value: Any) -> str:
+    """A parameter as a name has it: words without quotes, which no command line needs."""
+    return value if isinstance(value, str) and value.isidentifier() else repr(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +246,7 @@ class Problem:
     def by(self, distance: Distance, overlap: str, side: str = "both") -> Problem:
         """The problem of these documents by another distance, one that needs no word that is not in play."""
         frame = self.frame if distance.needs_related else self.frame.plain
+        frame = frame.priced(distance.cost)
         return replace(self, distance=distance, overlap=overlap, side=side, frame=frame)
 
     def running(self, run: Run) -> Problem:

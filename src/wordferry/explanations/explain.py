@@ -41,6 +41,9 @@ class Explanation(Tabular):
     b: dict[str, float]
     c_max: float
     """The cost of unrelated words (NaN for distances without related words)."""
+    facts: dict[str, float] = field(default_factory=dict)
+    """Figures that belong to the distance, by name: of sinkhorn a lower bound on wmd, the mass that scaling missed, and
+    the rounds."""
     texts: tuple[Any, Any, Any] | None = field(default=None, compare=False, repr=False)
     """Both texts and the tokenizer that split them, for pages and sentences; None where matrices were compared."""
 
@@ -97,6 +100,7 @@ class Explanation(Tabular):
             "c_max": None if math.isnan(self.c_max) else self.c_max,
             "a": self.a,
             "b": self.b,
+            **({"facts": self.facts} if self.facts else {}),
             "rows": self.to_rows(),
         }
         return json.dumps(data, ensure_ascii=False, indent=indent)
@@ -160,15 +164,17 @@ def explanation_of(problem: Problem) -> Explanation:
     priced = problem.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
-    return Explanation(problem.distance.name, mode, found.side, total, tuple(rows), a, b, c_max)
+    return Explanation(problem.distance.name, mode, found.side, total, tuple(rows), a, b, c_max, found.facts)
 
 
 def table(explanation: Explanation, limit: int | None = None, width: int | None = None) -> str:
     """The rows as aligned columns with a bar for each share; bars that have no room are left out."""
     rows = explanation.rows if limit is None else explanation.rows[:limit]
     lines = [f"{explanation.name} = {explanation.distance:.6f}" + _direction(explanation)]
+    if explanation.facts:
+        lines.append(", ".join(f"{name.replace('_', ' ')} {value:.6g}" for name, value in explanation.facts.items()))
     if not rows:
-        return lines[0]
+        return "\n".join(lines)
     words = [[row.source or "-" for row in rows], [row.target or "-" for row in rows]]
     widths = [max(least, *map(len, some)) for some, least in zip(words, (4, 2), strict=True)]
     spare = _BAR if width is None else width - sum(widths) - _NUMBERS

@@ -383,7 +383,7 @@ class Index:
             found = Measure(
                 record,
                 self.config.overlap if self.config.overlap in record.overlaps else None,
-                weights=check_scheme(weights or self.config.weights),
+                weights=check_scheme(weights or record.own_weights or self.config.weights),
                 unknown=unknown or self.config.unknown,  # type: ignore[arg-type]  # which Measure checks
                 embeddings=self.embeddings,
             )

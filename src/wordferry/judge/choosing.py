@@ -17,7 +17,7 @@ from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
 from wordferry.judge.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
-from wordferry.judge.voting import PAPER_K, class_numbers, error_rate, vote
+from wordferry.judge.voting import PAPER_K, class_numbers, decide, error_rate
 from wordferry.texts.bow import Encoded
 
 
@@ -31,6 +31,7 @@ class Validation:
     seed: int = 0
     stratified: bool = False
     tolerance: float = PAPER_TOLERANCE
+    voting: str = "majority"
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def cross_validate_r(
         problem = measure.changed(related=smaller).problem(arranged, None, Run(threads))
         nearest = fold_neighbours(_blocks(problem, order), fold, plan.k)
         neighbours = np.where(nearest.indices >= 0, numbers[nearest.indices], -1)
-        errors[r] = error_rate(numbers, vote(neighbours, len(names), plan.k).winner)
+        votes = decide(neighbours, nearest.distances, len(names), plan.k, plan.voting)
+        errors[r] = error_rate(numbers, votes.winner)
         tell(done + 1, len(plan.values))
     sizes = np.bincount(fold)
     pairs = (len(fold) ** 2 - int((sizes**2).sum())) // 2

@@ -14,12 +14,13 @@ from wordferry.base.checks import real_number
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
-from wordferry.compare.measure import Measure
+from wordferry.compare.measure import Measure, one
 from wordferry.compare.nearest import check_k, within
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r
 from wordferry.judge.fitting import AUTO_WEIGHTS, RECOMMENDED_DISTANCE, WordMover, check_mode
-from wordferry.judge.voting import PAPER_K, vote
+from wordferry.judge.voters import VoteExplanation, Voter, shared_words
+from wordferry.judge.voting import PAPER_K, RECOMMENDED_K, Votes, decide, gap_weights
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 
@@ -36,7 +37,7 @@ class WordMoverNeighbors(WordMover):
     ----------
     n_neighbors : number of neighbours that :meth:`kneighbors` gives.
     distance : a name of ``wordferry.DISTANCES``, or a sum of several. The default made the fewest errors of those that
-        were tried on the training documents of five collections (``benchmarks/quality.py --choose``).
+        were tried on the training documents of seven collections (``benchmarks/quality.py --choose``).
     radius : the largest distance of the neighbours that :meth:`radius_neighbors` gives.
     r : number of related words of each word, for the distances that use them.
     overlap : what happens to words that both documents have: ``"keep"``, ``"omr"`` or ``"residual"``; None means the
@@ -151,7 +152,7 @@ class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
     ----------
     n_neighbors : number of neighbours of each document in the graph.
     distance : a name of ``wordferry.DISTANCES``, or a sum of several. The default made the fewest errors of those that
-        were tried on the training documents of five collections (``benchmarks/quality.py --choose``).
+        were tried on the training documents of seven collections (``benchmarks/quality.py --choose``).
     mode : ``"distance"``, where each document gets ``n_neighbors + 1`` entries because it is its own first neighbour
         (as scikit-learn's ``KNeighborsTransformer`` has it), or ``"connectivity"``.
     r : number of related words of each word, for the distances that use them.
@@ -225,16 +226,18 @@ class WordMoverTransformer(TransformerMixin, WordMover):  # type: ignore[misc]
 
 
 class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
-    """A k-NN classifier: 19 neighbours vote, and k is halved while classes tie.
+    """A k-NN classifier: the nearest neighbours vote, each by how much nearer it is than the last of them.
 
-    That is the rule of the paper. Its distance and weights are ``distance="rel-rwmd", weights="counts",
+    The rule of the paper is ``n_neighbors=19, voting="majority"``, with ``distance="rel-rwmd", weights="counts",
     unknown="drop"``; the defaults make fewer errors.
 
     Parameters
     ----------
     n_neighbors : number of neighbours that vote; all, where there are fewer documents.
+    voting : ``"gap"`` lets a neighbour count by the gap of its distance to that of the last neighbour; with
+        ``"majority"`` all count alike, and k is halved while classes tie.
     distance : a name of ``wordferry.DISTANCES``, or a sum of several. The default made the fewest errors of those that
-        were tried on the training documents of five collections (``benchmarks/quality.py --choose``).
+        were tried on the training documents of seven collections (``benchmarks/quality.py --choose``).
     r : number of related words of each word, for the distances that use them. ``"cv"`` chooses
         among 1, 2, 4 ... 128 by cross-validation on the training documents: the smallest whose error is at most 1 %
         above the best.
@@ -271,9 +274,10 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
 
     def __init__(
         self,
-        n_neighbors: int = PAPER_K,
+        n_neighbors: int = RECOMMENDED_K,
         distance: str = RECOMMENDED_DISTANCE,
         *,
+        voting: str = "gap",
         r: int | str = 16,
         overlap: str | None = None,
         weights: Any = AUTO_WEIGHTS,
@@ -302,6 +306,7 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
             on_empty=on_empty,
             threads=threads,
         )
+        self.voting = voting
         self.folds = folds
         self.stratified = stratified
         self.random_state = random_state
@@ -328,13 +333,55 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Float64Array:
-        """The share of each class among the neighbours that decided."""
+        """The share of each class in the votes that decided."""
         validation.check_is_fitted(self)
-        k = min(check_k(self.n_neighbors), self.n_samples_fit_)  # the rule of the paper: all, where there are fewer
-        indices = self._nearest(self._read(X, reset=False), k, False, return_distance=False)
-        classes = np.where(indices >= 0, self._classes[indices], -1)
-        votes = vote(classes, len(self.classes_), int(self.n_neighbors))
+        votes = self._votes(*self._voters(self._read(X, reset=False)))
         return np.where((votes.winner < 0)[:, None], self._shares, votes.shares)
+
+    def explain(self, text: Any) -> VoteExplanation:
+        """Why a document gets its class: the neighbours that voted, how much each counted, and the words they share.
+
+        Parameters
+        ----------
+        text : a text, a list of tokens, or a matrix of one row: what :meth:`predict` takes in a list.
+
+        Returns
+        -------
+        VoteExplanation
+            ``label``, ``shares`` by class, and ``voters``, nearest first; it prints as a table.
+
+        Examples
+        --------
+        >>> texts = ["the cat sleeps", "a dog barks", "stocks fell sharply", "the bank raised rates"]
+        >>> model = WordMoverClassifier(2).fit(texts, ["pets", "pets", "money", "money"])
+        >>> told = model.explain("my cat barks")
+        >>> told.label, list(told.voters[0].words)
+        ('pets', ['barks'])
+        """
+        validation.check_is_fitted(self)
+        found = self._read(one(text), reset=False)
+        distances, indices = self._voters(found)
+        votes = self._votes(distances, indices)
+        there = indices[0] >= 0
+        near, far = indices[0][there], distances[0][there]
+        counted = gap_weights(distances, there[None])[0][there] if self.voting == "gap" else np.zeros(len(near))
+        if not counted.any():  # all alike, as many as it took to break ties
+            counted = (np.arange(len(near)) < votes.used[0]).astype(np.float64)
+        words = shared_words(self._searcher(found).problem(found), near.tolist())
+        rows = zip(near.tolist(), far.tolist(), (counted / max(counted.sum(), 1e-300)).tolist(), words, strict=True)
+        voters = tuple(Voter(i, self.classes_[self._classes[i]], d, share, common) for i, d, share, common in rows)
+        shares = np.where(votes.winner[0] < 0, self._shares, votes.shares[0])
+        named = dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+        return VoteExplanation(self.classes_[shares.argmax()], named, voters)
+
+    def _voters(self, found: Any) -> tuple[Any, Any]:
+        """Distances and numbers of the neighbours that vote: all, where there are fewer than asked for."""
+        distances, indices = self._nearest(found, min(check_k(self.n_neighbors), self.n_samples_fit_), False)
+        return distances, indices
+
+    def _votes(self, distances: Any, indices: Any) -> Votes:
+        classes = np.where(indices >= 0, self._classes[indices], -1)
+        return decide(classes, distances, len(self.classes_), int(self.n_neighbors), self.voting)
 
     def _chooses_r(self) -> bool:
         if isinstance(self.r, str) and self.r != "cv":
@@ -343,7 +390,8 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
 
     def _choose_r(self) -> None:
         """One graph with the largest r; the others are parts of it, and folds share distances."""
-        plan = Validation(int(self.n_neighbors), folds=self.folds, seed=self.random_state, stratified=self.stratified)
+        k, seed = int(self.n_neighbors), self.random_state
+        plan = Validation(k, folds=self.folds, seed=seed, stratified=self.stratified, voting=self.voting)
         filled = np.flatnonzero(self._lengths())
         largest = self.related or self._build_related(self._words(self._documents), max(plan.values))
         embeddings = self._vectors()

@@ -12,7 +12,7 @@ from wordferry.base.checks import whole_number
 from wordferry.base.lazy import is_sparse
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
-from wordferry.compare.distances import RECOMMENDED, find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.compare.nearest import check_k
 from wordferry.compare.prepare import words_of
 from wordferry.compare.search import Searcher
@@ -31,8 +31,8 @@ optional_import("sklearn", "sklearn")  # says which pip line brings it
 from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.utils import validation  # noqa: E402
 
-RECOMMENDED_DISTANCE = RECOMMENDED
-"""Chosen by cross-validation on five collections: python benchmarks/quality.py --choose."""
+RECOMMENDED_DISTANCE = "rel-rwmd + 4*cosine"
+"""Chosen by cross-validation on seven collections: python benchmarks/quality.py --choose."""
 RECOMMENDED_WEIGHTS = "log-idf"
 AUTO_WEIGHTS = "auto"
 """The recommended weights for counts; none for a matrix of weights, which are what a vectorizer has made of counts."""
@@ -209,7 +209,7 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             return self.weights
         if self.weights == AUTO_WEIGHTS:
             whole = counts.data.dtype.kind in "iu" or bool((counts.data == np.rint(counts.data)).all())
-            return RECOMMENDED_WEIGHTS if whole else None
+            return (find_distance(self.distance).own_weights or RECOMMENDED_WEIGHTS) if whole else None
         return "idf" if self.weights == "tfidf" else self.weights
 
     @property
@@ -240,7 +240,10 @@ class WordMover(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _build_related(self, words: Int64Array, r: int) -> RelatedWords:
         embeddings = self._vectors()
         assert embeddings is not None
-        return RelatedWords.build(embeddings.restrict(words), r, threads=self.threads)
+        restricted = embeddings.restrict(words)
+        if not find_distance(self.distance).costs <= {"euclidean"}:
+            restricted = restricted.normalize()
+        return RelatedWords.build(restricted, r, threads=self.threads)
 
     def _searcher(self, queries: Any) -> Searcher:
         """The fitted documents made ready; with ``vocabulary="all"`` once for each set of words in play."""

@@ -145,8 +145,8 @@ def make_system(
 
     ``words`` (``words:lift=0``), ``words+ENCODER`` (``words+wordllama``), ``bm25``, ``bm25-stem``, ``tfidf``, an
     encoder (``wordllama``, ``model2vec:PATH``, ``sentence-transformers:PATH``), or a distance (``rel-rwmd``,
-    ``rel-rwmd:weights=counts,overlap=keep``). A distance weighs words as an index does ("idf") unless its own options
-    or ``options`` say otherwise; ``r`` is the number of related words of each word of the vocabulary.
+    ``rel-rwmd:weights=counts,overlap=keep``). A distance weighs words as an index does ("idf") unless its formula, its
+    own options or ``options`` say otherwise; ``r`` is the number of related words of each word of the vocabulary.
     """
     name, _, rest = text.partition(":")
     words, plus, encoder = text.partition("+")
@@ -163,7 +163,8 @@ def make_system(
         meant = nearest_name(name, NAMES)
         raise InputError(f"Nothing called {name!r} can be judged.{meant} Choose one of: {', '.join(NAMES)}.")
     record = find_distance(name)
-    settings = {"on_empty": "keep", "weights": "idf", "embeddings": embeddings, **options, **own}
+    settings = {"on_empty": "keep", "weights": "idf", "embeddings": embeddings, **options}
+    settings |= ({"weights": record.own_weights} if record.own_weights else {}) | own
     if (r := settings.pop("r", r)) is not None and record.needs_related:
         settings["related"] = related_of(given_or_default(embeddings), r, threads=threads)
     try:

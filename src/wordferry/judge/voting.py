@@ -1,4 +1,4 @@
-"""The k-NN vote of the paper: the most frequent class among k neighbours, k halved while classes tie."""
+"""Votes of the k nearest neighbours: the paper's, by number with k halved while classes tie, and votes by nearness."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from wordferry.base.arrays import Float64Array, Int64Array
 from wordferry.errors import InputError
 
 PAPER_K = 19
+RECOMMENDED_K = 35
+"""Chosen with the distance, the weights and the votes by cross-validation: python benchmarks/quality.py --choose."""
+VOTINGS = ("gap", "majority")
+"""Neighbours count by how much nearer they are than the k-th, or all alike."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,50 @@ def vote(classes: Any, number: int, k: int = PAPER_K) -> Votes:
         open_rows = open_rows[~clear]
         used[open_rows] //= 2
     return Votes(winner, used, shares)
+
+
+def vote_by_gap(classes: Any, distances: Any, number: int, k: int) -> Votes:
+    """Let each of the k nearest neighbours count by how much nearer it is than the k-th (Dudani 1976).
+
+    The k-th itself has no vote. Where all are equally far, or two classes tie, :func:`vote` decides.
+
+    Parameters
+    ----------
+    classes : (queries, places) class numbers of the neighbours, nearest first; -1 marks a place without neighbour, and
+        such places come last.
+    distances : their distances, in ascending order.
+    number : how many classes there are.
+    k : how many neighbours are looked at; where fewer exist, all of them are.
+
+    >>> vote_by_gap([[1, 0, 0, 0]], [[0.1, 0.8, 0.9, 1.0]], 2, k=4).winner.tolist()   # 0.9 against 0.2 + 0.1
+    [1]
+    """
+    votes = vote(classes, number, k)
+    neighbours, far = np.asarray(classes, dtype=np.int64)[:, :k], np.asarray(distances, dtype=np.float64)[:, :k]
+    there = neighbours >= 0
+    gaps = gap_weights(far, there)
+    sums = np.zeros((len(neighbours), number))
+    rows, columns = np.nonzero(there)
+    np.add.at(sums, (rows, neighbours[rows, columns]), gaps[rows, columns])
+    best = sums.max(axis=1, keepdims=True, initial=0.0)
+    clear = ((sums == best).sum(axis=1) == 1) & (best[:, 0] > 0)
+    shares = np.divide(sums, sums.sum(axis=1, keepdims=True), out=votes.shares.copy(), where=clear[:, None])
+    used = np.where(clear, (gaps > 0).sum(axis=1), votes.used)
+    return Votes(np.where(clear, sums.argmax(axis=1), votes.winner), used, shares)
+
+
+def gap_weights(distances: Any, there: Any) -> Float64Array:
+    """How much nearer each neighbour is than the last one that is there; 0 for places without a neighbour."""
+    far = np.where(there, distances, 0.0).astype(np.float64)
+    gaps: Float64Array = np.where(there, far.max(axis=1, initial=0.0, keepdims=True) - far, 0.0)
+    return gaps
+
+
+def decide(classes: Any, distances: Any, number: int, k: int, voting: str) -> Votes:
+    """What neighbours vote for by one of ``VOTINGS``."""
+    if voting not in VOTINGS:
+        raise InputError(f"voting must be one of {', '.join(map(repr, VOTINGS))}; got {voting!r}.")
+    return vote_by_gap(classes, distances, number, k) if voting == "gap" else vote(classes, number, k)
 
 
 def error_rate(truth: Any, predicted: Any) -> float:

@@ -15,6 +15,8 @@ from wordferry.kernels import passes
 View = _native.Csr
 Kind = _native.TransportKind
 """What a pair of documents is compared by, given distances of words: wmd, act_omr or act_residual."""
+Rule = _native.TransportRule
+"""A kind with its parameters: act's transfers; whether common mass moves, and what Sinkhorn's rounds need, of wmd."""
 Proof = _native.Proof
 """What is known of a solution: failed (a cost or the optimum is not finite), bounded or exact."""
 WholeView = _native.WholeCsr
@@ -73,6 +75,24 @@ def transport_pair(vectors: Float32Array, first: Mapping[int, int], second: Mapp
     return _native.transport_pair(vectors, x_words, x_counts, y_words, y_counts)
 
 
+class SoftPlan(NamedTuple):
+    """A plan of Sinkhorn's rounds, with exactly the masses asked for."""
+
+    plan: Float64Array
+    cost: float
+    lower_bound: float
+    """On the cost of the cheapest plan, from the potentials."""
+    error: float
+    """Mass that scaling missed when it stopped; it was spread in proportion."""
+    rounds: int
+
+
+def soft_plan(supply: Float64Array, demand: Float64Array, costs: Float32Array, rule: Rule) -> SoftPlan:
+    """The soft plan between masses that sum to 1."""
+    plan = np.empty(costs.shape)
+    return SoftPlan(plan, *_native.soft_plan(supply, demand, costs, rule, plan))
+
+
 def _listed(counts: Mapping[int, int]) -> tuple[Int64Array, Int64Array]:
     size = len(counts)
     return np.fromiter(counts, np.int64, size), np.fromiter(counts.values(), np.int64, size)
@@ -106,12 +126,10 @@ class Documents:
         self._native, self.shape = native, shape
 
     @classmethod
-    def by_distances(
-        cls, x: WholeView, y: WholeView, costs: WordCosts, kind: Kind = Kind.wmd, transfers: int = 0
-    ) -> Documents:
+    def by_distances(cls, x: WholeView, y: WholeView, costs: WordCosts, rule: Rule) -> Documents:
         """Documents between whose words all costs are given."""
         places = costs.costs, costs.row_of, costs.column_of
-        made = _native.TransportDocuments(x, y, *places, kind, transfers, costs.shared)
+        made = _native.TransportDocuments(x, y, *places, rule, costs.shared)
         return cls(made, (x.shape[0], y.shape[0]))
 
     @classmethod

@@ -39,6 +39,13 @@ def euclidean_cost(vectors: npt.NDArray[np.floating[Any]]) -> Cost:
     return lambda i, j: 0.0 if i == j else float(np.linalg.norm(x[i] - x[j]))
 
 
+def cosine_cost(vectors: npt.NDArray[np.floating[Any]]) -> Cost:
+    """c(i,j) = 1 - x(i).x(j) / (||x(i)|| ||x(j)||), in float64."""
+    x = np.asarray(vectors, dtype=np.float64)
+    x = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return lambda i, j: 0.0 if i == j else float(1 - x[i] @ x[j])
+
+
 def related_cost(graph: Mapping[int, Mapping[int, float]], c_max: float) -> Cost:
     """Equation (7): 0 for the same word, min(c, c_max) for related words, c_max for all others."""
 
@@ -118,13 +125,16 @@ def l1(x: Bag, y: Bag) -> float:
     return total(l1_moves(x, y)) if (empty := _empty(x, y)) is None else empty
 
 
-def wcd_moves(x: Bag, y: Bag, vectors: npt.NDArray[np.floating[Any]]) -> list[Move]:
-    """Each word's excess x_i - y_i (below 0 where y has more), times its place on the line between the centroids."""
+def wcd_moves(x: Bag, y: Bag, vectors: npt.NDArray[np.floating[Any]], squared: bool = False) -> list[Move]:
+    """Each word's excess x_i - y_i (below 0 where y has more), times its place on the line between the centroids.
+
+    ``squared`` gives half the squared distance, which bounds wmd with cosine costs.
+    """
     v = np.asarray(vectors, dtype=np.float64)
     excess = [(x.get(word, 0.0) - y.get(word, 0.0), word, i, j) for word, i, j in _either(x, y)]
     difference = np.sum([mass * v[word] for mass, word, _, _ in excess], axis=0, dtype=np.float64)
     length = float(np.linalg.norm(difference))
-    direction = difference / length if length else difference
+    direction = difference / 2 if squared else difference / length if length else difference
     return [Move(i, j, mass, float(v[word] @ direction)) for mass, word, i, j in excess]
 
 
@@ -216,6 +226,48 @@ def wmd(x: Bag, y: Bag, cost: Cost, overlap: str = "keep") -> float:
     With :func:`related_cost` this is Rel-WMD; then ``overlap="residual"`` (common mass stays) and ``"keep"`` differ.
     """
     return total(wmd_moves(x, y, cost, overlap)) if (empty := _empty(x, y)) is None else empty
+
+
+def wrd(x: Bag, y: Bag, vectors: npt.NDArray[np.floating[Any]]) -> float:
+    """Word Rotator's Distance (Yokoi et al., EMNLP 2020, section 4): a word's mass in proportion to its count times the
+    length of its vector, moved at 1 - cosine. ``vectors`` have their own lengths; ``x`` and ``y`` are counts."""
+    lengths = np.linalg.norm(np.asarray(vectors, dtype=np.float64), axis=1)
+    masses = [{i: count * float(lengths[i]) for i, count in bag.items()} for bag in (x, y)]
+    first, second = ({i: mass / sum(bag.values()) for i, mass in bag.items()} for bag in masses)
+    return wmd(first, second, cosine_cost(vectors))
+
+
+def soft_plan(
+    supply: Sequence[float], demand: Sequence[float], costs: npt.NDArray[np.float64], softness: float, rounds: int
+) -> npt.NDArray[np.float64]:
+    """The plan with these masses that minimises <P, C> - softness * H(P) (Cuturi 2013).
+
+    It is P = exp((f + g - C) / softness); the potentials f and g are set in turn so that rows, then columns, have their
+    masses, in logarithms throughout.
+    """
+    from scipy.special import logsumexp
+
+    f, g = np.zeros(len(supply)), np.zeros(len(demand))
+    for _ in range(rounds):
+        f = softness * (np.log(supply) - logsumexp((g[None, :] - costs) / softness, axis=1))
+        g = softness * (np.log(demand) - logsumexp((f[:, None] - costs) / softness, axis=0))
+    plan: npt.NDArray[np.float64] = np.exp((f[:, None] + g[None, :] - costs) / softness)
+    return plan
+
+
+def sinkhorn(
+    x: Bag, y: Bag, cost: Cost, overlap: str = "residual", softness: float = 0.05, rounds: int = 2000
+) -> float:
+    """<P, C> of :func:`soft_plan`; unless ``overlap="keep"``, common mass stays and only the rest moves."""
+    if (empty := _empty(x, y)) is not None:
+        return empty
+
+    def solver(supply: Sequence[float], demand: Sequence[float], costs: npt.NDArray[np.float64]) -> Plan:
+        first, second = ([mass / sum(side) for mass in side] for side in (supply, demand))
+        plan = sum(supply) * soft_plan(first, second, costs, softness, rounds)
+        return [(i, j, plan[i, j]) for i in range(len(supply)) for j in range(len(demand))]
+
+    return total(wmd_moves(x, y, cost, overlap, solver))
 
 
 def transfers(source: Bag, target: Bag, cost: Cost, number: int) -> list[Move]:

@@ -10,7 +10,7 @@ from wordferry.compare.distances import DISTANCES, RECOMMENDED
 
 EXPLAINED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.overlaps))
 """Distances made of flows between words."""
-PAIRED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if not d.tfidf))
+PAIRED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.needs_vectors or not d.own_weights))
 """Distances of two texts alone; tf-idf needs a collection."""
 
 

@@ -17,7 +17,8 @@ from wordferry.compare.distances.blends import Blend
 from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
-from wordferry.compare.distances.transport import RelatedTransport, WordMoverTransport
+from wordferry.compare.distances.sinkhorn import Sinkhorn
+from wordferry.compare.distances.transport import RelatedTransport, WordMoverTransport, WordRotator
 from wordferry.compare.problem import Distance
 from wordferry.errors import InputError
 
@@ -32,6 +33,8 @@ REGISTERED: tuple[Distance, ...] = (
     Act(),
     WordMoverTransport(),
     RelatedTransport(),
+    WordRotator(),
+    Sinkhorn(),
 )
 
 DISTANCES: dict[str, Distance] = {distance.name: distance for distance in REGISTERED}
@@ -112,15 +115,19 @@ def _read_share(term: str) -> tuple[str, float]:
 
 
 def _read_call(text: str) -> tuple[str, dict[str, Any]]:
-    """The name and the parameters of ``name(key=value, ...)``; values are numbers or quoted strings."""
+    """The name and the parameters of ``name(key=value, ...)``; values are numbers or words, quoted or not."""
     name, _, rest = text.partition("(")
     try:
         call = ast.parse(f"f({rest}", mode="eval").body
         assert isinstance(call, ast.Call)
         assert not call.args
-        return name.strip(), {str(given.arg): ast.literal_eval(given.value) for given in call.keywords}
+        return name.strip(), {str(given.arg): _value(given.value) for given in call.keywords}
     except (SyntaxError, ValueError, AssertionError):
         raise InputError(f"Cannot read the parameters of {text!r}. Write them as in act(transfers=5).") from None
+
+
+def _value(node: ast.expr) -> Any:
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
 def _with_parameters(distance: Distance, parameters: dict[str, Any]) -> Distance:

@@ -7,21 +7,18 @@ from dataclasses import dataclass
 from wordferry.base.checks import whole_number
 from wordferry.compare.distances.transport import ByPairs
 from wordferry.compare.moves import Costs, Taken, bag_of
-from wordferry.compare.problem import Distance, Effort, Method, Problem, parameter
+from wordferry.compare.problem import Effort, Method, MoverDistance, Problem, parameter
 from wordferry.kernels import reference
-from wordferry.kernels.native_transport import Kind
+from wordferry.kernels.native_transport import Kind, Rule
 
 
 class Transfers(ByPairs):
     """The kernel of transfers instead of the solver."""
 
-    def kind_of(self, problem: Problem) -> Kind:
-        return Kind.act_residual if problem.overlap == "residual" else Kind.act_omr
-
-    def transfers(self, problem: Problem) -> int:
+    def rule(self, problem: Problem) -> Rule:
         distance = problem.distance
         assert isinstance(distance, Act)
-        return distance.transfers
+        return Rule(Kind.act_residual if problem.overlap == "residual" else Kind.act_omr, distance.transfers)
 
 
 _MOST_TRANSFERS = 1_000_000
@@ -30,7 +27,7 @@ _EFFORT = Effort(80.0, 4.0, 4.0, 20.0)
 
 
 @dataclass(frozen=True, repr=False)
-class Act(Distance):
+class Act(MoverDistance):
     """Never above wmd, and nearer to it the more transfers there are.
 
     ``transfers`` is how many words the mass of a word may be sent to, each of which takes at most its own mass, before
@@ -42,7 +39,6 @@ class Act(Distance):
 
     family: str = "act"
     title: str = "Approximate Word Mover's Distance by constrained transfers"
-    needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("omr", "residual")
     methods: tuple[Method, ...] = (Transfers(),)
     costly: bool = True
@@ -50,6 +46,7 @@ class Act(Distance):
     transfers: int = parameter(7)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         whole_number(self.transfers, "transfers", 0, most=_MOST_TRANSFERS)
 
     def moves(self, problem: Problem) -> Taken:

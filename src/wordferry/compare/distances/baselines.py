@@ -122,7 +122,7 @@ class TfIdfL1(BagL1):
 
     family: str = "tfidf-l1"
     title: str = "L1 distance of tf-idf weights"
-    tfidf: bool = True
+    own_weights: str = "idf"
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,4 +131,4 @@ class TfIdfCosine(Cosine):
 
     family: str = "tfidf-cosine"
     title: str = "Cosine of tf-idf weights"
-    tfidf: bool = True
+    own_weights: str = "idf"

@@ -72,17 +72,22 @@ class Blend(Distance):
 
     parts: tuple[tuple[Distance, float], ...] = ()
 
+    @property
+    def costs(self) -> frozenset[str]:
+        return frozenset().union(*(distance.costs for distance, _ in self.parts))
+
     @classmethod
     def made(cls, parts: Mapping[Distance, float]) -> Blend:
         """A blend of distances and their shares."""
         shares = tuple((distance, _checked(share, distance)) for distance, share in parts.items())
         if not shares:
             raise InputError("A blend needs at least one distance.")
-        wrong = [d.name for d, _ in shares if d.tfidf or isinstance(d, Blend)]
+        wrong = [d for d, _ in shares if d.own_weights or isinstance(d, Blend)]
         if wrong:
+            instead = "wmd(cost=cosine)" if wrong[0].needs_vectors else "cosine or bow-l1"
             raise InputError(
-                f"{wrong[0]} cannot be part of a blend, whose distances share the weights of words. "
-                "Use cosine or bow-l1 and pass weights='idf'."
+                f"{wrong[0].name} cannot be part of a blend, whose distances share the weights of words. "
+                f"Use {instead} and pass weights={wrong[0].own_weights or 'counts'!r}."
             )
         overlaps = dict.fromkeys(mode for d, _ in shares for mode in d.overlaps)
         return cls(

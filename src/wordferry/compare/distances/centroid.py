@@ -12,7 +12,7 @@ from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken, bag_of, by_word
-from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.kernels import passes, reference
 
 _FLOP = 0.03  # nanoseconds: one multiply-add of a matrix product
@@ -22,11 +22,12 @@ _NEAR = 1e-9  # below this share of the squared lengths, a squared distance is c
 class _Apart:
     """Words without a vector in wcd: each is a dimension of its own, long enough that two such words are c_max apart.
 
-    What they add to a squared distance is half of c_max squared times the squared difference of their masses.
+    What they add to a squared distance is half of c_max squared times the squared difference of their masses; where
+    costs are half the squares of distances, c_max times it.
     """
 
     def __init__(self, x: Bags, y: Bags, frame: Frame) -> None:
-        self.weight = frame.far**2 / 2
+        self.weight = frame.far if frame.squared else frame.far**2 / 2
         self.x, self.y = x, y
         self.x_lengths, self.y_lengths = (self.weight * side.unknown_squares for side in (x, y))
 
@@ -98,7 +99,7 @@ class Products(Method):
                     squared[p, q] = ((a[i + p] - b[q]) ** 2).sum(axis=1)
                     if apart is not None and len(p):
                         squared[p, q] += apart.exactly(i + p, q)
-                out[rows] = np.sqrt(squared)
+                out[rows] = squared / 2 if problem.frame.squared else np.sqrt(squared)
                 report(rows.stop, problem.shape[0])
         if problem.symmetric:
             passes.make_symmetric(out, problem.threads, from_lower=True)
@@ -112,7 +113,7 @@ class CudaProducts(Products):
     device = True
 
     def applies(self, problem: Problem) -> bool:
-        return _Apart.of(problem) is None
+        return _Apart.of(problem) is None and not problem.frame.squared
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         on_device.fill_values(on_device.centroid_pass(problem), problem, out, report)
@@ -125,12 +126,12 @@ _EFFORT = Effort()
 
 
 @dataclass(frozen=True, repr=False)
-class CentroidDistance(Distance):
-    """Never above wmd, and the cheapest bound on it."""
+class CentroidDistance(MoverDistance):
+    """Never above wmd, and the cheapest bound on it. With cosine costs, half the squared distance of the centroids of
+    unit vectors, which by convexity is never above wmd with these costs."""
 
     family: str = "wcd"
     title: str = "Word centroid distance"
-    needs_vectors: bool = True
     by_centroids: bool = True
     methods: tuple[Method, ...] = (Products(), CudaProducts())
     effort: Effort = _EFFORT
@@ -139,6 +140,7 @@ class CentroidDistance(Distance):
         frame, unknown = problem.frame, problem.frame.unknown
         vectors = frame.vectors.astype(np.float64)
         if unknown is not None:
-            apart = np.diag(np.where(unknown, frame.far / np.sqrt(2), 0.0))[:, unknown]
+            length = np.sqrt(frame.far) if frame.squared else frame.far / np.sqrt(2)
+            apart = np.diag(np.where(unknown, length, 0.0))[:, unknown]
             vectors = np.concatenate([vectors, apart], axis=1)
-        return by_word(reference.wcd_moves(bag_of(problem.x), bag_of(problem.y), vectors))
+        return by_word(reference.wcd_moves(bag_of(problem.x), bag_of(problem.y), vectors, squared=frame.squared))

@@ -10,7 +10,7 @@ from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Ar
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
 from wordferry.compare.moves import Taken, bag_of, least_moves, relaxed_taken
-from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.device import panels
 from wordferry.kernels import passes
 
@@ -134,12 +134,11 @@ _EFFORT = Effort(0.2)
 
 
 @dataclass(frozen=True, repr=False)
-class RelatedRelaxed(Distance):
+class RelatedRelaxed(MoverDistance):
     """rwmd with the costs of related words."""
 
     family: str = "rel-rwmd"
     title: str = "Related relaxed Word Mover's Distance"
-    needs_vectors: bool = True
     needs_related: bool = True
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")

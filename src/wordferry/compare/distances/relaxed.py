@@ -10,7 +10,7 @@ from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
 from wordferry.compare import dense, on_device
 from wordferry.compare.moves import Taken, bag_of, relaxed_taken
-from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.device import vectors
 from wordferry.kernels import passes
 
@@ -96,6 +96,9 @@ class CudaBlocks(Blocks):
     title = "distances of the whole vocabulary by blocks on a GPU, minima over documents, sums"
     device = True
 
+    def applies(self, problem: Problem) -> bool:
+        return super().applies(problem) and not problem.frame.squared
+
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         on_device.fill_values(on_device.vector_pass(problem), problem, out, report)
 
@@ -107,17 +110,20 @@ _EFFORT = Effort(8.0, 2.0)
 
 
 @dataclass(frozen=True, repr=False)
-class Relaxed(Distance):
+class Relaxed(MoverDistance):
     """The larger of the two one-sided relaxations of wmd."""
 
     family: str = "rwmd"
     title: str = "Relaxed Word Mover's Distance"
-    needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("omr", "keep", "residual")
     sides: tuple[str, ...] = ("both", "left", "right")
     methods: tuple[Method, ...] = (Blocks(), QueryRows(), CudaBlocks())
     costly: bool = True
     effort: Effort = _EFFORT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_overlaps(*(("omr", "keep") if self.metric else ("keep", "omr")), "residual")
 
     def moves(self, problem: Problem) -> Taken:
         return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)

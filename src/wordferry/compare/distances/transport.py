@@ -17,14 +17,14 @@ from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
 from wordferry.compare.moves import Costs, Taken
-from wordferry.compare.problem import Distance, Effort, Method, Problem
+from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem
 from wordferry.compare.transport import solve
 from wordferry.device.launch import budget, runtime
 from wordferry.device.transport import left_to_cpu
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels import reference
-from wordferry.kernels.native_transport import Kind
+from wordferry.kernels.native_transport import Kind, Rule
 
 _LARGEST_MASS = 2**61
 _COST_BYTES = 64 << 20
@@ -48,13 +48,9 @@ class ByPairs(Method):
     name = "pairs"
     title = "pair by pair from word-to-word costs"
 
-    def transfers(self, problem: Problem) -> int:
-        """For the kinds that transfer in steps: how many."""
-        return 0
-
-    def kind_of(self, problem: Problem) -> Kind:
-        """What the kernel computes for a pair."""
-        return Kind.wmd
+    def rule(self, problem: Problem) -> Rule:
+        """What the kernel computes for a pair. By a metric, common mass stays, whatever the overlap is called."""
+        return Rule(Kind.wmd, keep=problem.frame.squared and problem.overlap == "keep")
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
@@ -93,8 +89,7 @@ class ByPairs(Method):
         for low, high in _query_ranges(x, len(problem.y.words)):
             part = x.rows(low, high)
             costs = _costs(problem, np.unique(part.indices))
-            kind, transfers = self.kind_of(problem), self.transfers(problem)
-            documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, kind, transfers)
+            documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, self.rule(problem))
             yield Block(start + low, start + high, documents)
 
 
@@ -104,6 +99,9 @@ class CudaPairs(ByPairs):
     name = "cuda pairs"
     title = "pair by pair from word-to-word costs, on a GPU"
     device = True
+
+    def applies(self, problem: Problem) -> bool:
+        return problem.distance.needs_related or not problem.frame.squared
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         xp, width = runtime().xp, problem.shape[1]
@@ -185,11 +183,11 @@ def _costs(problem: Problem, words: Any) -> kernels.WordCosts:
     row_of = np.full(len(frame.words), -1 if frame.unknown is None else len(known), np.int32)
     row_of[known] = np.arange(len(known), dtype=np.int32)
     if frame.unknown is None:
-        costs = kernels.word_distances(frame.vectors_of(known), problem.y.vectors(frame), problem.threads)
+        costs = frame.price(kernels.word_distances(frame.vectors_of(known), problem.y.vectors(frame), problem.threads))
         return kernels.WordCosts(costs, row_of, problem.y.places)
     targets = problem.y.known_vectors(frame)
     rows = np.concatenate([frame.vectors_of(known), np.zeros_like(targets[:1])])
-    costs = kernels.word_distances(rows, targets, problem.threads)
+    costs = frame.price(kernels.word_distances(rows, targets, problem.threads))
     costs[-1], costs[:, -1] = frame.far, frame.far
     return kernels.WordCosts(costs, row_of, problem.y.known_places, shared=True)
 
@@ -245,23 +243,28 @@ _EFFORT = Effort(8.0, pair=20.0)
 
 
 @dataclass(frozen=True, repr=False)
-class WordMoverTransport(Distance):
-    """Word Mover's Distance. True distances are a metric, so the three overlaps are equal."""
+class WordMoverTransport(MoverDistance):
+    """Word Mover's Distance. True distances are a metric, so the three overlaps are equal; cosine costs are none."""
 
     family: str = "wmd"
     title: str = "Word Mover's Distance"
-    needs_vectors: bool = True
     overlaps: tuple[str, ...] = ("residual", "keep", "omr")
     methods: tuple[Method, ...] = (ByPairs(), CudaPairs())
     transport: bool = True
     costly: bool = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_overlaps(*(("residual", "keep", "omr") if self.metric else ("keep", "residual")))
+
     def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
         # Words without a vector lie in no space with the others, so that their centroid bounds nothing.
-        relaxed = (Relaxed(), "omr")
-        return (relaxed,) if unknown else (relaxed, (CentroidDistance(), "keep"))
+        relaxed = (Relaxed(cost=self.cost), "omr" if self.metric or overlap != "keep" else "keep")
+        return (relaxed,) if unknown else (relaxed, (CentroidDistance(cost=self.cost), "keep"))
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
+        if not self.metric:
+            return None
         value = float(np.float32(kernels.transport_pair(vectors, x, y)))
         return None if np.isnan(value) else value
 
@@ -286,11 +289,27 @@ class RelatedTransport(WordMoverTransport):
     overlaps: tuple[str, ...] = ("residual", "keep")
     effort: Effort = _EFFORT
 
+    def __post_init__(self) -> None:
+        MoverDistance.__post_init__(self)
+
     def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
-        return ((RelatedRelaxed(), "keep" if overlap == "keep" else "omr"),)
+        return ((RelatedRelaxed(cost=self.cost), "keep" if overlap == "keep" else "omr"),)
 
     def least_moves(self, problem: Problem) -> Float64Array | None:
         return RelatedRelaxed().least_moves(problem)
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
         return None
+
+
+@dataclass(frozen=True, repr=False)
+class WordRotator(WordMoverTransport):
+    """Word Rotator's Distance (Yokoi et al. 2020): wmd with cosine costs, a word weighing the length of its vector."""
+
+    family: str = "wrd"
+    title: str = "Word Rotator's Distance"
+    own_weights: str = "norm"
+    cost: str = "cosine"
+
+    def __post_init__(self) -> None:
+        self._set_overlaps("keep")

@@ -93,9 +93,10 @@ class Ask:
                 raise InputError("candidates= is the size of the first stage of a search with rerank=; pass both.")
             if check_k(candidates) < k:
                 raise InputError(f"candidates must be at least k ({k}), got {candidates}.")
-        if rerank is not None and rerank.distance.tfidf:
+        if rerank is not None and rerank.distance.own_weights:
             raise InputError(
-                f"rerank={rerank.distance.name!r} has no meaning: its weights belong to a whole collection."
+                f"rerank={rerank.distance.name!r} has no meaning: it has weights of its own, and both stages share one "
+                "weighting."
             )
         first = candidates or max(10 * k, _LEAST_CANDIDATES)
         condition = None if filter is None else compile_filter(filter)

@@ -63,7 +63,9 @@ def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neig
     distance, overlap = request.distance, request.overlap
     chosen: Strategy | None = view.strategies.get((distance, overlap))
     if chosen is None:
-        chosen = next(one for one in STRATEGIES if one.applies(view, distance, overlap))
+        # Stored costs are distances of vectors, so that other costs are computed in memory.
+        able = STRATEGIES if distance.costs <= {"euclidean"} else STRATEGIES[-1:]
+        chosen = next(one for one in able if one.applies(view, distance, overlap))
         view.strategies[distance, overlap] = chosen
     return chosen.nearest(view, queries, request)
 

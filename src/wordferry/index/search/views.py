@@ -181,8 +181,8 @@ class Views:
         self._views: OrderedDict[tuple[int, str, bool], View] = OrderedDict()
 
     def get(self, snapshot: Snapshot, measure: Measure) -> View:
-        """The view of a state by a measure; the tf-idf distances bring their own weights."""
-        scheme = "idf" if measure.distance.tfidf else measure.weights
+        """The view of a state by a measure."""
+        scheme = measure.weights
         key = (snapshot.generation, scheme, measure.unknown != "drop")
         with self._mutex:
             found = self._views.get(key)
