@@ -10,7 +10,7 @@ own, so the exact solver, the bounds and the explanations are the same:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise as pairwise_of
 from typing import Any
@@ -24,8 +24,10 @@ from wordferry.base.runtime import ShowProgress
 from wordferry.compare.calls import explain as explain_documents
 from wordferry.compare.calls import pairwise as pairwise_documents
 from wordferry.compare.calls import top_k as nearest_documents
+from wordferry.encoders.words import PieceEncoder, WordCloud, WordClouds, encode_words
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation
+from wordferry.texts.tokenizers import stop_words
 from wordferry.words.embeddings import Embeddings
 
 DISTANCES = ("wmd", "rwmd", "wcd", "act")
@@ -38,6 +40,47 @@ class _Stacked:
 
     embeddings: Embeddings
     sides: tuple[sp.csr_array, ...]
+
+
+def encode(
+    texts: Sequence[str],
+    encoder: str | PieceEncoder,
+    *,
+    stop: str | Iterable[str] | None = None,
+    progress: ShowProgress = None,
+) -> WordClouds:
+    """Texts as clouds of word vectors in context, from a model that reads whole sentences.
+
+    Models cut words into pieces; the pieces of a word are joined to one vector, their mean. Words are those of
+    :class:`wordferry.WordTokenizer`; punctuation is left out. What is beyond the length that a model reads is cut off.
+
+    Parameters
+    ----------
+    texts : the texts; one without a word is an error.
+    encoder : "sentence-transformers:PATH", a model on this machine; or a function that takes a list of texts and gives
+        for each of them its pieces as (start, end) in the text, and a matrix with a row for each piece.
+    stop : words to leave out after the model has read them: "english" or the name of another language, or words of your
+        own; None keeps all.
+    progress : True shows a bar, on a terminal or in a notebook; a callable is told ``(done, total)`` now and then.
+
+    Returns
+    -------
+    WordClouds
+        A sequence of clouds that all functions here take, and whose words :func:`explain` shows; ``vectors`` and
+        ``offsets`` are all of them packed.
+
+    Examples
+    --------
+    >>> def letters(texts):
+    ...     return [([(i, i + 1) for i in range(len(t))], [[ord(c), 1.0] for c in t]) for t in texts]
+    >>> found = encode(["a cat", "the bank"], letters, stop=["the"])
+    >>> found[0].words, found[1].words, found.vectors.shape
+    (('a', 'cat'), ('bank',), (3, 2))
+    """
+    if isinstance(texts, str):
+        raise InputError("texts must be a list of texts; put one text into a list.")
+    words = frozenset[str]() if stop is None else stop_words(stop) if isinstance(stop, str) else frozenset(stop)
+    return encode_words(list(texts), encoder, words, progress)
 
 
 def distance(
@@ -96,7 +139,8 @@ def pairwise(
     ----------
     X, Y : lists of clouds: matrices with one row per token and the same number of columns; or packed clouds: a pair
         ``(vectors, offsets)`` of one matrix of all tokens and where clouds begin in it, cloud i being the rows from
-        ``offsets[i]`` to ``offsets[i + 1]``. ``Y=None`` compares X with itself.
+        ``offsets[i]`` to ``offsets[i + 1]``; or padded ones: ``(vectors, mask)`` of shapes (clouds, tokens, dimensions)
+        and (clouds, tokens). ``Y=None`` compares X with itself.
     distance : one of ``wordferry.clouds.DISTANCES``.
     weights : two lists, for X and for Y, with the weights of each cloud's tokens; None means that all tokens of a cloud
         count the same.
@@ -144,7 +188,8 @@ def top_k(
     ----------
     X, Y : the queries and the clouds to search: lists of matrices with one row per token and the same number of
         columns; or packed clouds: a pair ``(vectors, offsets)`` of one matrix of all tokens and where clouds begin in
-        it, cloud i being the rows from ``offsets[i]`` to ``offsets[i + 1]``.
+        it, cloud i being the rows from ``offsets[i]`` to ``offsets[i + 1]``; or padded ones: ``(vectors, mask)`` of
+        shapes (clouds, tokens, dimensions) and (clouds, tokens).
     k : number of clouds to find for each query; where Y has fewer, all of them are given.
     distance : one of ``wordferry.clouds.DISTANCES``.
     weights : two lists, for X and for Y, with the weights of each cloud's tokens; None means that all tokens of a cloud
@@ -190,8 +235,9 @@ def explain(
     Parameters
     ----------
     a, b : matrices with one row per token and the same number of columns.
-    tokens : names of the tokens of a and of b; None calls them a0, a1, ... and b0, b1, ... A token that occurs more
-        than once in a cloud is told apart by its place: "bank", "bank (2)".
+    tokens : names of the tokens of a and of b; None takes the words of clouds that :func:`encode` made, and calls
+        others a0, a1, ... and b0, b1, ... A token that occurs more than once in a cloud is told apart by its place:
+        "bank", "bank (2)".
     distance : one of ``wordferry.clouds.DISTANCES``.
     weights : how much each token of a and of b counts; None means that all tokens of a cloud count the same.
     side : for rwmd: "left" moves the tokens of a onto those of b, "right" the other way, "both" is the larger of the
@@ -211,6 +257,8 @@ def explain(
     """
     stacked = _stack(distance, ([a], [b]), ([weights[0]], [weights[1]]), normalize)
     sizes = len(np.asarray(a)), len(np.asarray(b))
+    if tokens is None and isinstance(a, WordCloud) and isinstance(b, WordCloud):
+        tokens = a.words, b.words
     named = dict(zip(stacked.embeddings.vocabulary, _names(tokens, sizes), strict=True))
     first, second = stacked.sides
     found = explain_documents(first, second, distance, embeddings=stacked.embeddings, side=side)
@@ -275,6 +323,8 @@ def _matrices(name: str, clouds: Sequence[Any]) -> list[Float32Array]:
     """The clouds of one side as matrices of finite numbers."""
     if isinstance(clouds, tuple) and len(clouds) == 2 and np.ndim(clouds[1]) == 1:
         clouds = _unpacked(name, *clouds)
+    elif isinstance(clouds, tuple) and len(clouds) == 2 and np.ndim(clouds[0]) == 3:
+        clouds = _unpadded(name, *clouds)
     if isinstance(clouds, str) or not hasattr(clouds, "__iter__"):
         raise InputError(f"{name} must be a list of matrices, one per document; got {type(clouds).__name__}.")
     result = []
@@ -304,6 +354,17 @@ def _unpacked(name: str, vectors: Any, offsets: Any) -> list[Any]:
             f"of its matrix; got offsets of type {ends.dtype} for an array of shape {matrix.shape}."
         )
     return [matrix[low:high] for low, high in pairwise_of(ends.tolist())]
+
+
+def _unpadded(name: str, vectors: Any, mask: Any) -> list[Any]:
+    """The clouds of a padded batch, without the tokens that its mask leaves out."""
+    batch, kept = np.asarray(vectors), np.asarray(mask)
+    if kept.shape != batch.shape[:2] or kept.dtype.kind not in "biuf":
+        raise InputError(
+            f"A padded batch is (vectors, mask): {name} needs a mask of shape {batch.shape[:2]}, which is not 0 where "
+            f"there is a token; got {kept.dtype} of shape {kept.shape}."
+        )
+    return [matrix[some] for matrix, some in zip(batch, kept != 0, strict=True)]
 
 
 def _rows(name: str, clouds: list[Float32Array], weights: Any, start: int, tokens: int) -> sp.csr_array:
