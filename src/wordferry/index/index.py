@@ -27,6 +27,7 @@ from wordferry.index.backend import Backend, open_backend
 from wordferry.index.config import Config, Keep
 from wordferry.index.duplicates import Duplicates, checked_threshold, read_review
 from wordferry.index.results import Document, Hits
+from wordferry.index.search.context import InContext
 from wordferry.index.search.fields import Field
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask, HowOptions, SearchOptions, SimilarOptions
@@ -231,6 +232,7 @@ class Index:
         *,
         filter: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: str | None = None,
         candidates: int | None = None,
         vector: Any = None,
         progress: ShowProgress = None,
@@ -250,6 +252,9 @@ class Index:
         filter : conditions on metadata, e.g. ``{"topic": "sport", "year": {"gte": 2001}}``, applied before the
             best are chosen. Operators: eq, ne, in, gt, gte, lt, lte, exists.
         explain : attach to every hit what its score is made of; ``hit.explain()`` does so later.
+        rerank : "clouds" puts the 10 k best, at least 100, into the order of their words' vectors in context, each word
+            of the query with the nearest one of the document; hits then have a distance, and are explained by it. The
+            index must have been made with ``encoder="sentence-transformers:PATH"``.
         candidates, constants : of :class:`wordferry.find.Settings`, for this call: ``lift=0`` is for finding one text
             that you know, ``meaning=0`` for words alone.
         vector : the vector of the query, or a row for each of several, in the place of what the encoder makes of them.
@@ -259,19 +264,26 @@ class Index:
         -------
         Hits, best first, or a list of them.
         """
-        if {"distance", "rerank"} & set(constants):
+        if "distance" in constants:
             raise InputError("search finds by words. To compare texts by a distance, ask similar(text, distance=...).")
         settings = self._settings
         if candidates is not None or constants:
             settings = settings.changed(candidates=candidates, **constants)
         condition = None if filter is None else compile_filter(filter)
-        ask = Ask(k if type(k) is int and k > 0 else check_k(k), condition, explain, progress=progress)
+        k = k if type(k) is int and k > 0 else check_k(k)
+        order: InContext | None = None
+        if rerank is not None:
+            order = InContext.check(rerank, self.backend.encoder(), self.tokenizer, k, explain)
+        first, told = (k, explain) if order is None else (order.candidates, False)
+        ask = Ask(first, condition, told, progress=progress)
         queries, single = queries_of(query)
         tokens = [query_tokens(one, number, self.tokenizer, query_words) for number, one in enumerate(queries)]
         vectors = query_vectors(queries, vector, self.backend.dimension, settings.meaning, self.backend.encoder)
         if vectors is not None:
             ask, settings = replace(ask, vectors=vectors), settings.weighing(self.config.encoder)
         found = self.backend.search(tokens, ask, settings)
+        if order is not None:
+            found = [order.order(one, hits) for one, hits in zip(queries, found, strict=True)]
         return found[0] if single else found
 
     @overload

@@ -31,6 +31,7 @@ class SearchOptions(TypedDict, total=False):
 
     filter: Mapping[str, Any] | None
     explain: bool
+    rerank: str | None
     candidates: int | None
     vector: Any
     progress: ShowProgress
