@@ -209,7 +209,7 @@ def test_documents_that_are_dropped_are_counted(place: Path, capsys: Capture) ->
         (["index", "create", "{}/index", "{}/docs.jsonl"], "is an index already. Replace it with --overwrite."),
         (["search", "{}/nowhere", "w01"], "Make one with: wordferry index create"),
         (["similar", "{}/index", "w01", "--candidates", "5"], "--candidates is the size of the first stage"),
-        (["duplicates", "{}/index"], "e.g. --threshold 0.3"),
+        (["duplicates", "{}/index", "--distance", "wmd"], "no default threshold for wmd"),
         (["duplicates", "{}/index", "--threshold", "1", "--delete", "x.csv"], "leave one out"),
     ],
 )
