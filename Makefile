@@ -18,6 +18,8 @@
 #   make plain      kernel tests on a build in standard C++ alone
 #   make clang      kernel tests on a build by Clang with libc++
 #   make arm64      kernel tests on a build for ARM64, under QEMU
+#   make wheel      wheels for Linux on x86-64 and the source package into dist, checked and tried in clean environments
+#   make extras     every extra alone in a clean environment, with the pages that need it (EXTRAS="spark" for some)
 #   make stub       the types of the extension module (src/wordferry/_native.pyi)
 #   make clean      removes what was built and installed
 #
@@ -49,7 +51,7 @@ CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native $(if $(wildcard $(EDITABLE)),,src) -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: help demo quick editable test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 stub clean
+.PHONY: help demo quick editable test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 wheel extras stub clean
 
 help:
 	@sed -n '/^# make demo/,/^PYTHON/ s/^# \{0,1\}//p' Makefile
@@ -154,7 +156,7 @@ sanitize: $(TOOLS)
 	$(CONFIGURE) -DWORDFERRY_SANITIZE=ON >/dev/null
 	$(BUILD)
 	@$(STAGE)
-	WORDFERRY_SANITIZE=1 PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	WORDFERRY_SANITIZE=1 WORDFERRY_EXPECT_VARIANT=plain PYTHONPATH=build/$@/package LD_PRELOAD="$(PRELOAD)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	  $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) $(PYTEST_OPTIONS)
 
 # As above; Python itself is not instrumented, but its locks are seen.
@@ -193,6 +195,15 @@ clang: $(TOOLS)
 ARM64_TESTS ?= tests/transport/test_word_distances.py tests/transport/test_golden.py tests/relaxed/test_values.py
 arm64: $(TOOLS)
 	BIN=$(abspath $(BIN)) tools/arm64.sh build/$@ $(ARM64_TESTS)
+
+# WHEEL_PYTHONS names Pythons to build for and to try; by default those that can be found.
+wheel:
+	tools/wheel.sh build/$@ $(WHEEL_PYTHONS)
+
+# Into environments of their own, from the wheel in dist; without one, from one that is built here.
+extras:
+	@ls dist/*.whl >/dev/null 2>&1 || $(PYTHON) -m pip wheel -q --no-deps -w dist .
+	$(PYTHON) tools/extras.py $(EXTRAS)
 
 # The types of the extension module, from the module.
 stub: $(TOOLS)

@@ -20,8 +20,16 @@ void bind_texts(nanobind::module_&);
 void bind_transport(nanobind::module_&);
 }  // namespace wordferry
 
-NB_MODULE(_native, m) {
-  nanobind::set_leak_warnings(false);  // what is still in use when the interpreter ends is no fault of the user's
+NB_MODULE(WORDFERRY_MODULE, m) {
+#if defined(WORDFERRY_DISPATCH)
+  if (const int level = wordferry::cpu_level(); level > 1) {  // what stands in sys.modules after this is imported
+    const char* const better = level == 4 ? "wordferry._native_v4" : "wordferry._native_v3";
+    nanobind::module_::import_("sys").attr("modules")[m.attr("__name__")] = nanobind::module_::import_(better);
+    return;
+  }
+#endif
+  m.attr("__name__") = "wordferry._native";  // in every variant
+  nanobind::set_leak_warnings(false);        // what is still in use when the interpreter ends is no fault of the user's
   wordferry::prepare_for_forks();
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");

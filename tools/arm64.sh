@@ -20,7 +20,7 @@ if [ ! -e "$folder/.unpacked" ]; then
   touch "$folder/.unpacked"
 fi
 PATH="$BIN:$PATH" cmake -S . -B "$folder" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
-  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DWORDFERRY_MULTIVERSION=OFF -DPython_EXECUTABLE="$BIN/python" \
+  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DPython_EXECUTABLE="$BIN/python" \
   -DPython_INCLUDE_DIR="$folder/headers/usr/include/python3.11" -DCMAKE_CXX_FLAGS="-I$folder/headers/usr/include" >/dev/null
 PATH="$BIN:$PATH" cmake --build "$folder"
 rm -rf "$folder/package" && mkdir -p "$folder/package" && cp -r src/wordferry "$folder/package/"

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 #include "support/lanes.hpp"
 
 namespace wordferry {
@@ -19,7 +18,6 @@ constexpr float cut_short = 127.0f;    // the note of a code that is off by more
 constexpr float far_off = 1e30f;
 
 // to += the rows of a matrix, each times its factor.
-WF_CLONES
 void add_rows(const double* matrix, const double* factors, std::int64_t rows, std::int64_t columns, double* to) {
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) to[c] += factors[r] * matrix[r * columns + c];
@@ -76,7 +74,6 @@ void encode(const CodeFrame& frame, const double* point, double length, std::int
 
 // out[lane] = a length that no distance of the sixteen documents of a group to the point falls below; `aside` is the
 // square of what the query has in a dimension in which no document has anything.
-WF_CLONES
 void group_bounds(const std::int8_t* codes, const float* point, const float* steps, std::int64_t coordinates,
                   float aside, float error_step, float rounded, float* out) {
   Lanes sums, step, off;
@@ -233,7 +230,6 @@ bool distance_to(const std::vector<SearchedPart>& parts, const CentroidTarget& q
 
 }  // namespace
 
-WF_CLONES
 void add_vector(const float* vector, std::int64_t dimensions, float mass, double* sum) {
   for (std::int64_t d = 0; d < dimensions; ++d) sum[d] += static_cast<double>(mass) * static_cast<double>(vector[d]);
 }

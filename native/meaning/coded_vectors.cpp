@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "support/cpu.hpp"
-
 namespace wordferry {
 
 namespace {
@@ -13,7 +11,6 @@ constexpr std::int64_t block_rows = 512;
 constexpr double parts = 1 << 18;
 
 // Products of whole numbers: every CPU gives the same ones, in whichever order they are added.
-WF_CLONES
 void products(const std::int8_t* codes, const CodedQuery& query, std::int64_t rows, std::int32_t* out) {
   const std::int16_t* const levels = query.levels;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -25,7 +22,6 @@ void products(const std::int8_t* codes, const CodedQuery& query, std::int64_t ro
 }
 
 // From products to cosines; a row without a vector gets NaN, which no heap takes.
-WF_CLONES
 void cosines_of(const std::int32_t* products, const float* scales, double scale, std::int64_t rows, double* out) {
   for (std::int64_t i = 0; i < rows; ++i) {
     const double cosine = static_cast<double>(products[i]) * static_cast<double>(scales[i]) * scale;
@@ -34,7 +30,6 @@ void cosines_of(const std::int32_t* products, const float* scales, double scale,
   }
 }
 
-WF_CLONES
 void add_up(const double* cosines, const std::uint8_t* alive, std::int64_t rows, CosineSums& sums) {
   std::int64_t count = 0, sum = 0, squares = 0;
   for (std::int64_t i = 0; i < rows; ++i) {

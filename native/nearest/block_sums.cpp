@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "support/compiler.hpp"
-#include "support/cpu.hpp"
 
 namespace wordferry {
 
@@ -68,14 +67,12 @@ void add_common(const ListedRows& list, int width, const ListedWord& word, std::
 }
 
 // saved += sums * factor.
-WF_CLONES
 void add_sums(const GroupSums& sums, std::int32_t factor, std::int32_t* saved) {
   for (std::int64_t i = 0; i < group_rows; ++i)
     saved[i] = wrapped(saved[i], static_cast<std::int32_t>(sums[i]), factor);
 }
 
 // saved += sums * factor * totals, rounded up.
-WF_CLONES
 void add_shares(const GroupSums& sums, float factor, const float* totals, std::int32_t* saved) {
   for (std::int64_t i = 0; i < group_rows; ++i) {
     const float stays = std::min(static_cast<float>(sums[i]) * factor * totals[i], largest_sum);
@@ -84,7 +81,6 @@ void add_shares(const GroupSums& sums, float factor, const float* totals, std::i
 }
 
 // saved += what the products with the query save, rounded up; `less` has them with their sign turned.
-WF_CLONES
 void add_cosines(const float* less, float factor, const float* totals, std::int64_t rows, std::int32_t* saved) {
   for (std::int64_t i = 0; i < rows; ++i) {
     const float product = std::min(std::max(-less[i], 0.0f), 1.0f);
@@ -117,7 +113,6 @@ std::uint16_t rounded_up(float value) {
 }
 
 // Whether some row of a chunk saves so much that its bound does not exceed what `need` was made of.
-WF_CLONES
 bool any_enough(const std::int32_t* saved, const float* totals, float need) {
   int found = 0;
   for (std::int64_t i = 0; i < chunk; ++i) found |= static_cast<float>(saved[i]) >= need * totals[i] ? 1 : 0;

@@ -4,18 +4,17 @@
 #include <limits>
 
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 
 namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t chunk_rows = 256;  // the sums of so many rows stay in the first cache
+constexpr std::int64_t held_rows = 256;  // the sums of so many rows stay in the first cache
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
 struct Chunk {
-  alignas(64) float saved[chunk_rows][lane_count];
-  std::uint8_t wanted[chunk_rows];  // whether some query may want the row
+  alignas(64) float saved[held_rows][lane_count];
+  std::uint8_t wanted[held_rows];  // whether some query may want the row
 };
 
 // What the words of one document save in each lane; counted(k) is what the k-th counts. False when a word lies outside
@@ -48,7 +47,7 @@ WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total,
 template <bool Grown, class Word, class Count>
 WF_ALWAYS_INLINE bool sum_rows(const SearchedPart& part, const Word* all_words, const Count* all_counts,
                                std::int64_t first, std::int64_t rows, const PanelWords& panel, const float* needs,
-                               Chunk& chunk) {
+                               Chunk& held) {
   Lanes sums;
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t begin, end;
@@ -60,36 +59,34 @@ WF_ALWAYS_INLINE bool sum_rows(const SearchedPart& part, const Word* all_words, 
       return static_cast<float>(part.repeats.times(static_cast<std::int64_t>(counts[k]), first + i));
     };
     if (!sum_row(all_words + begin, end - begin, total, panel, counted, sums)) return false;
-    store(chunk.saved[i], sums);
+    store(held.saved[i], sums);
     int found = total > 0.0f ? 0 : 1;
-    for (int l = 0; l < lane_count; ++l) found |= chunk.saved[i][l] >= needs[l] * total ? 1 : 0;
-    chunk.wanted[i] = static_cast<std::uint8_t>(found);
+    for (int l = 0; l < lane_count; ++l) found |= held.saved[i][l] >= needs[l] * total ? 1 : 0;
+    held.wanted[i] = static_cast<std::uint8_t>(found);
   }
   return true;
 }
 
 // Nearly all collections have small counts, and many have few words: these two are worth a loop for each processor.
-WF_CLONES
 bool sum_bytes(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-               const float* needs, Chunk& chunk) {
+               const float* needs, Chunk& held) {
   return sum_rows<false>(part, static_cast<const std::int32_t*>(part.bags.words),
-                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, needs, chunk);
+                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, needs, held);
 }
 
-WF_CLONES
 bool sum_short_bytes(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-                     const float* needs, Chunk& chunk) {
+                     const float* needs, Chunk& held) {
   return sum_rows<false>(part, static_cast<const std::uint16_t*>(part.bags.words),
-                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, needs, chunk);
+                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, needs, held);
 }
 
 bool sum_chunk(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-               const float* needs, Chunk& chunk) {
+               const float* needs, Chunk& held) {
   if (part.bags.count_width == 1 && part.repeats.growth == Growth::counts) {
-    return (part.bags.word_width == 2 ? sum_short_bytes : sum_bytes)(part, first, rows, panel, needs, chunk);
+    return (part.bags.word_width == 2 ? sum_short_bytes : sum_bytes)(part, first, rows, panel, needs, held);
   }
   return part.bags.typed([&](const auto* words, const auto* counts) {
-    return sum_rows<true>(part, words, counts, first, rows, panel, needs, chunk);
+    return sum_rows<true>(part, words, counts, first, rows, panel, needs, held);
   });
 }
 
@@ -133,17 +130,17 @@ PanelWords::PanelWords(const std::vector<ListedWords>& queries, std::int64_t voc
 
 bool collect_panel(const SearchedPart& part, std::int64_t block, const PanelWords& words, float c_max,
                    const PanelLimits& limits, PanelRows& rows, Watch& watch) {
-  Chunk chunk;
+  Chunk held;
   float needs[lane_count];
   for (std::size_t q = 0; q < panel_queries; ++q) needs[q] = c_max - limits[q];
   const std::int64_t begin = block * list_block_rows, end = std::min(begin + list_block_rows, part.bags.rows);
-  for (std::int64_t first = begin; first < end; first += chunk_rows) {
+  for (std::int64_t first = begin; first < end; first += held_rows) {
     watch.check();
-    const std::int64_t count = std::min(chunk_rows, end - first);
-    if (!sum_chunk(part, first, count, words, needs, chunk)) return false;
+    const std::int64_t count = std::min(held_rows, end - first);
+    if (!sum_chunk(part, first, count, words, needs, held)) return false;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (chunk.wanted[i] == 0 || (part.allowed != nullptr && part.allowed[first + i] == 0)) continue;
-      put_row(chunk.saved[i], part.totals[first + i], part.start + first + i, c_max, limits, rows);
+      if (held.wanted[i] == 0 || (part.allowed != nullptr && part.allowed[first + i] == 0)) continue;
+      put_row(held.saved[i], part.totals[first + i], part.start + first + i, c_max, limits, rows);
     }
   }
   return true;

@@ -149,10 +149,10 @@ void bind_join(nb::module_& m) {
       .def("write_lists", &Joining::write_lists, nb::arg("first"), nb::arg("own").noconvert(),
            nb::arg("distances").noconvert(), nb::arg("places").noconvert(),
            "The changed lists, and where all lists are.")
-      .def("link", &Joining::link, nb::arg("indices").noconvert(), nb::arg("data").noconvert(),
+      .def("link", &Joining::link, nb::lock_self(), nb::arg("indices").noconvert(), nb::arg("data").noconvert(),
            nb::arg("later_indices").noconvert(), nb::arg("later_data").noconvert(), nb::arg("starts").noconvert(),
            nb::arg("ends").noconvert(), "Find the rows of the graph that change; how many entries they have at most.")
-      .def("write_links", &Joining::write_links, nb::arg("first"), nb::arg("indices").noconvert(),
+      .def("write_links", &Joining::write_links, nb::lock_self(), nb::arg("first"), nb::arg("indices").noconvert(),
            nb::arg("data").noconvert(), nb::arg("starts").noconvert(), nb::arg("ends").noconvert(),
            "The changed rows, and where all rows are.");
 }

@@ -123,7 +123,7 @@ float checked_product_error(std::int64_t dimensions) {
   return product_error(dimensions);
 }
 
-void centroids(const In<float, 2>& products, const In<float>& half_norms, const Out<std::int32_t, 2>& out) {
+void centroids_near(const In<float, 2>& products, const In<float>& half_norms, const Out<std::int32_t, 2>& out) {
   require(half_norms.length() == products.length(1), "one norm for each centroid");
   require(out.length() == products.length(), "out needs a row for each row of products");
   require(out.length(1) >= 1 && out.length(1) <= products.length(1), "at least one, and not more than all centroids");
@@ -175,7 +175,7 @@ void bind_related(nb::module_& m) {
         nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert(),
         "True distances of pairs of vectors.");
   m.def("product_error", &checked_product_error, nb::arg("dimensions"));
-  m.def("nearest_centroids", &centroids, nb::arg("products").noconvert(), nb::arg("half_norms").noconvert(),
+  m.def("nearest_centroids", &centroids_near, nb::arg("products").noconvert(), nb::arg("half_norms").noconvert(),
         nb::arg("out").noconvert());
   m.def("union_graph", &union_graph, nb::arg("own").noconvert(), nb::arg("distances").noconvert(),
         "indptr, indices and data of the graph that joins i and j when either lists the other.");

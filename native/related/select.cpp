@@ -10,7 +10,6 @@
 #include "related/scan.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
-#include "support/cpu.hpp"
 #include "support/word_distances.hpp"
 
 namespace wordferry {
@@ -27,9 +26,9 @@ float round_up(double value) {
 }
 
 // As scan_segment, without the sum and without regard to close pairs.
-WF_CLONES void flag_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
-                            const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
-                            float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
+void flag_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
+                  const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
+                  float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
   for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];
     const float square = both - 2.0F * products[k];
@@ -41,9 +40,8 @@ WF_CLONES void flag_segment(const float* WF_RESTRICT products, std::int64_t coun
 
 // The smallest upper bound of a squared distance in each of `groups` groups of columns (k modulo groups). The r-th
 // smallest of these is at least the r-th smallest of all, and close to it.
-WF_CLONES void group_minima(const float* WF_RESTRICT products, std::int64_t count, float norm,
-                            const float* WF_RESTRICT norms, float error, std::int64_t groups,
-                            float* WF_RESTRICT minima) {
+void group_minima(const float* WF_RESTRICT products, std::int64_t count, float norm, const float* WF_RESTRICT norms,
+                  float error, std::int64_t groups, float* WF_RESTRICT minima) {
   for (std::int64_t g = 0; g < groups; ++g) minima[g] = unlimited;
   for (std::int64_t start = 0; start < count; start += groups) {
     const std::int64_t here = std::min(groups, count - start);
@@ -311,9 +309,9 @@ bool Candidates::are(std::int64_t word, const std::int32_t* own, std::int64_t wi
   return counts[at(word)] == width && std::equal(mine, mine + width, own);
 }
 
-WF_CLONES double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
-                              const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
-                              float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
+double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
+                    const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
+                    float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
   float roots[segment];
   for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];

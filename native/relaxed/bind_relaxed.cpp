@@ -60,8 +60,8 @@ void lengths(const In<float, 2>& vectors, const Out<float>& out) {
   run_native([&](Watch& watch) { squared_lengths(vectors_of(vectors), out.data(), watch); });
 }
 
-void distances(const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b, const In<float>& b_squares,
-               const Matrix& out, int threads) {
+void distances_of_words(const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b,
+                        const In<float>& b_squares, const Matrix& out, int threads) {
   require(a.length(1) == b.length(1), "vectors must have the same dimensions");
   require(a.length() == a_squares.length() && b.length() == b_squares.length(), "one square for each vector");
   require(out.length() == a.length() && out.length(1) == b.length(), "out has another shape than the vectors");
@@ -183,7 +183,7 @@ void bind_relaxed(nb::module_& m) {
   m.def("transposed_max", &larger_transposed, nb::arg("out").noconvert(), nb::arg("other").noconvert(),
         nb::arg("threads"));
   m.def("squared_lengths", &lengths, nb::arg("vectors").noconvert(), nb::arg("out").noconvert());
-  m.def("word_distances", &distances, nb::arg("a").noconvert(), nb::arg("a_squares").noconvert(),
+  m.def("word_distances", &distances_of_words, nb::arg("a").noconvert(), nb::arg("a_squares").noconvert(),
         nb::arg("b").noconvert(), nb::arg("b_squares").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("document_minima", &minima, nb::arg("documents"), nb::arg("costs").noconvert(), nb::arg("nearest").noconvert(),
         nb::arg("column0"), nb::arg("threads"));

@@ -7,7 +7,6 @@
 
 #include "relaxed/slot.hpp"
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 
 namespace wordferry {
 
@@ -29,7 +28,6 @@ WF_ALWAYS_INLINE void minima_of(const std::int32_t* words, std::int64_t count, c
   for (int v = 0; v < Wide; ++v) result[v] = best[v];
 }
 
-WF_CLONES
 void minima_row(const std::int32_t* words, std::int64_t count, const float* costs, std::int64_t width, Lanes* result) {
   std::int64_t column = 0;
   for (; column + 8 * lane_width <= width; column += 8 * lane_width) {
@@ -63,8 +61,8 @@ struct Slot {
 
 // Two documents at a time, so that neither sum waits for the other. Each is summed up word by word, and goes on from
 // where it stands: the value is the same however the words are cut into blocks.
-WF_CLONES void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin,
-                          std::int64_t end, Lanes* sums) {
+void pass_block(const AccumulateJob& job, const Spans& spans, const Slot* table, std::int64_t begin, std::int64_t end,
+                Lanes* sums) {
   const auto add = [&](Lanes& sum, std::int64_t k) {
     const Slot& slot = table[job.pass.indices[k] - job.first_word];
     add_excess(sum, job.pass.data[k], slot.near, slot.mass);

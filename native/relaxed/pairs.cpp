@@ -7,7 +7,6 @@
 #include "relaxed/dense.hpp"
 #include "relaxed/slot.hpp"
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 
 namespace wordferry {
 
@@ -104,7 +103,6 @@ class RelatedWalk {
 };
 
 // best[v] = min over the rows of costs, and the minimum of one row plus its penalty.
-WF_CLONES
 float fold_row(const float* costs, const Lanes* penalty, Lanes* best, std::int64_t vectors, bool serves) {
   Lanes least, row;
   fill_lanes(least, far_away);

@@ -7,7 +7,6 @@
 #include "relaxed/slot.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
-#include "support/cpu.hpp"
 
 namespace wordferry {
 
@@ -112,12 +111,12 @@ WF_ALWAYS_INLINE void pass_any(const CsrF& pass, std::int64_t begin, std::int64_
   }
 }
 
-WF_CLONES void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint16_t* slots,
-                         const PassTable& table, Lanes* sums) {
+void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint16_t* slots,
+               const PassTable& table, Lanes* sums) {
   pass_any(pass, begin, end, slots, table, sums);
 }
-WF_CLONES void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint32_t* slots,
-                         const PassTable& table, Lanes* sums) {
+void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint32_t* slots,
+               const PassTable& table, Lanes* sums) {
   pass_any(pass, begin, end, slots, table, sums);
 }
 

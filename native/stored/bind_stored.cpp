@@ -7,8 +7,8 @@ namespace wordferry {
 
 namespace {
 
-void add_sums(const StoredDocuments& documents, const In<double>& weights, bool squared, const RepeatedWords& repeats,
-              const Out<double>& sums, int threads) {
+void add_weights(const StoredDocuments& documents, const In<double>& weights, bool squared,
+                 const RepeatedWords& repeats, const Out<double>& sums, int threads) {
   require(sums.length() == documents.documents(), "one sum for each document");
   const Repeats counted = repeats.get(documents.documents());
   bool sound = true;
@@ -45,7 +45,7 @@ void bind_stored(nb::module_& m) {
   nb::class_<StoredDocuments>(m, "StoredDocuments", "Documents as they are stored, by word and by row.")
       .def(nb::init<const StoredWordLists&, In<std::int64_t>, WordArray, CountArray>(), nb::arg("lists"),
            nb::arg("indptr").noconvert(), nb::arg("words").noconvert(), nb::arg("counts").noconvert())
-      .def("add_sums", &add_sums, nb::arg("weights").noconvert(), nb::arg("squared"), nb::arg("repeats"),
+      .def("add_sums", &add_weights, nb::arg("weights").noconvert(), nb::arg("squared"), nb::arg("repeats"),
            nb::arg("sums").noconvert(), nb::arg("threads"),
            "Add what the words of each document count, times their weights, to its sum, or the squares of that.");
   nb::class_<WeightsView>(m, "WordWeights", "What each word weighs; 0 for one that does not count.")

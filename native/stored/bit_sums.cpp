@@ -4,10 +4,9 @@
 #include <cstring>
 
 #include "support/compiler.hpp"
-#include "support/cpu.hpp"
 #include "support/lanes.hpp"
 
-#if defined(WORDFERRY_MULTIVERSION)
+#if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
 
@@ -17,52 +16,12 @@ namespace {
 
 constexpr std::int64_t ahead = 2 * group_numbers;  // memory is asked for two groups before it is needed
 
-#if defined(WF_VECTORS)
+}  // namespace
 
-typedef std::uint16_t Numbers __attribute__((vector_size(number_rows * sizeof(std::uint16_t))));
-
-// Eight numbers of each word at a time: that many sums stay in registers.
-WF_CLONES
-void sum_bits_by_lanes(const WeighedBits* words, std::size_t count, std::int64_t group, std::uint16_t* out) {
-  constexpr int some = 8;
-  const Numbers lanes = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-  for (int first = 0; first < group_numbers; first += some) {
-    Numbers sums[some] = {};
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint16_t* const from = words[i].bits + group * group_numbers;
-      if (first == 0) prefetch_line(from + ahead);
-      const Numbers gain = Numbers{} + words[i].gain;
-#pragma GCC unroll 8
-      for (int n = 0; n < some; ++n) {
-        const Numbers set = lanes & (Numbers{} + from[first + n]);
-        sums[n] = set != 0 ? sums[n] + gain : sums[n];
-      }
-    }
-    std::memcpy(out + first * number_rows, sums, sizeof sums);
-  }
-}
-
-#else
-
-void sum_bits_by_lanes(const WeighedBits* words, std::size_t count, std::int64_t group, std::uint16_t* out) {
-  std::memset(out, 0, sizeof(GroupSums));
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint16_t* const from = words[i].bits + group * group_numbers;
-    prefetch_line(from + ahead);
-    for (std::int64_t row = 0; row < group_rows; ++row) {
-      const unsigned set = static_cast<unsigned>(from[row / number_rows]) >> row % number_rows & 1u;
-      out[row] = static_cast<std::uint16_t>(out[row] + set * words[i].gain);
-    }
-  }
-}
-
-#endif
-
-#if defined(WORDFERRY_MULTIVERSION)
+#if defined(__AVX512BW__)
 
 // Where additions can be masked, 32 bits are the mask as they are: half the steps that the compiler finds.
-__attribute__((target("avx512bw"))) void sum_bits_masked(const WeighedBits* words, std::size_t count,
-                                                         std::int64_t group, std::uint16_t* out) {
+void sum_bits(const WeighedBits* words, std::size_t count, std::int64_t group, GroupSums& out) {
   constexpr int masks = group_rows / 32;
   __m512i sums[masks];
   for (__m512i& sum : sums) sum = _mm512_setzero_si512();
@@ -80,13 +39,48 @@ __attribute__((target("avx512bw"))) void sum_bits_masked(const WeighedBits* word
   for (int m = 0; m < masks; ++m) _mm512_storeu_si512(out + 32 * m, sums[m]);
 }
 
-#endif
+#elif defined(WF_VECTORS)
 
-}  // namespace
+typedef std::uint16_t BitLanes __attribute__((vector_size(number_rows * sizeof(std::uint16_t))));
+
+// Eight numbers of each word at a time: that many sums stay in registers.
+void sum_bits(const WeighedBits* words, std::size_t count, std::int64_t group, GroupSums& out) {
+  constexpr int some = 8;
+  const BitLanes lanes = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  for (int first = 0; first < group_numbers; first += some) {
+    BitLanes sums[some] = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint16_t* const from = words[i].bits + group * group_numbers;
+      if (first == 0) prefetch_line(from + ahead);
+      const BitLanes gain = BitLanes{} + words[i].gain;
+#pragma GCC unroll 8
+      for (int n = 0; n < some; ++n) {
+        const BitLanes set = lanes & (BitLanes{} + from[first + n]);
+        sums[n] = set != 0 ? sums[n] + gain : sums[n];
+      }
+    }
+    std::memcpy(out + first * number_rows, sums, sizeof sums);
+  }
+}
+
+#else
+
+void sum_bits(const WeighedBits* words, std::size_t count, std::int64_t group, GroupSums& out) {
+  std::memset(out, 0, sizeof(GroupSums));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint16_t* const from = words[i].bits + group * group_numbers;
+    prefetch_line(from + ahead);
+    for (std::int64_t row = 0; row < group_rows; ++row) {
+      const unsigned set = static_cast<unsigned>(from[row / number_rows]) >> row % number_rows & 1u;
+      out[row] = static_cast<std::uint16_t>(out[row] + set * words[i].gain);
+    }
+  }
+}
+
+#endif
 
 #if defined(WF_VECTORS)
 
-WF_CLONES
 void add_bits(const CostedBits* words, std::size_t count, std::int64_t group, const float* totals, float* saved) {
   constexpr int some = 8;
   const NumberLanes lanes = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
@@ -134,13 +128,5 @@ void add_bits(const CostedBits* words, std::size_t count, std::int64_t group, co
 }
 
 #endif
-
-void sum_bits(const WeighedBits* words, std::size_t count, std::int64_t group, GroupSums& out) {
-#if defined(WORDFERRY_MULTIVERSION)
-  static const bool masked = __builtin_cpu_supports("avx512bw");
-  if (masked) return sum_bits_masked(words, count, group, out);
-#endif
-  sum_bits_by_lanes(words, count, group, out);
-}
 
 }  // namespace wordferry

@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <atomic>
 
-#include "support/cpu.hpp"
-
 namespace wordferry {
 
 namespace {
 
 // The largest of some words, so that all of them are checked at once.
-WF_CLONES
 std::int64_t largest_word(const std::uint16_t* words, std::int64_t count) {
   std::uint16_t largest = 0;
   for (std::int64_t k = 0; k < count; ++k) largest = words[k] > largest ? words[k] : largest;
   return largest;
 }
 
-WF_CLONES
 std::int64_t largest_word(const std::int32_t* words, std::int64_t count) {
   std::uint32_t largest = 0;  // a negative number becomes a very large one
   for (std::int64_t k = 0; k < count; ++k) {

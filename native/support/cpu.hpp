@@ -1,15 +1,12 @@
-// Function multiversioning: one source, compiled for several x86-64 levels, chosen when the module is loaded.
+// Instruction sets: on x86-64 the module is built for several levels, and the first one loads that of the processor.
 #pragma once
-
-#if defined(WORDFERRY_MULTIVERSION)
-#define WF_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WF_CLONES
-#endif
 
 namespace wordferry {
 
-// The variant that WF_CLONES functions run as: "x86-64-v4", "x86-64-v3", "x86-64", or "plain" without clones.
+// The level that this module was compiled for: "x86-64-v4", "x86-64-v3" or "x86-64"; "plain" where there is one build.
 const char* cpu_variant();
+
+// The highest of these levels (4, 3 or 1) that the processor and the system have; WORDFERRY_CPU_LEVEL may lower it.
+int cpu_level();
 
 }  // namespace wordferry

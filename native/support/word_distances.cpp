@@ -8,7 +8,6 @@
 
 #include "support/at.hpp"
 #include "support/compiler.hpp"
-#include "support/cpu.hpp"
 
 namespace wordferry {
 
@@ -38,7 +37,7 @@ WF_ALWAYS_INLINE void products_of(const float* const* rows, std::int64_t dimensi
 }
 
 // values[j] = the squared distance; returns whether one of them is so small that it must be computed again.
-WF_CLONES bool squared_row(float* values, std::int64_t columns, float square, const float* squares) {
+bool squared_row(float* values, std::int64_t columns, float square, const float* squares) {
   int lost = 0;
   for (std::int64_t j = 0; j < columns; ++j) {
     const float both = square + squares[j];
@@ -49,7 +48,7 @@ WF_CLONES bool squared_row(float* values, std::int64_t columns, float square, co
   return lost != 0;
 }
 
-WF_CLONES void root_row(const float* squares, std::int64_t columns, float* out) {
+void root_row(const float* squares, std::int64_t columns, float* out) {
   for (std::int64_t j = 0; j < columns; ++j) out[j] = std::sqrt(squares[j] < 0.0F ? 0.0F : squares[j]);
 }
 
@@ -71,7 +70,7 @@ WF_ALWAYS_INLINE void exchange_all(Lanes* row) {
 #endif
 
 // Sixteen vectors as columns.
-WF_CLONES void pack_sixteen(const float* const* vectors, std::int64_t dimensions, Lanes* out) {
+void pack_sixteen(const float* const* vectors, std::int64_t dimensions, Lanes* out) {
   std::int64_t k = 0;
 #if defined(WF_VECTORS)
   for (; k + lane_width <= dimensions; k += lane_width) {
@@ -102,8 +101,8 @@ LaneArray sixteens(const float* const* vectors, std::int64_t count, std::int64_t
   return packed;
 }
 
-WF_CLONES void products_of_rows(const float* const* rows, std::int64_t count, std::int64_t dimensions,
-                                const Lanes* columns, std::int64_t sixteen, float* out, std::int64_t stride) {
+void products_of_rows(const float* const* rows, std::int64_t count, std::int64_t dimensions, const Lanes* columns,
+                      std::int64_t sixteen, float* out, std::int64_t stride) {
   constexpr std::int64_t ahead = rows_ahead - tile_rows;
   const std::int64_t bytes = dimensions * static_cast<std::int64_t>(sizeof(float));
   for (std::int64_t p = 0; p < sixteen; ++p, columns += dimensions, out += lane_count) {
@@ -120,7 +119,7 @@ WF_CLONES void products_of_rows(const float* const* rows, std::int64_t count, st
   }
 }
 
-WF_CLONES double squared_length(const float* vector, std::int64_t dimensions) {
+double squared_length(const float* vector, std::int64_t dimensions) {
   constexpr std::int64_t width = 8;
   double sums[width] = {};
   std::int64_t k = 0;
@@ -136,7 +135,7 @@ WF_CLONES double squared_length(const float* vector, std::int64_t dimensions) {
   return sum;
 }
 
-WF_CLONES double exact_square(const float* a, const float* b, std::int64_t dimensions) {
+double exact_square(const float* a, const float* b, std::int64_t dimensions) {
   double sums[4] = {};
   std::int64_t start = 0;
   for (; start + 4 <= dimensions; start += 4) {

@@ -11,7 +11,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int32_t largest_number = std::numeric_limits<std::int32_t>::max() / 2;
+constexpr std::int32_t largest_code = std::numeric_limits<std::int32_t>::max() / 2;
 
 std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
@@ -82,9 +82,9 @@ class WordCounter {
   Counted count(const nb::bytes& bytes, const In<std::int64_t>& ends, const In<std::uint8_t>& split, std::int32_t next,
                 int threads) {
     require(ends.length() == split.length(), "ends and split must agree in length");
-    require(next >= 0 && next < largest_number, "next must be a number that fits");
+    require(next >= 0 && next < largest_code, "next must be a number that fits");
     const std::int64_t size = static_cast<std::int64_t>(bytes.size());
-    require(size < largest_number / 2, "too many bytes at once");
+    require(size < largest_code / 2, "too many bytes at once");
     for (std::int64_t i = 0; i < ends.length(); ++i) {
       require(ends.data()[i] >= (i == 0 ? 0 : ends.data()[i - 1]) && ends.data()[i] <= size,
               "ends must rise and stay in the bytes");
@@ -104,14 +104,14 @@ class WordCounter {
     for_words(view_of(words), [&](std::string_view word) {
       require(at < codes.length(), "one code for each word");
       const WordCode code = codes.data()[at];
-      require(code >= 0 && code < largest_number, "codes must not be negative");
+      require(code >= 0 && code < largest_code, "codes must not be negative");
       table_.set_code(word, code);
       ++at;
     });
     require(at == codes.length(), "one code for each word");
   }
 
-  WordTable table_;
+  WordCodes table_;
   Splitting how_;
   std::mutex mutex_;
 };

@@ -82,7 +82,7 @@ struct TextBlock {
 
 class TextReader {
  public:
-  TextReader(const WordTable& table, const Splitting& how, TextBlock& out) : table_(table), how_(how), out_(out) {}
+  TextReader(const WordCodes& table, const Splitting& how, TextBlock& out) : table_(table), how_(how), out_(out) {}
 
   void words(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -126,7 +126,7 @@ class TextReader {
   }
 
   void put(std::string_view word, bool stops) {
-    const WordTable::Entry* found = table_.find(word);
+    const WordCodes::Entry* found = table_.find(word);
     if (found != nullptr && stops && found->stop) {
       if (found->stop_code != no_code) {
         out_.codes.push_back(found->stop_code);
@@ -144,14 +144,14 @@ class TextReader {
     out_.missing.emplace_back(word);
   }
 
-  const WordTable& table_;
+  const WordCodes& table_;
   const Splitting& how_;
   TextBlock& out_;
   std::string word_, marked_;
 };
 
 // Gives numbers to the words that the table lacked, in the order in which they came.
-std::int32_t resolve(WordTable& table, TextBlock& block, std::int32_t next, std::string& new_words) {
+std::int32_t resolve(WordCodes& table, TextBlock& block, std::int32_t next, std::string& new_words) {
   auto word = block.missing.begin();
   for (WordCode& code : block.codes) {
     if (code != unresolved) continue;
@@ -198,9 +198,9 @@ void append_ends(std::vector<std::int64_t>& all, const std::vector<std::int64_t>
 
 }  // namespace
 
-WordTable::WordTable() : entries_(1024) {}
+WordCodes::WordCodes() : entries_(1024) {}
 
-std::size_t WordTable::place(std::string_view word, std::uint64_t hash) const {
+std::size_t WordCodes::place(std::string_view word, std::uint64_t hash) const {
   const std::size_t mask = entries_.size() - 1;
   for (std::size_t at = static_cast<std::size_t>(hash) & mask;; at = (at + 1) & mask) {
     const Entry& entry = entries_[at];
@@ -212,12 +212,12 @@ std::size_t WordTable::place(std::string_view word, std::uint64_t hash) const {
   }
 }
 
-const WordTable::Entry* WordTable::find(std::string_view word) const {
+const WordCodes::Entry* WordCodes::find(std::string_view word) const {
   const Entry& entry = entries_[place(word, hash_of(word))];
   return entry.used ? &entry : nullptr;
 }
 
-WordTable::Entry& WordTable::put(std::string_view word) {
+WordCodes::Entry& WordCodes::put(std::string_view word) {
   if (2 * (count_ + 1) > entries_.size()) grow();
   const std::uint64_t hash = hash_of(word);
   Entry& entry = entries_[place(word, hash)];
@@ -229,12 +229,12 @@ WordTable::Entry& WordTable::put(std::string_view word) {
   return entry;
 }
 
-void WordTable::set_code(std::string_view word, WordCode code) {
+void WordCodes::set_code(std::string_view word, WordCode code) {
   put(word).code = code;
   if (word.starts_with(stop_mark)) put(word.substr(1)).stop_code = code;
 }
 
-std::int64_t WordTable::longest_run() const {
+std::int64_t WordCodes::longest_run() const {
   std::int64_t longest = 0, run = 0;
   for (const Entry& entry : entries_) {
     run = entry.used ? run + 1 : 0;
@@ -243,7 +243,7 @@ std::int64_t WordTable::longest_run() const {
   return longest;
 }
 
-void WordTable::grow() {
+void WordCodes::grow() {
   std::vector<Entry> before(2 * entries_.size());
   before.swap(entries_);
   const std::size_t mask = entries_.size() - 1;
@@ -255,7 +255,7 @@ void WordTable::grow() {
   }
 }
 
-CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
+CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
                          std::int64_t documents, const Splitting& how, std::int32_t next, int threads, Watch& watch) {
   const std::int64_t count = (documents + documents_a_block - 1) / documents_a_block;
   std::vector<TextBlock> blocks(static_cast<std::size_t>(count));

@@ -20,7 +20,7 @@ constexpr WordCode no_code = -1;
 // Stands before a stop word of a text, which has a number of its own.
 constexpr char stop_mark = '\x01';
 
-class WordTable {
+class WordCodes {
  public:
   struct Entry {
     std::uint64_t hash = 0;
@@ -32,11 +32,11 @@ class WordTable {
     bool used = false;
   };
 
-  WordTable();
+  WordCodes();
   const Entry* find(std::string_view word) const;  // null when it is not there
   Entry& put(std::string_view word);               // the entry of a word, a new one without a code if there is none
   void set_code(std::string_view word, WordCode code);
-  std::int64_t longest_run() const;                // of places in use, which is as far as a search may go
+  std::int64_t longest_run() const;  // of places in use, which is as far as a search may go
 
  private:
   std::size_t place(std::string_view word, std::uint64_t hash) const;
@@ -63,7 +63,7 @@ struct CountedTexts {
 // One document after the other in `bytes`, document i ending at ends[i]. Where split[i] is set it is an ASCII text,
 // else words that each end with word_end. Words that the table does not have are added to it with numbers from `next`
 // on, in the order in which they come, so the result does not depend on the number of threads.
-CountedTexts count_texts(WordTable& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
+CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
                          std::int64_t documents, const Splitting& how, std::int32_t next, int threads, Watch& watch);
 
 }  // namespace wordferry

@@ -3,7 +3,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "support/cpu.hpp"
 #include "transport/cost_rows_inline.hpp"
 
 namespace wordferry {
@@ -57,21 +56,19 @@ WF_ALWAYS_INLINE Range range_of(const Cost* costs, int m, int n, int width) {
 
 }  // namespace
 
-WF_CLONES float row_minimum(const float* row, const float* shift, int width) {
-  return minimum_of_row(row, shift, width);
-}
+float row_minimum(const float* row, const float* shift, int width) { return minimum_of_row(row, shift, width); }
 
-WF_CLONES Range cost_range(const float* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
+Range cost_range(const float* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
 
-WF_CLONES Range cost_range(const double* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
+Range cost_range(const double* costs, int m, int n, int width) { return range_of(costs, m, n, width); }
 
-WF_CLONES Least row_least(const float* row, const float* shift, int width) {
+Least row_least(const float* row, const float* shift, int width) {
   const float value = minimum_of_row(row, shift, width);
   if (!(value < std::numeric_limits<float>::infinity())) return {value, -1};
   return {value, place_in_row(row, shift, width, value)};
 }
 
-WF_CLONES TwoLeast row_two_least(const float* row, const float* shift, int width) {
+TwoLeast row_two_least(const float* row, const float* shift, int width) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
 #if defined(WF_VECTORS)
   Lanes cost, price, first = Lanes{} + infinity, second = first;
@@ -104,7 +101,7 @@ WF_CLONES TwoLeast row_two_least(const float* row, const float* shift, int width
 #endif
 }
 
-WF_CLONES void lower_columns(float* out, const float* row, float shift, int width) {
+void lower_columns(float* out, const float* row, float shift, int width) {
   for (int j = 0; j < width; ++j) {
     const float value = row[j] - shift;
     out[j] = value < out[j] ? value : out[j];

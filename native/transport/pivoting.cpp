@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 #include "transport/cost_rows_inline.hpp"
 
 namespace wordferry {
@@ -147,11 +146,9 @@ void set_potentials(const Pivoting& state) {
   }
 }
 
-WF_CLONES WF_FLATTEN std::int64_t pivot_roughly(Pivoting& state, std::int64_t limit) {
-  return pivot_on<Rough>(state, limit);
-}
+WF_FLATTEN std::int64_t pivot_roughly(Pivoting& state, std::int64_t limit) { return pivot_on<Rough>(state, limit); }
 
-WF_CLONES WF_FLATTEN std::int64_t pivot_until_optimal(Pivoting& state, std::int64_t limit) {
+WF_FLATTEN std::int64_t pivot_until_optimal(Pivoting& state, std::int64_t limit) {
   return pivot_on<Fine>(state, limit);
 }
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 #include "support/lanes.hpp"
 
 namespace wordferry {
@@ -13,15 +12,15 @@ namespace wordferry {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double safe = 1e60;             // factors beyond this, or below its inverse, go into the potentials
-constexpr double first_softness = 0.25;   // of the largest cost: rounds with a soft kernel converge at once,
-constexpr double softness_step = 0.5;     // and each harder one starts from where a softer one has come to,
-constexpr double step_tolerance = 0.01;   // which need not be far
+constexpr double safe = 1e60;            // factors beyond this, or below its inverse, go into the potentials
+constexpr double first_softness = 0.25;  // of the largest cost: rounds with a soft kernel converge at once,
+constexpr double softness_step = 0.5;    // and each harder one starts from where a softer one has come to,
+constexpr double step_tolerance = 0.01;  // which need not be far
 constexpr int rounds_a_step = 100;
 constexpr int lanes = double_lane_count;
 
 // The sum of row[j] * factor[j], in eight sums side by side.
-WF_CLONES double product(const double* row, const double* factor, int width) {
+double product(const double* row, const double* factor, int width) {
   double sum[lanes] = {};
   for (int j = 0; j < width; j += lanes) {
     for (int k = 0; k < lanes; ++k) sum[k] += row[j + k] * factor[j + k];
@@ -30,7 +29,7 @@ WF_CLONES double product(const double* row, const double* factor, int width) {
 }
 
 // sums[j] += row[j] * factor
-WF_CLONES void add_scaled(double* sums, const double* row, double factor, int width) {
+void add_scaled(double* sums, const double* row, double factor, int width) {
   for (int j = 0; j < width; ++j) sums[j] += row[j] * factor;
 }
 

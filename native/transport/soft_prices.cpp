@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "support/at.hpp"
-#include "support/cpu.hpp"
 #include "transport/cost_rows.hpp"
 #include "transport/cost_rows_inline.hpp"
 
@@ -36,8 +35,8 @@ constexpr int cells_at_once = 1 << 20;
 int rows_at_once(int width) { return 4 * (1 + cells_at_once / 4 / width); }
 
 // kernel_ij = exp(-(c_ij - price_j - least_i) / softness); next to 0 where it is padded, which no mass goes to.
-WF_CLONES void fill_kernel(const SoftProblem& problem, int begin, int end, const float* price, const float* least,
-                           float steepness, float* kernel) {
+void fill_kernel(const SoftProblem& problem, int begin, int end, const float* price, const float* least,
+                 float steepness, float* kernel) {
   for (int i = begin; i < end; ++i) {
     const float* costs = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
     float* row = kernel + static_cast<std::ptrdiff_t>(i) * problem.width;
@@ -81,8 +80,8 @@ WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* su
 }
 
 // f from g, and what the rows from `begin` to `end` add to sum_i K_ij f_i, in one pass over the kernel.
-WF_CLONES WF_FLATTEN void scale_some(const float* kernel, int begin, int end, int width, const float* supply,
-                                     const float* scaling, float* sums) {
+WF_FLATTEN void scale_some(const float* kernel, int begin, int end, int width, const float* supply,
+                           const float* scaling, float* sums) {
   int i = begin;
   for (; i + 4 <= end; i += 4) {
     scale_rows<4>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "stored/weights.hpp"
-#include "support/cpu.hpp"
 #include "words/word_search.hpp"
 
 namespace wordferry {
@@ -78,7 +77,6 @@ struct Posting {
 };
 
 // out += weight * values.
-WF_CLONES
 void add_scaled(const double* values, double weight, std::size_t size, double* out) {
   for (std::size_t i = 0; i < size; ++i) out[i] += weight * values[i];
 }

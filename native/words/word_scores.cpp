@@ -8,7 +8,6 @@
 #include "stored/bit_sums.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
-#include "support/cpu.hpp"
 #include "words/best.hpp"
 #include "words/query_table.hpp"
 #include "words/word_search.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t most_counted = 15;  // so often or more often counts as if it were always
 constexpr std::uint32_t full = 1 << 16;     // the whole of a saturation
-constexpr std::int64_t chunk = 64;          // rows that are looked at together
+constexpr std::int64_t scan_step = 64;      // rows that are looked at together
 
 double saturated(double tf, double rest) { return tf > 0 ? tf / (tf + rest) : 0.0; }
 
@@ -82,31 +81,28 @@ void add_list(const ListedRows& list, int width, std::uint64_t weight_once, std:
 }
 
 // What the bits of all words say, as shares of what a word that comes once is worth.
-WF_CLONES
 void share_sums(const GroupSums& from, const std::uint16_t* once, std::uint16_t* sums) {
   for (std::int64_t i = 0; i < group_rows; ++i) {
     sums[i] = static_cast<std::uint16_t>((static_cast<std::uint32_t>(from[i]) * once[i] + (full - 1)) / full);
   }
 }
 
-// The first chunk from `first` on with a row that reaches `need`; `rows` where there is none. Sums are there for whole
-// chunks.
+// The first scan_step from `first` on with a row that reaches `need`; `rows` where there is none. Sums are there for
+// whole chunks.
 template <class Sum>
 WF_ALWAYS_INLINE std::int64_t chunk_from(const Sum* sums, std::int64_t first, std::int64_t rows, Sum need) {
-  for (; first < rows; first += chunk) {
+  for (; first < rows; first += scan_step) {
     int found = 0;
-    for (std::int64_t i = 0; i < chunk; ++i) found |= sums[first + i] >= need ? 1 : 0;
+    for (std::int64_t i = 0; i < scan_step; ++i) found |= sums[first + i] >= need ? 1 : 0;
     if (found != 0) return first;
   }
   return rows;
 }
 
-WF_CLONES std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows,
-                                  std::uint16_t need) {
+std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows, std::uint16_t need) {
   return chunk_from(sums, first, rows, need);
 }
-WF_CLONES std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows,
-                                  std::uint32_t need) {
+std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows, std::uint32_t need) {
   return chunk_from(sums, first, rows, need);
 }
 
@@ -239,8 +235,8 @@ class Search {
     if (need == 0) need = probable();
     block.touched = true;
     block.need = need;
-    for (std::int64_t first = 0; (first = next_chunk(sums_.data(), first, rows, need)) < rows; first += chunk) {
-      for (std::int64_t row = first; row < std::min(first + chunk, rows); ++row) {
+    for (std::int64_t first = 0; (first = next_chunk(sums_.data(), first, rows, need)) < rows; first += scan_step) {
+      for (std::int64_t row = first; row < std::min(first + scan_step, rows); ++row) {
         const Sum bound = sums_[at(row)];
         if (bound < need || bound >= before || (allowed != nullptr && allowed[row] == 0)) continue;
         candidates_.push_back({bound, block.low + row, &part});
@@ -309,10 +305,10 @@ class Search {
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.bound != b.bound ? a.bound > b.bound : a.part->start + a.row < b.part->start + b.row;
     });
-    constexpr std::size_t ahead = 8;
+    constexpr std::size_t in_advance = 8;
     for (std::size_t i = 0; i < candidates_.size() && candidates_[i].bound >= needed(); ++i) {
-      if (i + 2 * ahead < candidates_.size()) fetch_places(candidates_[i + 2 * ahead]);
-      if (i + ahead < candidates_.size()) fetch_bags(candidates_[i + ahead]);
+      if (i + 2 * in_advance < candidates_.size()) fetch_places(candidates_[i + 2 * in_advance]);
+      if (i + in_advance < candidates_.size()) fetch_bags(candidates_[i + in_advance]);
       const Candidate& one = candidates_[i];
       double score = 0.0;
       if (!table_.score(*one.part, one.row, score)) return false;

@@ -8,6 +8,7 @@ import os
 import pty
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import pytest
 
 import wordferry
 from wordferry.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache
@@ -85,3 +88,8 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["wordferry"] == wordferry.__version__
     assert facts["distances"] == list(wordferry.DISTANCES)
     assert facts["threads"] >= 1
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert set(facts["extras"]) >= {"serve", "spark", "languages", "judge", "cluster", "gpu", "dev"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for_users = set(listed) - {"bench", "docs", "dev", "check"}
+    assert [extra for extra in for_users if f"`{extra}`" not in readme] == []

@@ -28,3 +28,16 @@ def test_the_limit_is_restored():
     with pytest.raises(KeyError), blas_threads(1):
         raise KeyError
     assert limits() == before
+
+
+def test_of_overlapping_blocks_the_last_restores_the_limit():
+    before = limits()
+    if set(before) == {1}:
+        pytest.skip("this machine's products run on one thread anyway")
+    first, second = blas_threads(1), blas_threads(1)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(limits()) == {1}
+    second.__exit__(None, None, None)
+    assert limits() == before

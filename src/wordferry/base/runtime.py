@@ -94,11 +94,29 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+_blas_lock = threading.Lock()
+_blas_limits: dict[int, tuple[int, Any]] = {}
+"""The limits in force by their number of threads: how many blocks hold them, and what restores them."""
+
+
 @contextmanager
 def blas_threads(threads: int) -> Iterator[None]:
-    """Limit NumPy's matrix products to ``threads`` threads inside the block, and restore the limit after it."""
-    with _loaded_libraries().limit(limits=threads, user_api="blas"):
+    """Limit NumPy's matrix products to ``threads`` threads inside the block, and restore the limit after it.
+
+    The limit is that of the process: of blocks that overlap in several threads, the last to end restores it.
+    """
+    with _blas_lock:
+        blocks, limit = _blas_limits.get(threads) or (0, _loaded_libraries().limit(limits=threads, user_api="blas"))
+        _blas_limits[threads] = blocks + 1, limit
+    try:
         yield
+    finally:
+        with _blas_lock:
+            blocks, limit = _blas_limits.pop(threads)
+            if blocks > 1:
+                _blas_limits[threads] = blocks - 1, limit
+            else:
+                limit.restore_original_limits()
 
 
 @contextmanager

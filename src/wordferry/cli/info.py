@@ -4,14 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-EXTRAS = {"parquet": "pyarrow", "sklearn": "sklearn", "plot": "matplotlib", "serve": "fastapi"}
+
+def installed_extras() -> dict[str, bool]:
+    """Every extra of the package, and whether all that it brings is installed."""
+    import re
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    own = distribution("wordferry")
+    brings: dict[str, list[str]] = {name: [] for name in own.metadata.get_all("Provides-Extra") or ()}
+    for line in own.requires or ():
+        name, extra = re.match(r"[\w.-]+(\[[\w,-]+\])?", line), re.search(r"extra == ['\"]([\w-]+)", line)
+        if name is not None and extra is not None:
+            brings[extra[1]].append(name[0])
+
+    def has(name: str) -> bool:
+        package, _, extras = name.rstrip("]").partition("[")
+        if package == "wordferry":
+            return all(has(one) for extra in extras.split(",") for one in brings[extra])
+        try:
+            return bool(distribution(package))
+        except PackageNotFoundError:
+            return False
+
+    return {extra: all(map(has, names)) for extra, names in brings.items()}
 
 
 def installed() -> dict[str, Any]:
     """Versions, CPU variant, threads, extras and distances."""
     import platform
     from importlib.metadata import version
-    from importlib.util import find_spec
     from pathlib import Path
 
     import wordferry
@@ -26,7 +47,7 @@ def installed() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "kernels": cpu_variant(),
         "threads": thread_count(),
-        "extras": {extra: find_spec(module) is not None for extra, module in EXTRAS.items()},
+        "extras": installed_extras(),
         "distances": list(wordferry.DISTANCES),
         "folder": str(Path(wordferry.__file__).parent),
     }

@@ -70,7 +70,7 @@ class View:
     def take_over(self, earlier: View) -> None:
         """Keep what an earlier view has of parts that are still there, where words weigh the same in both."""
         present = {part.key for part in self.snapshot.parts}
-        self._kept |= {key: value for key, value in earlier._kept.items() if key[1] in present}
+        self._kept |= {key: value for key, value in earlier._kept.copy().items() if key[1] in present}
 
     def documents(self, part: Part) -> DocumentWeights:
         """What the documents of a part weigh."""

@@ -56,6 +56,11 @@ class StoredForms:
         """The key of each stem, by its number."""
         return self._numbers.keys
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so many words were looked up that the next query had better start anew."""
+        return len(self._places) > _KEPT_WORDS
+
     def words_of(self, group: int) -> Int32Array:
         """The words of a stem, ascending."""
         found = self._words.get(group)
@@ -67,8 +72,6 @@ class StoredForms:
 
     def look_up(self, connection: sqlite3.Connection, words: Iterable[str]) -> None:
         """Read what is needed to know the forms of some words of queries."""
-        if len(self._places) > _KEPT_WORDS:
-            self._places, self._words, self._names = {}, {}, {}
         new = [word for word in dict.fromkeys(words) if word not in self._places]
         if not new:
             return
@@ -112,7 +115,7 @@ class WordSearcher:
         """What ranks the documents of a snapshot, ready for questions in the words of ``asked``."""
         with self._mutex:
             found = self._recent.get(snapshot.generation)
-            if found is None:
+            if found is None or found[1].is_full:  # whoever searches with the full one keeps it
                 found = self._recent[snapshot.generation] = self._made(connection, snapshot)
                 while len(self._recent) > _KEPT:
                     self._recent.pop(min(self._recent))
