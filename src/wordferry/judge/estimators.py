@@ -355,7 +355,7 @@ class WordMoverClassifier(ClassifierMixin, WordMover):  # type: ignore[misc]
         >>> texts = ["the cat sleeps", "a dog barks", "stocks fell sharply", "the bank raised rates"]
         >>> model = WordMoverClassifier(2).fit(texts, ["pets", "pets", "money", "money"])
         >>> told = model.explain("my cat barks")
-        >>> told.label, list(told.voters[0].words)
+        >>> str(told.label), list(told.voters[0].words)
         ('pets', ['barks'])
         """
         validation.check_is_fitted(self)
