@@ -290,7 +290,8 @@ def test_the_graph_of_own_vectors_is_made_once(tmp_path: Path, monkeypatch: pyte
         asked = [pool.submit(client.post, "/api/distance", json=body) for _ in range(6)]
         ready.set()
         values = [one.result().json().get("values") for one in asked]
-        explained = client.post("/api/explain", json={"a": {"text": body["a"]}, "b": {"text": body["b"]}}).json()
+        pair = {"a": {"text": body["a"]}, "b": {"text": body["b"]}, "distance": "rel-rwmd"}
+        explained = client.post("/api/explain", json=pair).json()
     expected = {name: wordferry.distance(body["a"], body["b"], name, embeddings=vectors) for name in body["distances"]}
     assert values == [expected] * 6
     assert explained["value"] == pytest.approx(expected["rel-rwmd"], abs=1e-6)
