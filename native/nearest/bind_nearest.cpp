@@ -45,9 +45,9 @@ CosineShare share_of(const Cosine& cosine, const ListQuery& query, std::int64_t 
 // The nearest rows to each of a panel of queries: rows and distances have a line for each, the places without a row are
 // left alone. Returns how many entries of lists and how many documents were looked at.
 std::tuple<std::int64_t, std::int64_t> nearest(const std::vector<const ListQuery*>& queries, const Parts& parts,
-                                               const WeightsView& weights, const Allowed& allowed,
-                                               const Cosine& cosine, float slack, int threads,
-                                               const Out<std::int64_t, 2>& rows, const Out<float, 2>& distances) {
+                                               const WeightsView& weights, const Allowed& allowed, const Cosine& cosine,
+                                               float slack, int threads, const Out<std::int64_t, 2>& rows,
+                                               const Out<float, 2>& distances) {
   std::int64_t documents = 0;
   const std::vector<SearchedPart> all = searched(parts, allowed, documents);
   require(!queries.empty() && queries.size() <= panel_queries, "a panel has one to sixteen queries");
@@ -116,12 +116,10 @@ void bind_nearest_lists(nb::module_& m) {
            nb::arg("unshared"), nb::arg("lost"), nb::arg("less").noconvert());
   m.def("nearest_by_lists", &nearest, nb::arg("queries"), nb::arg("parts"), nb::arg("weights"),
         nb::arg("allowed").noconvert().none(), nb::arg("cosine").none(), nb::arg("slack"), nb::arg("threads"),
-        nb::arg("rows").noconvert(),
-        nb::arg("distances").noconvert(),
+        nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
         "The nearest rows to each query of a panel; how many entries of lists and documents were looked at.");
-  m.def("list_distances", &distances, nb::arg("query"), nb::arg("parts"), nb::arg("weights"),
-        nb::arg("cosine").none(), nb::arg("rows").noconvert(), nb::arg("out").noconvert(),
-        "The distances of some rows to a query.");
+  m.def("list_distances", &distances, nb::arg("query"), nb::arg("parts"), nb::arg("weights"), nb::arg("cosine").none(),
+        nb::arg("rows").noconvert(), nb::arg("out").noconvert(), "The distances of some rows to a query.");
 }
 
 }  // namespace wordferry

@@ -94,9 +94,9 @@ class BlockSums {
   float rest_ = 0.0f, scale_ = 1.0f;  // a row that saves nothing is at scale * rest
   float share_ = 0.0f;                // how much a product of 1 saves
   const float* less_ = nullptr;       // as in CosineShare, of the rows of the block
-  float units_ = 1.0f;             // of a cost of 1
-  std::int32_t coarse_ = 1;        // units in one of those in which bits are summed up
-  const float* totals_ = nullptr;  // of the rows of the block
+  float units_ = 1.0f;                // of a cost of 1
+  std::int32_t coarse_ = 1;           // units in one of those in which bits are summed up
+  const float* totals_ = nullptr;     // of the rows of the block
   const std::uint8_t* allowed_ = nullptr;
   std::int64_t start_ = 0, rows_ = 0;
 };

@@ -97,16 +97,11 @@ class WeighedDocuments {
   bool has_exact() const { return exact_.length() == documents(); }
 
   SearchedPart get(std::int64_t start, const std::uint8_t* allowed) const {
-    return {stored_.lists(),
-            stored_.bags(),
-            totals_.data(),
-            has_exact() ? exact_.data() : nullptr,
-            mean_total_,
-            largest_total_,
-            longest_,
-            repeats_.get(documents()),
-            start,
-            allowed == nullptr ? nullptr : allowed + start};
+    return {stored_.lists(), stored_.bags(),
+            totals_.data(),  has_exact() ? exact_.data() : nullptr,
+            mean_total_,     largest_total_,
+            longest_,        repeats_.get(documents()),
+            start,           allowed == nullptr ? nullptr : allowed + start};
   }
 
  private:

@@ -322,8 +322,8 @@ void bind_transport(nb::module_& m) {
   nb::class_<TransportRule>(m, "TransportRule", "A kind of comparison with its parameters.")
       .def(
           "__init__",
-          [](TransportRule* rule, TransportKind kind, int transfers, bool keep, double regularization,
-             double tolerance, int rounds) {
+          [](TransportRule* rule, TransportKind kind, int transfers, bool keep, double regularization, double tolerance,
+             int rounds) {
             require(transfers >= 0 && rounds >= 0, "transfers and rounds must not be negative");
             require(rounds == 0 || (regularization > 0 && tolerance >= 0), "regularization must be positive");
             new (rule) TransportRule{kind, transfers, keep, {regularization, tolerance, rounds}};
@@ -334,9 +334,8 @@ void bind_transport(nb::module_& m) {
   nb::class_<TransportDocuments>(m, "TransportDocuments", "Two sets of documents, to be compared by transport.")
       .def(nb::init<const WholeView&, const WholeView&, In<float, 2>, Words, Words, const TransportRule&, bool>(),
            nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("column_of").noconvert(), nb::arg("rule"), nb::arg("shared"),
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           "A word of x costs costs[row_of[word of x], column_of[word of y]] onto a word of y.")
+           nb::arg("column_of").noconvert(), nb::arg("rule"), nb::arg("shared"), nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), "A word of x costs costs[row_of[word of x], column_of[word of y]] onto a word of y.")
       .def(nb::init<const WholeView&, const WholeView&, const FloatView&, double, bool>(), nb::arg("x"), nb::arg("y"),
            nb::arg("graph"), nb::arg("c_max"), nb::arg("keep"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            nb::keep_alive<1, 4>(), "Costs of related words, c_max for all others.")

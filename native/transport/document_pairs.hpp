@@ -54,8 +54,8 @@ class Pairs {
   virtual double bound(std::int64_t other) = 0;
 };
 
-// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other. With settings of Sinkhorn's
-// rounds, values are those of the soft plan, and wmd is the bound.
+// wmd; common mass stays, which is optimal for a metric, or with `keep` moves like any other. With settings of
+// Sinkhorn's rounds, values are those of the soft plan, and wmd is the bound.
 std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,
                                  const SinkhornSettings* soft, Watch& watch);
 

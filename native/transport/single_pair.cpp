@@ -60,8 +60,9 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
   costs.reserve(x.size() * y.size());
   word_distances(first.rows(dimensions), first.squares(dimensions, watch).data(), second.rows(dimensions),
                  second.squares(dimensions, watch).data(), costs.data(), columns, 1, watch);
-  const auto pairs = wmd_pairs(first.bags(), second.bags(),
-                               {costs.data(), first.place_of.data(), second.place_of.data(), columns}, false, nullptr, watch);
+  const auto pairs =
+      wmd_pairs(first.bags(), second.bags(), {costs.data(), first.place_of.data(), second.place_of.data(), columns},
+                false, nullptr, watch);
   pairs->begin(0, 1);
   return pairs->solve(0);
 }

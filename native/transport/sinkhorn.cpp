@@ -11,7 +11,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double no_bound = std::numeric_limits<double>::infinity();
 constexpr double safe = 1e60;            // factors beyond this, or below its inverse, go into the potentials
 constexpr double first_softness = 0.25;  // of the largest cost: rounds with a soft kernel converge at once,
 constexpr double softness_step = 0.5;    // and each harder one starts from where a softer one has come to,
@@ -42,8 +42,8 @@ bool in_range(const std::vector<double>& factors, int count) {
 // Potentials of the hard problem's first step, after which every row and every column has a cell that costs nothing;
 // returns the largest cost.
 double Sinkhorn::start(const SinkhornProblem& problem) {
-  rows_.assign(at(problem.m), infinity);
-  columns_.assign(at(problem.n), infinity);
+  rows_.assign(at(problem.m), no_bound);
+  columns_.assign(at(problem.n), no_bound);
   double largest = 0;
   for (int i = 0; i < problem.m; ++i) {
     pace_.spend(problem.width);
@@ -150,7 +150,7 @@ double Sinkhorn::finish(const SinkhornProblem& problem) {
 }
 
 double Sinkhorn::lower_bound(const SinkhornProblem& problem) const {
-  std::vector<double> price(at(problem.n), infinity);  // the highest that the rows' potentials allow
+  std::vector<double> price(at(problem.n), no_bound);  // the highest that the rows' potentials allow
   for (int i = 0; i < problem.m; ++i) {
     for (int j = 0; j < problem.n; ++j) {
       price[at(j)] = std::min(price[at(j)], static_cast<double>(problem.row(i)[j]) - rows_[at(i)]);
@@ -159,7 +159,7 @@ double Sinkhorn::lower_bound(const SinkhornProblem& problem) const {
   double bound = 0;
   for (int j = 0; j < problem.n; ++j) bound += problem.demand[j] * price[at(j)];
   for (int i = 0; i < problem.m; ++i) {
-    double least = infinity;
+    double least = no_bound;
     for (int j = 0; j < problem.n; ++j) {
       least = std::min(least, static_cast<double>(problem.row(i)[j]) - price[at(j)]);
     }

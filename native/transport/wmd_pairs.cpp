@@ -191,7 +191,7 @@ class WmdPairs : public Pairs {
   Solver solver_;
   std::optional<Sinkhorn> soft_;
   std::vector<double> supply_, demand_;  // of the soft plan
-  Solver::Flat flat_;  // of the problem at hand
+  Solver::Flat flat_;                    // of the problem at hand
   std::vector<float> table_;
   std::vector<std::int32_t> columns_;  // of the words left of y
   int stride_ = 0;

@@ -151,9 +151,8 @@ void scores(const std::vector<const WordDocuments*>& parts, const In<std::int32_
   require(rows.length() == values.length(), "rows and scores must have the same length");
   require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
   bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = scores_of(all.parts, query, rows.data(), rows.length(), values.data(), watch);
-  });
+  run_native(
+      [&](Watch& watch) { sound = scores_of(all.parts, query, rows.data(), rows.length(), values.data(), watch); });
   require(sound, "the bags lead outside of themselves");
 }
 
