@@ -8,7 +8,7 @@ namespace wordferry {
 namespace {
 
 constexpr std::int64_t block_rows = 512;
-constexpr double parts = 1 << 18;
+constexpr double fixed_parts = 1 << 18;
 
 // Products of whole numbers: every CPU gives the same ones, in whichever order they are added.
 void products(const std::int8_t* codes, const CodedQuery& query, std::int64_t rows, std::int32_t* out) {
@@ -34,7 +34,7 @@ void add_up(const double* cosines, const std::uint8_t* alive, std::int64_t rows,
   std::int64_t count = 0, sum = 0, squares = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const bool counted = cosines[i] == cosines[i] && (alive == nullptr || alive[i] != 0);
-    const auto value = static_cast<std::int32_t>(counted ? cosines[i] * parts : 0.0);
+    const auto value = static_cast<std::int32_t>(counted ? cosines[i] * fixed_parts : 0.0);
     count += counted ? 1 : 0;
     sum += value;
     squares += static_cast<std::int64_t>(value) * value;
