@@ -74,11 +74,10 @@ def test_the_page_shows_meaning_and_leads_to_the_words(address: str) -> None:
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         visit: Any = Visit(browser, address)
-        page = visit.page
-        page.goto(address)
+        page = visit.open()
         page.fill("#query", QUERY)
-        page.press("#query", "Enter")
-        page.locator(".hit").first.click()
+        page.wait_for_selector("#hits .hit")
+        page.locator("#hits .hit").first.click()
         page.wait_for_selector("#meaning")
         assert re.search(r"cosine 0\.\d+, all documents", page.inner_text("#meaning"))
         parts = [float(text) for text in page.locator(".score td.number").all_inner_texts()]
