@@ -92,6 +92,10 @@ def _list_arguments() -> list[Any]:
     return [_i("i4", 0, 3), _f4(2), *edges, 1.0, _native.Overlap.omr, WORDS]
 
 
+def _cosine_share() -> list[Any]:
+    return [_f4(2), 1.0, 2.0, 1e-3, _f4(4)]
+
+
 def _list_query() -> Any:
     return _native.ListQuery(*_list_arguments())
 
@@ -276,10 +280,14 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _native.CentroidQuery(*_centroid_query()), [_weighed()] * 2, _i("i8", 1, 2), _f4(2),
         ],
         "ListQuery": _list_arguments,
+        "CosineShare": _cosine_share,
         "nearest_by_lists": lambda: [
-            [_list_query()] * 2, [_weighed()] * 2, _weights(), _ones("u1", 4), 0.1, 2, _ones("i8", 2, 3), _f4(2, 3),
+            [_list_query()], [_weighed()] * 2, _weights(), _ones("u1", 4), _native.CosineShare(*_cosine_share()), 0.1, 2,
+            _ones("i8", 1, 3), _f4(1, 3),
         ],
-        "list_distances": lambda: [_list_query(), [_weighed()] * 2, _weights(), _i("i8", 1, 2), _f4(2)],
+        "list_distances": lambda: [
+            _list_query(), [_weighed()] * 2, _weights(), _native.CosineShare(*_cosine_share()), _i("i8", 1, 2), _f4(2),
+        ],
         "list_bounds": lambda: [
             _native.StoredWordLists(*_lists()), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), _repeats(),
             1.0, _f4(2), 2,

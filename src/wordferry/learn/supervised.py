@@ -204,7 +204,7 @@ class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type
         if not 0 <= share < 1:
             raise InputError(f"validation_fraction must be a share from 0 to below 1; got {share:g}.")
         held_out = held_out_rows(documents.classes, share, _MOST_HELD_OUT, settings.seed)
-        training = Training(documents, held_out, settings)
+        training = Training(documents, held_out, settings, state.metric)
         kept = [state]
         if self.checkpoint is not None:
             digest = problem_digest(documents, state.metric, settings)

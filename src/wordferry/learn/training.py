@@ -83,8 +83,8 @@ class State:
 class Training:
     """Labelled documents, those of them that are held out, and how to learn from the others."""
 
-    def __init__(self, documents: Documents, held_out: Int64Array, settings: Settings) -> None:
-        self.documents, self.held_out, self.settings = documents, held_out, settings
+    def __init__(self, documents: Documents, held_out: Int64Array, settings: Settings, given: Metric) -> None:
+        self.documents, self.held_out, self.settings, self.given = documents, held_out, settings, given
         self.trained = np.setdiff1d(np.arange(len(documents.classes)), held_out)
         counts = np.bincount(documents.classes[self.trained], minlength=int(documents.classes.max()) + 1)
         # A document whose class has no other document cannot choose one of its class.
@@ -115,15 +115,28 @@ class Training:
     # Steps ------------------------------------------------------------------------------------------------------------
 
     def _begin(self, state: State, pool: ThreadPoolExecutor) -> State:
-        """Search the scale of the map, and look at the held-out documents for the first time."""
+        """Search the scale of the map, and look at the held-out documents for the first time.
+
+        Transport begins from what the stage before has learned, or from the metric that was given where that is better
+        on documents that were held out: near centroids need not be near words.
+        """
         rng = np.random.default_rng([self.settings.seed, state.stage, 0])
         # Of documents that a stage was trained on, the largest scale looks best; those held out know better.
-        some = self.judges if len(self.judges) >= _ENOUGH else self._drawn(rng, _SCALE_ANCHORS)
-        others, costs = self._costs(state.metric, some, pool, state.stage)
+        held_out = len(self.judges) >= _ENOUGH
+        some = self.judges if held_out else self._drawn(rng, _SCALE_ANCHORS)
+        starts = [state.metric, self.given] if state.stage and held_out else [state.metric]
+        found = [self._scaled(metric, some, pool, state.stage) for metric in starts]
+        loss, scaled = min(found, key=lambda one: one[0])
+        return self._judged(State.of(scaled, state.stage, state.history), loss, pool)
+
+    def _scaled(
+        self, metric: Metric, some: Int64Array, pool: ThreadPoolExecutor, stage: int
+    ) -> tuple[float, Metric]:
+        """A metric at the scale at which the loss of some documents is least, and that loss."""
+        others, costs = self._costs(metric, some, pool, stage)
         losses = [self._mean(some, others, [cost * factor for cost in costs]) for factor in _FACTORS]
         factor = float(_FACTORS[int(np.argmin(losses))])
-        scaled = state.metric.scaled(factor if state.stage else factor**0.5)  # centroids are compared by squares
-        return self._judged(State.of(scaled, state.stage, state.history), min(losses), pool)
+        return min(losses), metric.scaled(factor if stage else factor**0.5)  # centroids are compared by squares
 
     def _stepped(self, state: State, pool: ThreadPoolExecutor) -> State:
         """The state after one step of Adam, and a look at the held-out documents now and then."""
