@@ -282,8 +282,8 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "ListQuery": _list_arguments,
         "CosineShare": _cosine_share,
         "nearest_by_lists": lambda: [
-            [_list_query()], [_weighed()] * 2, _weights(), _ones("u1", 4), _native.CosineShare(*_cosine_share()), 0.1, 2,
-            _ones("i8", 1, 3), _f4(1, 3),
+            [_list_query()], [_weighed()] * 2, _weights(), _ones("u1", 4), _native.CosineShare(*_cosine_share()), 0.1,
+            2, _ones("i8", 1, 3), _f4(1, 3),
         ],
         "list_distances": lambda: [
             _list_query(), [_weighed()] * 2, _weights(), _native.CosineShare(*_cosine_share()), _i("i8", 1, 2), _f4(2),
