@@ -129,9 +129,7 @@ class Training:
         loss, scaled = min(found, key=lambda one: one[0])
         return self._judged(State.of(scaled, state.stage, state.history), loss, pool)
 
-    def _scaled(
-        self, metric: Metric, some: Int64Array, pool: ThreadPoolExecutor, stage: int
-    ) -> tuple[float, Metric]:
+    def _scaled(self, metric: Metric, some: Int64Array, pool: ThreadPoolExecutor, stage: int) -> tuple[float, Metric]:
         """A metric at the scale at which the loss of some documents is least, and that loss."""
         others, costs = self._costs(metric, some, pool, stage)
         losses = [self._mean(some, others, [cost * factor for cost in costs]) for factor in _FACTORS]
