@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 import wordferry
 from tests.engines.collection import write
+from wordferry.compare.distances import RECOMMENDED
 from wordferry.engines import tasks
 from wordferry.engines.engine import Local
 from wordferry.engines.sources import SourceFields, cut, read_part
@@ -49,7 +50,7 @@ def whole_matrix(texts, **options) -> np.ndarray:
     words = np.unique(wordferry.encode(texts, emb).indices).astype(np.int64)
     related = wordferry.RelatedWords.build(emb.restrict(words))
     options = {"weights": "idf", **options}
-    return wordferry.pairwise(texts, None, "rel-rwmd", embeddings=emb, related=related, **options)
+    return wordferry.pairwise(texts, None, RECOMMENDED, embeddings=emb, related=related, **options)
 
 
 def test_the_graph_of_parts_is_the_graph_of_the_whole(source, tmp_path):
@@ -96,10 +97,10 @@ def test_processes_give_the_same_bytes(source, tmp_path):
 
 
 def test_close_pairs_and_their_groups(source, tmp_path):
-    jobs.duplicates(source, str(tmp_path / "out"), 0.92, Choices(block=11), shards=2)
+    jobs.duplicates(source, str(tmp_path / "out"), 2.5, Choices(block=11), shards=2)
     read = documents(source)
     distances = whole_matrix([row.text for row in read])
-    i, j = np.nonzero(np.triu(distances <= 0.92, 1))
+    i, j = np.nonzero(np.triu(distances <= 2.5, 1))
     assert len(i)
     found = rows(tmp_path / "out")
     assert {(row["first"], row["second"]) for row in found} == {
@@ -107,7 +108,7 @@ def test_close_pairs_and_their_groups(source, tmp_path):
     }
     groups = {row["id"]: row["group"] for row in parquet.read_table(tmp_path / "out" / "groups.parquet").to_pylist()}
     assert set(groups) == {read[n].id for n in {*i.tolist(), *j.tolist()}}
-    parts = connected_components(distances <= 0.92, directed=False)[1]
+    parts = connected_components(distances <= 2.5, directed=False)[1]
     assert groups == {read[n].id: read[np.flatnonzero(parts == parts[n])[0]].id for n in {*i.tolist(), *j.tolist()}}
 
 

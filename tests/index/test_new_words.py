@@ -54,7 +54,10 @@ def test_words_that_come_in_steps(
     queries = ["w01 w02 w03", "w40 w41 w59", "w05"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("wordferry.index.local._MANY_WORDS", many)
-        with Index.create(place, embeddings=embeddings(), related=4, **PLAIN) as index, Index.open(place) as reader:
+        with (
+            Index.create(place, embeddings=embeddings(), related=4, distance="rel-rwmd", **PLAIN) as index,
+            Index.open(place) as reader,
+        ):
             for step, (count, words) in enumerate(steps):
                 some = documents(count, seed=seed + step, words=words)
                 index.add([{**doc, "id": f"{step}-{doc['id']}"} for doc in some])
