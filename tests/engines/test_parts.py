@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.engines.test_jobs import rows
+from wordferry.compare.distances import RECOMMENDED
 from wordferry.shards import Choices, jobs
 from wordferry.texts.bow import TfIdf
 from wordferry.texts.weights import fit_weights, weights_of_counts
@@ -44,7 +45,7 @@ def test_a_graph_in_blocks_and_shards_of_any_size(texts, block, shards, k, weigh
     used = sorted({word for text in texts for word in text} & set(WORDS), key=WORDS.index)
     own = EMBEDDINGS.restrict([WORDS.index(word) for word in used])
     related = RelatedWords.build(own, 2)
-    distances = wordferry.pairwise(texts, None, "rel-rwmd", embeddings=EMBEDDINGS, related=related, weights=weights)
+    distances = wordferry.pairwise(texts, None, RECOMMENDED, embeddings=EMBEDDINGS, related=related, weights=weights)
     pairs = {(i, j) for i, j in zip(*np.nonzero(np.triu(distances <= 0.5, 1)), strict=True)}
     assert {(int(row["first"]), int(row["second"])) for row in close} == pairs
     np.fill_diagonal(distances, np.inf)

@@ -155,15 +155,14 @@ def assert_hits(hits: list[Hit], wanted: list[tuple[str, float]]) -> None:
             assert hit.id == identifier
 
 
-def assert_equals_brute_force(index: Index, queries: list[str], k: int = 5, distance: str | None = None) -> None:
+def assert_equals_brute_force(index: Index, queries: list[str], k: int = 5, distance: str = "rel-rwmd") -> None:
     """Search equals comparing with everything that is there, by a graph built at once over the index's words."""
     docs = list(index)
-    name = distance or index.config.distance
     related = None
-    if name.startswith("rel-") and docs:
+    if distance.startswith("rel-") and docs:
         with index.backend.state() as (_, snapshot):
             words = snapshot.terms.rows.tolist()
         assert {word for doc in docs for word in bag(str(doc.text), index.embeddings)} <= set(words)
         related = graph_over(words, index.config.r, index.embeddings)
     for query, hits in zip(queries, index.similar(queries, k, distance=distance, **PLAIN), strict=True):
-        assert_hits(hits, brute_force(docs, query, k, index.embeddings, name, related))
+        assert_hits(hits, brute_force(docs, query, k, index.embeddings, distance, related))

@@ -79,7 +79,7 @@ def test_the_number_of_threads_changes_nothing(make: Make, whole: Any, threads: 
 @given(stops=st.lists(st.integers(0, len(DOCS) - 1), max_size=4))
 def test_what_was_stopped_goes_on(stops: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("filling")
-    options = {"embeddings": embeddings(), "related": 4, "on_empty": "drop", **PLAIN}
+    options = {"embeddings": embeddings(), "related": 4, "on_empty": "drop", "distance": "rel-rwmd", **PLAIN}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("wordferry.index.write.segment_writer.BUFFER", 8)
         with Index.create(folder / "whole", **options) as index:
@@ -102,7 +102,7 @@ def test_what_was_stopped_goes_on(stops: list[int], tmp_path_factory: pytest.Tem
 @pytest.mark.parametrize("every", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_kill_at_every_step(every: int, tmp_path: Path, whole: Any) -> None:
     """At every few steps, in the long form at three times as many."""
-    options = {"embeddings": embeddings(), "related": 4, "on_empty": "drop", **PLAIN}
+    options = {"embeddings": embeddings(), "related": 4, "on_empty": "drop", "distance": "rel-rwmd", **PLAIN}
     step, finished = 1, False
     while not finished:
         place = tmp_path / f"killed{step}"

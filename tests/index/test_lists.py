@@ -69,7 +69,9 @@ def test_pruned_equals_brute_force(
         patch.setattr(nearest, "FEW", 0)
         patch.setattr(lists, "_FEWEST", 1)
         patch.setattr(lists, "_FREQUENT", frequent)
-        with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **PLAIN) as index:
+        with Index.create(
+            place, embeddings=embeddings(), related=3, distance="rel-rwmd", overlap=overlap, **PLAIN
+        ) as index:
 
             def text() -> str:
                 return " ".join(WORDS[i] for i in rng.integers(0, 45, size=rng.integers(1, lengths + 1)))

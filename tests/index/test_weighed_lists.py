@@ -86,7 +86,9 @@ def test_lists_equal_brute_force(
         patch.setattr(publish, "SEGMENT", 40)
         patch.setattr(kernel, "_FEWEST", 1)
         patch.setattr(kernel, "_FREQUENT", frequent)
-        with Index.create(place, embeddings=embeddings(), related=3, overlap=overlap, **own) as index:
+        with Index.create(
+            place, embeddings=embeddings(), related=3, distance="rel-rwmd", overlap=overlap, **own
+        ) as index:
             play(index, history, rng, lambda: some_text(rng))
             if not len(index):
                 assert index.similar("w01", k) == []

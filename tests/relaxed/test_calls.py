@@ -138,7 +138,7 @@ def test_related_words_of_other_vectors_are_refused(corpus: Corpus) -> None:
     with pytest.raises(VocabularyMismatch, match="other vectors"):
         pairwise(corpus.x, corpus.y, embeddings=corpus.embeddings, related=other)
     foreign = RelatedWords.build(Embeddings(["p", "q", "s"], np.eye(3)), 1)
-    with pytest.raises(VocabularyMismatch, match="None of the documents' words"):
+    with pytest.raises(VocabularyMismatch, match="None of the words of embeddings="):
         pairwise(corpus.x, corpus.y, embeddings=corpus.embeddings, related=foreign)
 
 

@@ -167,7 +167,9 @@ def test_a_cell_is_the_classifier_s_error(data):
     bench = open_set("tiny", Source(data), Source(data).load_vectors())
     split = bench.splits[1]
     cell = run_paper(Cell("paper", "tiny", 1, "rel-rwmd", "4"), bench)
-    model = WordMoverClassifier(embeddings=bench.embeddings, related=bench.related(128)[0].restrict(4))
+    related = bench.related(128)[0].restrict(4)
+    rule = {"voting": "majority", "weights": "counts", "unknown": "drop"}
+    model = WordMoverClassifier(19, "rel-rwmd", embeddings=bench.embeddings, related=related, **rule)
     model.fit(bench.counts[split.train], bench.classes[split.train])
     right = model.score(bench.counts[split.test], bench.classes[split.test])
     assert cell["error"] == pytest.approx(100 * (1 - right))

@@ -262,6 +262,7 @@ def test_words_to_leave_out_are_chosen_when_an_index_is_made() -> None:
         assert [hit.id for hit in index.search("the who")] == ["doc-1"]
     with wordferry.Index.create(stop=["london"]) as index:
         index.add(["the who played in London", "a day in London"])
-        assert not index.search("London")
+        assert [hit.id for hit in index.search("London played")] == ["doc-1"]
+        assert index.similar("London in May", k=2)[0].distance > 0.1  # it does not count where texts are compared
     with pytest.raises(InputError, match=r"stop= belongs to .* leave one out"):
         wordferry.Index.create(stop=None, tokenizer=wordferry.texts.tokenizers.make_tokenizer("fr"))

@@ -69,7 +69,7 @@ def test_neighbours():
 
 def test_duplicates(index):
     pairs = index.duplicates(10.0)
-    assert len(_same(pairs, ["first", "second", "distance", "exact"])["first"]) == len(pairs) == 3
+    assert len(_same(pairs, ["first", "second", "distance", "exact", "opposite"])["first"]) == len(pairs) == 3
 
 
 def test_explanations():

@@ -199,7 +199,7 @@ def test_stats_health_metrics_openapi(reader: Any) -> None:
     stats = reader.get("/api/stats").json()
     assert stats["documents"] == DOCUMENTS
     assert stats["writable"] is False
-    known = {"rel-rwmd + 2*cosine", "rwmd", "rel-rwmd", "wmd", "rel-wmd"}
+    known = {"rel-rwmd + 2*cosine", "rwmd", "rel-rwmd", "wmd", "rel-wmd", "wrd", "sinkhorn"}
     assert set(stats["explained"]) == known | (set(stats["explained"]) & {"act"})
     assert stats["limits"]["k"] == 1000
     assert reader.get("/healthz").json() == {"status": "ok"}

@@ -114,7 +114,7 @@ class Explanation(Tabular):
 
         text = page(self, None if limit is None else whole_number(limit, "limit"))
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")  # half a pair of surrogates
         return text
 
     def __repr__(self) -> str:

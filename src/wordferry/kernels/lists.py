@@ -308,7 +308,7 @@ def nearest(
     parts, weights = documents
     asked, own = [query.native for query in queries], [part.native for part in parts]
     mask = None if allowed is None else as_mask(allowed)
-    cosine = queries[0].cosine
+    cosine = queries[0].cosine if queries else None
     counts = _native.nearest_by_lists(asked, own, weights, mask, cosine, slack, threads, rows, distances)
     return Found(rows, distances, *counts)
 
