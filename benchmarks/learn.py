@@ -20,7 +20,7 @@ import harness
 from harness import Results, least, timed
 from wordferry.judge.voting import error_rate
 from wordferry.learn import SupervisedWordMover, WordMoverEmbedding
-from wordferry.learn.metric import Documents, Metric, TransportLoss
+from wordferry.learn.metric import LabelledDocuments, Metric, TransportLoss
 from wordferry.neighbors import WordMoverClassifier
 from wordferry.texts.published import read_collection
 from wordferry.words.embeddings import Embeddings
@@ -28,17 +28,21 @@ from wordferry.words.embeddings import Embeddings
 WORDS, DIMENSIONS, DISTINCT, COUNT, ANCHORS = 2000, 100, 40, 200, 8
 
 
-def generated() -> tuple[Documents, Metric]:
+def generated() -> tuple[LabelledDocuments, Metric]:
     """Documents of 40 words out of 2,000, in four classes."""
     rng = np.random.default_rng(0)
     columns = np.concatenate([rng.choice(WORDS, DISTINCT, replace=False) for _ in range(COUNT)])
     rows = np.repeat(np.arange(COUNT), DISTINCT)
     counts = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(COUNT, WORDS))
     vectors = rng.standard_normal((WORDS, DIMENSIONS)) / 10
-    return Documents(counts, vectors, rng.integers(0, 4, COUNT)), Metric(np.eye(DIMENSIONS) * 10, np.zeros(WORDS))
+    return LabelledDocuments(counts, vectors, rng.integers(0, 4, COUNT)), Metric(
+        np.eye(DIMENSIONS) * 10, np.zeros(WORDS)
+    )
 
 
-def step_with_pot(metric: Metric, documents: Documents, anchors: Any, others: list[Any]) -> tuple[float, Metric]:
+def step_with_pot(
+    metric: Metric, documents: LabelledDocuments, anchors: Any, others: list[Any]
+) -> tuple[float, Metric]:
     """The gradient of one step, by POT's exact solver and its duals, pair by pair."""
     import ot
 

@@ -353,7 +353,7 @@ def coded(
     part: lists.WeighedDocuments, bags: Bags, vectors: centroids.WordVectors, threads: int = 1
 ) -> _native.CentroidCodes:
     rows = np.array([row for row, bag in enumerate(bags) if bag], dtype=np.int64)
-    return centroids.Codes.of(part, vectors, rows, threads).native
+    return centroids.CentroidCodes.of(part, vectors, rows, threads).native
 
 
 @settings(max_examples=60, deadline=None)

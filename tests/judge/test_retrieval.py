@@ -17,7 +17,7 @@ from wordferry.judge.judged import Judged, read_judged, sample_collection
 from wordferry.judge.judged_report import report_page
 from wordferry.judge.likeness import judge_pairs, judge_triplets
 from wordferry.judge.retrieval import judge_retrieval, mean_rows, moved_most
-from wordferry.judge.systems import Encoder, make_system
+from wordferry.judge.systems import ByEncoder, make_system
 from wordferry.texts.published import RatedPairs
 
 pytest.importorskip("ir_measures", reason="ir-measures is not installed (pip install 'wordferry[judge]')")
@@ -128,7 +128,7 @@ def test_an_encoder_is_a_system(small):
         def encode(self, texts):
             return [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
 
-    found = judge_retrieval(small, {"letters": Encoder(Letters())}).scores[0]
+    found = judge_retrieval(small, {"letters": ByEncoder(Letters())}).scores[0]
     assert found.means["R@100"].value == 1.0
 
 

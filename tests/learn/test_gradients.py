@@ -7,16 +7,16 @@ import pytest
 import scipy.sparse as sp
 
 from wordferry.compare.transport import solve
-from wordferry.learn.metric import Documents, Metric, TransportLoss, centroid_loss, nca
+from wordferry.learn.metric import LabelledDocuments, Metric, TransportLoss, centroid_loss, nca
 
 STEP = 1e-6
 
 
 @pytest.fixture
-def documents() -> Documents:
+def documents() -> LabelledDocuments:
     rng = np.random.default_rng(0)
     counts = (rng.random((12, 20)) < 0.3) * rng.integers(1, 4, (12, 20))
-    return Documents(sp.csr_array(counts.astype(float)), rng.standard_normal((20, 6)), rng.integers(0, 3, 12))
+    return LabelledDocuments(sp.csr_array(counts.astype(float)), rng.standard_normal((20, 6)), rng.integers(0, 3, 12))
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def differences(loss, metric: Metric) -> Metric:
     return found
 
 
-def transport_loss(metric: Metric, documents: Documents) -> tuple[float, Metric]:
+def transport_loss(metric: Metric, documents: LabelledDocuments) -> tuple[float, Metric]:
     return TransportLoss(metric, documents, np.arange(12)).gradient(ANCHORS, OTHERS)
 
 
@@ -80,7 +80,7 @@ def test_costs_that_are_far_apart_do_not_overflow():
 
 def test_a_document_does_not_choose_itself(documents, metric):
     """A copy under another number is a neighbour; the document itself is not, whatever its rank."""
-    twice = Documents(
+    twice = LabelledDocuments(
         sp.csr_array(sp.vstack([documents.counts, documents.counts[[0]]])),
         documents.vectors,
         np.append(documents.classes, documents.classes[0]),

@@ -59,7 +59,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Candidates:
     """Rows that a query finds by words, by meaning or by both, with what their own scores are made of."""
 
     rows: Int64Array
@@ -72,7 +72,7 @@ class Found:
     visited: int = 0
     evaluated: int = 0
 
-    def kept(self, count: int) -> Found:
+    def kept(self, count: int) -> Candidates:
         """The best ``count`` rows by words, joined with the best ``count`` by meaning; ties go to the earlier row."""
         order = np.lexsort((self.rows, -self.words))
         by_words = order[:count]
@@ -218,7 +218,7 @@ class Ranker:
         settings: Settings,
         allowed: BoolArray | None,
         vector: CodedQuery | None,
-    ) -> Found:
+    ) -> Candidates:
         """The rows that the best k may come from: the best by their own words, and the best by meaning."""
         mask = self._living(allowed)
         by_meaning = vector is not None and settings.meaning != 0
@@ -227,12 +227,12 @@ class Ranker:
         best = self.source.best(asked, constants, wanted, mask)
         looked = (best.visited, best.evaluated)
         if vector is None or not by_meaning:
-            return Found(best.rows, best.scores, None, None, *looked)
+            return Candidates(best.rows, best.scores, None, None, *looked)
         near = self.source.nearest(vector, wanted, (self.alive, mask))
         more = np.setdiff1d(near.rows, best.rows)
         rows = np.concatenate([best.rows, more])
         words = np.concatenate([best.scores, self.source.scores(asked, constants, more)])
-        return Found(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
+        return Candidates(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
 
     def _living(self, allowed: BoolArray | None) -> BoolArray | None:
         if self.alive is None or allowed is self.alive:
@@ -262,7 +262,7 @@ def _nobody() -> Surroundings:
 
 
 def ranked(
-    found: Found,
+    found: Candidates,
     surroundings: Around,
     k: int,
     about: tuple[tuple[QueryWord, ...], tuple[str, ...], Settings],

@@ -15,7 +15,7 @@ from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.storage.catalogue import get_meta
 from wordferry.index.storage.segments import check_manifest
-from wordferry.index.storage.vectors import MadeVectors, Vectors, source_facts
+from wordferry.index.storage.vectors import IndexVectors, MadeVectors, source_facts
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
@@ -140,7 +140,7 @@ def no_embeddings(source: VectorSource) -> Embeddings:
     return Embeddings.adopt(Vocabulary([]), np.zeros((0, source.dimensions), dtype=np.float32))
 
 
-def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> Vectors:
+def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> IndexVectors:
     """The vectors of an index; ``given`` are those that a caller passes in the place of what the index remembers."""
     if config.source is not None:
         source = VectorSource.of(given)
@@ -148,8 +148,8 @@ def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> Vector
             raise VocabularyMismatch(f"{folder} makes its vectors with {config.source['name']!r}: pass that model.")
         return MadeVectors(config.source, source, file)
     if given is None:
-        return Vectors(open_embeddings(folder, config))
-    found = Vectors(read_embeddings(given))
+        return IndexVectors(open_embeddings(folder, config))
+    found = IndexVectors(read_embeddings(given))
     check_fingerprint(found.embeddings, config)
     return found
 

@@ -14,7 +14,7 @@ from wordferry.errors import InputError
 from wordferry.judge.agreement import correlate, pearson, ranks
 from wordferry.judge.bootstrap import interval_by, interval_of
 from wordferry.judge.evaluation import encoded, indexed_distances
-from wordferry.judge.systems import ByDistance, Encoder, System, TfIdfVectors, make_system
+from wordferry.judge.systems import ByDistance, ByEncoder, System, TfIdfVectors, make_system
 from wordferry.judge.triplets import judge
 from wordferry.texts.published import RatedPairs
 
@@ -31,7 +31,7 @@ def indexed_values(system: System, documents: Sequence[Any], first: Any, second:
         module = optional_import("sklearn.feature_extraction.text", "sklearn")
         vectors = module.TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
         return 1.0 - np.asarray(vectors[first].multiply(vectors[second]).sum(axis=1), dtype=np.float64).ravel()
-    if isinstance(system, Encoder):
+    if isinstance(system, ByEncoder):
         dense = system.vectors(texts)
         near: Float64Array = np.einsum("ij,ij->i", dense[first], dense[second]).astype(np.float64)
         return 1.0 - near

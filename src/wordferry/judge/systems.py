@@ -104,7 +104,7 @@ class TfIdfVectors:
 
 
 @dataclass(frozen=True)
-class Encoder:
+class ByEncoder:
     """Any encoder, by its name or an object with ``encode(texts)``; texts are compared by the cosine of vectors."""
 
     model: Any
@@ -151,7 +151,7 @@ def make_system(
     name, _, rest = text.partition(":")
     words, plus, encoder = text.partition("+")
     if name in _ENCODERS:
-        return Encoder(find_encoder(text))
+        return ByEncoder(find_encoder(text))
     if plus and words.partition(":")[0] == "words":
         return ByWords(_options(words.partition(":")[2], text), find_encoder(encoder))
     if name in _PEERS:

@@ -34,7 +34,7 @@ class WordVectors:
 
 
 @dataclass(frozen=True)
-class Codes:
+class CentroidCodes:
     """Centroids of documents, a byte for each coordinate, and how they were coded."""
 
     codes: npt.NDArray[np.int8]
@@ -57,7 +57,7 @@ class Codes:
         return _native.CentroidFrame(self.mean, self.axes, self.steps[:-1], float(self.steps[-1]))
 
     @classmethod
-    def of(cls, part: WeighedDocuments, vectors: WordVectors, rows: Int64Array, threads: int = 1) -> Codes:
+    def of(cls, part: WeighedDocuments, vectors: WordVectors, rows: Int64Array, threads: int = 1) -> CentroidCodes:
         """Code the centroids of all documents of a part, along the axes in which those of some ``rows`` differ most."""
         sample, apart = centroids_of(part, vectors, _spread(rows, _SAMPLE))
         mean = sample.mean(axis=0) if len(sample) else np.zeros(vectors.dimensions)

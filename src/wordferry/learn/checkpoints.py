@@ -11,14 +11,14 @@ import numpy as np
 
 from wordferry.base import storage
 from wordferry.errors import FormatError, InputError
-from wordferry.learn.metric import Documents, Metric
+from wordferry.learn.metric import LabelledDocuments, Metric
 from wordferry.learn.training import Settings, State
 
 _KIND = "learning"
 _METRICS = ("metric", "first", "second", "best")
 
 
-def problem_digest(documents: Documents, start: Metric, settings: Settings) -> str:
+def problem_digest(documents: LabelledDocuments, start: Metric, settings: Settings) -> str:
     """A digest of documents, start and settings: a training is resumed with the same ones only."""
     digest = hashlib.sha256(repr(asdict(replace(settings, threads=1))).encode())
     matrix = documents.counts

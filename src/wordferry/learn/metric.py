@@ -41,7 +41,7 @@ class Metric:
 
 
 @dataclass(frozen=True, eq=False)
-class Documents:
+class LabelledDocuments:
     """Labelled training documents over the words that have a vector."""
 
     counts: sp.csr_array
@@ -81,7 +81,7 @@ def nca(costs: FloatArray, same: BoolArray) -> tuple[FloatArray, FloatArray]:
     return losses, q / q_sum - p / p_sum
 
 
-def centroid_loss(metric: Metric, documents: Documents, anchors: Int64Array) -> tuple[float, Metric]:
+def centroid_loss(metric: Metric, documents: LabelledDocuments, anchors: Int64Array) -> tuple[float, Metric]:
     """Mean NCA loss of some documents over squared distances of centroids to all others, and its gradient."""
     masses = documents.masses(metric)
     mapped = documents.vectors @ metric.map.T
@@ -124,7 +124,7 @@ class TransportLoss:
     Distance that is used afterwards. (Huang et al. train with squared distances.)
     """
 
-    def __init__(self, metric: Metric, documents: Documents, rows: Int64Array) -> None:
+    def __init__(self, metric: Metric, documents: LabelledDocuments, rows: Int64Array) -> None:
         self.metric, self.documents = metric, documents
         self._rows = np.unique(rows)
         self._place = np.full(documents.counts.shape[0], -1, np.int64)

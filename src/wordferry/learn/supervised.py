@@ -17,7 +17,7 @@ from wordferry.errors import InputError
 from wordferry.judge.fitting import WordMover
 from wordferry.judge.voting import PAPER_K
 from wordferry.learn.checkpoints import problem_digest, read_state, write_state
-from wordferry.learn.metric import Documents, Metric
+from wordferry.learn.metric import LabelledDocuments, Metric
 from wordferry.learn.training import STAGES, Settings, State, Training, held_out_rows
 from wordferry.texts import bow
 from wordferry.texts.weights import fit_weights
@@ -188,7 +188,7 @@ class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type
             return embeddings.dimensions
         return min(whole_number(self.n_components, "n_components", of="dimensions"), embeddings.dimensions)
 
-    def _training_documents(self, embeddings: Embeddings, per_word: Float64Array) -> tuple[Any, Documents]:
+    def _training_documents(self, embeddings: Embeddings, per_word: Float64Array) -> tuple[Any, LabelledDocuments]:
         """The words that training looks at, and the documents that have any of them."""
         found = self._documents
         counts = sp.csr_array(found.matrix if isinstance(found, bow.Encoded) else found)
@@ -197,9 +197,9 @@ class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type
         words = np.unique(counts.indices)
         kept = sp.csr_array(counts[filled][:, words], dtype=np.float32)
         kept.sort_indices()
-        return words, Documents(kept, embeddings.matrix[words], self._classes[filled])
+        return words, LabelledDocuments(kept, embeddings.matrix[words], self._classes[filled])
 
-    def _trained(self, documents: Documents, state: State, settings: Settings) -> State:
+    def _trained(self, documents: LabelledDocuments, state: State, settings: Settings) -> State:
         share = real_number(self.validation_fraction, "validation_fraction", what="a share below 1")
         if not 0 <= share < 1:
             raise InputError(f"validation_fraction must be a share from 0 to below 1; got {share:g}.")

@@ -15,7 +15,7 @@ import numpy as np
 
 from wordferry.base.arrays import FloatArray, Int64Array
 from wordferry.base.runtime import Progress, blas_threads
-from wordferry.learn.metric import Documents, Metric, TransportLoss, centroid_loss, nca
+from wordferry.learn.metric import LabelledDocuments, Metric, TransportLoss, centroid_loss, nca
 
 STAGES = ("centroids", "transport")
 CENTROID_BATCH = 256
@@ -83,14 +83,16 @@ class State:
 class Training:
     """Labelled documents, those of them that are held out, and how to learn from the others."""
 
-    def __init__(self, documents: Documents, held_out: Int64Array, settings: Settings, given: Metric) -> None:
+    def __init__(self, documents: LabelledDocuments, held_out: Int64Array, settings: Settings, given: Metric) -> None:
         self.documents, self.held_out, self.settings, self.given = documents, held_out, settings, given
         self.trained = np.setdiff1d(np.arange(len(documents.classes)), held_out)
         counts = np.bincount(documents.classes[self.trained], minlength=int(documents.classes.max()) + 1)
         # A document whose class has no other document cannot choose one of its class.
         self.anchors = self.trained[counts[documents.classes[self.trained]] > 1]
         self.judges = held_out[counts[documents.classes[held_out]] > 0]
-        self._inner = Documents(documents.counts[self.trained], documents.vectors, documents.classes[self.trained])
+        self._inner = LabelledDocuments(
+            documents.counts[self.trained], documents.vectors, documents.classes[self.trained]
+        )
         self.limits = min(CENTROID_STEPS, settings.steps), settings.steps
         """Steps of each stage, at most."""
         self._centroids: tuple[int, FloatArray] | None = None

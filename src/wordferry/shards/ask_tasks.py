@@ -18,7 +18,7 @@ from wordferry.encoders.given import query_vectors
 from wordferry.engines.sources import SourceFields, SourcePart, read_part
 from wordferry.engines.tasks import json_array, json_values, load, parquet_bytes, saved
 from wordferry.errors import EmptyDocumentError, FormatError
-from wordferry.find.ranking import Found, QueryWord
+from wordferry.find.ranking import Candidates, QueryWord
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
@@ -290,12 +290,12 @@ def _bests(files: Sequence[Any]) -> list[list[Best]]:
     return [[Best(one, query[q], (), settings) for one in some] for q, some in enumerate(found)]
 
 
-def _founds(data: Any) -> Iterator[Found]:
+def _founds(data: Any) -> Iterator[Candidates]:
     """What each query has found in one shard."""
     arrays = {name: data[name] for name in ("rows", "words", "cosines") if name in data}
     for span, sums in zip(pairwise(data["indptr"].tolist()), json_values(data, "sums"), strict=True):
         own = {name: values[slice(*span)] for name, values in arrays.items()}
-        yield Found(**own, sums=None if sums is None else CosineSums(*sums))
+        yield Candidates(**own, sums=None if sums is None else CosineSums(*sums))
 
 
 def stems(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:

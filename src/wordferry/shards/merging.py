@@ -8,7 +8,7 @@ import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.find.documents import Surroundings, have_all
-from wordferry.find.ranking import Found, Ranking, ranked, stems_of
+from wordferry.find.ranking import Candidates, Ranking, ranked, stems_of
 from wordferry.kernels.meaning import CosineSums
 from wordferry.kernels.words import nearest_among
 from wordferry.shards.shard import Best, Near, StemBags
@@ -17,16 +17,16 @@ Bags = Callable[[Int64Array], StemBags]
 """From rows of the collection to their bags, in that order."""
 
 
-def best_rows(found: Sequence[Best], k: int) -> Found:
+def best_rows(found: Sequence[Best], k: int) -> Candidates:
     """The rows of all shards that the best k may come from: the best by words and those by meaning."""
     parts = [one.found for one in found]
     rows, words = (np.concatenate([getattr(one, name) for one in parts]) for name in ("rows", "words"))
     cosines = [one.cosines for one in parts if one.cosines is not None]
     sums = [one.sums for one in parts if one.sums is not None]
     if not cosines:
-        return Found(rows, words).kept(found[0].settings.wanted(k))
+        return Candidates(rows, words).kept(found[0].settings.wanted(k))
     total = CosineSums(*(sum(some) for some in zip(*sums, strict=True)))
-    return Found(rows, words, np.concatenate(cosines), total).kept(found[0].settings.wanted(k, by_meaning=True))
+    return Candidates(rows, words, np.concatenate(cosines), total).kept(found[0].settings.wanted(k, by_meaning=True))
 
 
 def ranking_of(found: Sequence[Best], k: int, groups: int, bags: Bags) -> Ranking:

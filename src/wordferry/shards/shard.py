@@ -14,7 +14,7 @@ from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64A
 from wordferry.engines.location import Location
 from wordferry.errors import FormatError, VocabularyMismatch, WordferryError
 from wordferry.find.explaining import ScoreExplanation
-from wordferry.find.ranking import Found, QueryWord, Ranking
+from wordferry.find.ranking import Candidates, QueryWord, Ranking
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
@@ -38,7 +38,7 @@ WORD_FACTS = ("words", "vectors", "vectors_checksum")
 class Best:
     """What one query finds in a shard by words and meaning: rows of the whole collection."""
 
-    found: Found
+    found: Candidates
     query: tuple[QueryWord, ...]
     missing: tuple[str, ...]
     settings: Settings

@@ -21,7 +21,7 @@ _LEAST_MASS = 1e-12
 _EFFORT = Effort(400.0, 2.0, pair=400.0)
 
 
-class Rounds(ByPairs):
+class SinkhornPairs(ByPairs):
     """Rows and columns scaled in turn; a search solves the problem first, and leaves out what it rules out."""
 
     title = "pair by pair from word-to-word costs, rows and columns scaled in turn"
@@ -49,7 +49,7 @@ class Sinkhorn(MoverDistance):
 
     family: str = "sinkhorn"
     title: str = "Sinkhorn distance"
-    methods: tuple[Method, ...] = (Rounds(),)
+    methods: tuple[Method, ...] = (SinkhornPairs(),)
     transport: bool = True
     costly: bool = True
     effort: Effort = _EFFORT

@@ -14,7 +14,7 @@ from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part, damaged_among
-from wordferry.kernels.centroids import CentroidQuery, Codes, WordVectors
+from wordferry.kernels.centroids import CentroidCodes, CentroidQuery, WordVectors
 from wordferry.kernels.lists import Found
 
 
@@ -57,7 +57,7 @@ def _codes(view: View, part: Part, vectors: WordVectors, threads: int) -> _nativ
     documents = view.documents(part)
 
     def made() -> _native.CentroidCodes:
-        return Codes.of(documents.native, vectors, np.flatnonzero(documents.sums > 0), threads).native
+        return CentroidCodes.of(documents.native, vectors, np.flatnonzero(documents.sums > 0), threads).native
 
     found: _native.CentroidCodes = view.kept(part, "centroids", made)
     return found

@@ -20,7 +20,7 @@ from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
 from wordferry.index.storage.segments import MissingFolder, check_manifest, unless_gone, write_folder
-from wordferry.index.storage.vectors import Vectors
+from wordferry.index.storage.vectors import IndexVectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
@@ -40,7 +40,9 @@ class Graphs:
     ``vouched`` is the fingerprint of the embeddings where their bytes were held to it when they were opened.
     """
 
-    def __init__(self, folder: Path, vectors: Vectors, r: int, base: Record | None, vouched: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, vectors: IndexVectors, r: int, base: Record | None, vouched: str | None = None
+    ) -> None:
         self._vouched = vouched
         self._folder = folder / FOLDER
         self._vectors = vectors

@@ -26,7 +26,7 @@ from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
 from wordferry.index.storage.terms import TermVectors, read_vectors
 from wordferry.index.storage.texts import Unpacker, read_documents
-from wordferry.index.storage.vectors import Vectors
+from wordferry.index.storage.vectors import IndexVectors
 from wordferry.words.embeddings import Embeddings
 
 _KEPT_MASKS = 16
@@ -248,7 +248,9 @@ class Snapshot:
 class Snapshots:
     """Loads the snapshot of a transaction, reusing what earlier ones have mapped already."""
 
-    def __init__(self, folder: Path, fingerprint: str, vectors: Vectors, fields: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, folder: Path, fingerprint: str, vectors: IndexVectors, fields: frozenset[str] = frozenset()
+    ) -> None:
         self._folder = folder
         self._vectors = vectors
         self._fingerprint = fingerprint

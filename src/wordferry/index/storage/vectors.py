@@ -31,7 +31,7 @@ _COMPARED = 4
 """Stored words whose vectors are made again, to tell the model of the index from another."""
 
 
-class Vectors:
+class IndexVectors:
     """The embeddings of an index, of which :meth:`read` gives those of a state; these are the same for all states."""
 
     def __init__(self, embeddings: Embeddings) -> None:
@@ -45,7 +45,7 @@ class Vectors:
         """Compare what the catalogue holds of vectors with its checksums."""
 
 
-class MadeVectors(Vectors):
+class MadeVectors(IndexVectors):
     """Vectors that are made when words first come.
 
     Parameters

@@ -26,7 +26,7 @@ from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_stop_words, read_vectors
 from wordferry.index.storage.texts import CompressionDictionaries, Unpacker
-from wordferry.index.storage.vectors import Vectors
+from wordferry.index.storage.vectors import IndexVectors
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Checker:
 
     catalogue: Catalogue
     config: Config
-    vectors: Vectors
+    vectors: IndexVectors
     graphs: Graphs
     problems: list[str] = field(default_factory=list)
     _used: list[Int64Array] = field(default_factory=list)

@@ -27,7 +27,7 @@ from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_net
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import is_full
 from wordferry.index.storage.terms import EMPTY, TermVectors, term_row
-from wordferry.index.storage.vectors import Vectors
+from wordferry.index.storage.vectors import IndexVectors
 from wordferry.index.write.language import choose_words
 from wordferry.texts import bow
 from wordferry.texts.weights import check_scheme
@@ -130,7 +130,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         meta: dict[str, Any] = {}
         words: list[str] = []
         if start is not None:
-            meta["graph"] = values["base"] = Graphs(temporary, Vectors(embeddings), config.r, None).save(start, 0)
+            meta["graph"] = values["base"] = Graphs(temporary, IndexVectors(embeddings), config.r, None).save(start, 0)
             words = list(start.vocabulary)
         rows = [term_row(number, word, embeddings.vocabulary.id(word)) for number, word in enumerate(words)]
         terms = TermVectors(len(rows), np.arange(len(rows)), np.array([row[2] for row in rows], dtype=np.int64))

@@ -33,7 +33,7 @@ from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.terms import NO_VECTOR, TermDictionary, TermVectors
 from wordferry.index.storage.texts import FEWEST, Packer, Unpacker, read_document, repack, stored_text
-from wordferry.index.storage.vectors import MadeVectors, NewVectors, Vectors
+from wordferry.index.storage.vectors import IndexVectors, MadeVectors, NewVectors
 from wordferry.index.write.counting import CountedDocuments, Counting
 from wordferry.index.write.entries import Entry, appears_twice, place_of, refuse_empty, refuse_twice
 from wordferry.index.write.resumable import META, Filled, skip, stored_before, unfinished
@@ -80,7 +80,7 @@ class Writer:
         self,
         catalogue: Catalogue,
         config: Config,
-        vectors: Vectors,
+        vectors: IndexVectors,
         encoder: Callable[[], Encoder | None] = lambda: None,
     ) -> None:
         self._catalogue = catalogue
