@@ -334,10 +334,11 @@ def measure_changes(results: Results, index: Index, texts: Any, asked: dict[str,
 
 def new_words(index: Index, count: int) -> list[str]:
     """Words that have a vector and come in no document."""
-    with index.view() as (_, snapshot):
+    with index.backend.state() as (_, snapshot):
         unused = np.ones(len(index.embeddings), dtype=bool)
-        unused[snapshot.words] = False
-    some = np.random.default_rng(len(snapshot.words)).permutation(np.flatnonzero(unused))[:count]
+        used = snapshot.terms.rows
+        unused[used] = False
+    some = np.random.default_rng(len(used)).permutation(np.flatnonzero(unused))[:count]
     return [index.embeddings.vocabulary[word] for word in some.tolist()]
 
 
