@@ -35,6 +35,7 @@ import harness
 import serve
 import wordferry
 from harness import Results
+from wordferry.compare.distances import RECOMMENDED
 from wordferry.index import Index
 from wordferry.texts.tokenizers import default_tokenizer
 
@@ -271,19 +272,24 @@ def measure(results: Results, place: Path, texts: Any, asked: dict[str, list[str
 
 
 def measure_queries(results: Results, index: Index, asked: dict[str, list[str]], size: int) -> None:
-    """One query at a time, and many, by rel-rwmd."""
-    index.similar(asked["title"][0], threads=1)
+    """One query at a time, and many: by rel-rwmd, and by the distance that an index has by default."""
+    index.similar(asked["title"][0], distance="rel-rwmd", threads=1)
     every: list[float] = []
     for kind, some in asked.items():
         found: list[Any] = []
-        took = milliseconds([lambda q=q, f=found: f.append(index.similar(q, threads=1)) for q in some])
+        took = milliseconds(
+            [lambda q=q, f=found: f.append(index.similar(q, distance="rel-rwmd", threads=1)) for q in some]
+        )
         seen = float(np.median([hits.counts.get("evaluated", 0) for hits in found]))
         show(results, size, f"rel-rwmd, {kind}", took, note=f"{seen:.0f} compared in full")
         every += took
+        took = milliseconds([lambda q=q: index.similar(q, threads=1) for q in some])
+        show(results, size, f"{RECOMMENDED}, {kind}", took)
     show(results, size, "rel-rwmd, the slowest of all of these", [max(every)], note=f"{len(every)} queries")
     batch = (asked["40 words"] * (BATCH // len(asked["40 words"]) + 1))[:BATCH]
-    (whole,) = milliseconds([lambda: index.similar(batch, threads=1)])
-    show(results, size, f"rel-rwmd, batch of {BATCH}, a query", [whole / BATCH])
+    for distance in ("rel-rwmd", RECOMMENDED):
+        (whole,) = milliseconds([lambda d=distance: index.similar(batch, distance=d, threads=1)])
+        show(results, size, f"{distance}, batch of {BATCH}, a query", [whole / BATCH])
 
 
 def measure_others(results: Results, index: Index, asked: dict[str, list[str]], size: int) -> None:
@@ -300,8 +306,8 @@ def measure_others(results: Results, index: Index, asked: dict[str, list[str]], 
     )
     show(results, size, "wmd, title", rest, note=f"the first {prepared:.0f} ms")
     for kind in ("title", "40 words"):
-        calls = [lambda q=q: index.similar(q, weights="counts", unknown="drop", threads=1) for q in asked[kind][:51]]
-        prepared, *rest = milliseconds(calls)
+        options = {"distance": "rel-rwmd", "weights": "counts", "unknown": "drop", "threads": 1}
+        prepared, *rest = milliseconds([lambda q=q, o=options: index.similar(q, **o) for q in asked[kind][:51]])
         show(results, size, f"rel-rwmd by counts, {kind}", rest, note=f"the first {prepared:.0f} ms")
     for name, condition in (("1 %", {"year": 1950}), ("50 %", {"half": True})):
         took = milliseconds([lambda c=condition: index.similar(asked["title"][1], filter=c, threads=1)])

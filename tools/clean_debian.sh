@@ -17,7 +17,7 @@ cp README.md "$folder/try" && cp tests/__init__.py "$folder/try/tests" && cp tes
 inside sh -c '! command -v cc && ! command -v gcc && ! command -v make' || { echo "there is a compiler"; exit 1; }
 inside python3 -m venv /try/env
 inside pip install -q --no-index --find-links /try/wheels wordferry
-inside wordferry info
+inside wordferry --info
 inside wordferry demo >/dev/null
 inside env PYTHONPATH=/try sh -c 'cd /try/work && python -c "
 from pathlib import Path

@@ -30,6 +30,7 @@ PAGES = {
     "gensim": "from-gensim",
     "parquet,pandas,polars": "tables",
     "languages,multilingual,wordllama": "other-languages",
+    "wordllama,model2vec": "words-and-meaning",
     "gpu": "gpu",
 }
 """What is installed together, and the page in docs/howto that needs it."""
@@ -38,7 +39,7 @@ RUN += "print(run_page(Path(sys.argv[1]), Path.cwd()), 'blocks run')"
 
 
 def try_extras(extras: str, page: str) -> None:
-    """Install the extras, see that ``wordferry info`` lists them as installed, and run the page."""
+    """Install the extras, see that ``wordferry --info`` lists them as installed, and run the page."""
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder, "env", "bin", "python")
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{python.parent}:{os.environ['PATH']}"}
@@ -47,10 +48,10 @@ def try_extras(extras: str, page: str) -> None:
         work.mkdir()
         subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
         subprocess.run([*install, "--only-binary", "wordferry", f"wordferry[{extras}]"], check=True)
-        told = subprocess.run([python, "-m", "wordferry", "info"], check=True, capture_output=True, cwd=work)
+        told = subprocess.run([python, "-m", "wordferry", "--info"], check=True, capture_output=True, cwd=work)
         installed = json.loads(told.stdout)["extras"]
         if missing := [extra for extra in extras.split(",") if not installed[extra]]:
-            raise SystemExit(f"wordferry info does not list {', '.join(missing)} as installed")
+            raise SystemExit(f"wordferry --info does not list {', '.join(missing)} as installed")
         place = ROOT / "docs" / "howto" / f"{page}.md"
         subprocess.run([python, "-c", RUN, place], check=True, cwd=work, env=environment)
 

@@ -71,7 +71,7 @@ def test_what_is_no_encoder_is_refused(given: object, message: str) -> None:
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "model2vec", None)
-    with pytest.raises(MissingDependency, match="pip install model2vec"):
+    with pytest.raises(MissingDependency, match=r"pip install 'wordferry\[model2vec\]'"):
         find_encoder(f"model2vec:{tmp_path}")
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 from wordferry.base.arrays import Float32Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.checks import nearest_name
+from wordferry.base.runtime import optional_import
 from wordferry.encoders import strength
-from wordferry.errors import InputError, MissingDependency
+from wordferry.errors import InputError
 
 NAMES = ("wordllama", "model2vec:PATH", "sentence-transformers:PATH")
 SENTENCES = (
@@ -130,7 +131,7 @@ def checked(encoder: Encoder, stored: Mapping[str, Any] | None, dimension: int, 
 def _named(text: str) -> Encoder:
     name, _, path = text.partition(":")
     if text == "wordllama":
-        module = _package("wordllama", "wordllama")
+        module: Any = optional_import("wordllama", "wordllama")
         # The weights lie in the package itself; nothing is fetched.
         model = module.WordLlama.load(cache_dir=Path(module.__file__).parent, disable_download=True)
         return Encoder.of(text, model.embed)
@@ -142,9 +143,9 @@ def _named(text: str) -> Encoder:
         raise InputError(f"{name} needs the path of a model on this machine ({name}:PATH), got {path!r}.")
     place = place.resolve()
     if name == "model2vec":
-        call = _package("model2vec", "model2vec").StaticModel.from_pretrained(str(place)).encode
+        call = optional_import("model2vec", "model2vec").StaticModel.from_pretrained(str(place)).encode
     else:
-        made = _package("sentence_transformers", "sentence-transformers").SentenceTransformer(str(place))
+        made = sentence_transformer(place)
 
         def call(texts: list[str]) -> Any:
             return made.encode(texts, show_progress_bar=False)
@@ -152,13 +153,10 @@ def _named(text: str) -> Encoder:
     return Encoder.of(f"{name}:{place}", call)
 
 
-def _package(module: str, package: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingDependency(
-            f"{package} is needed for this encoder and is not installed. Install it with: pip install {package}"
-        ) from error
+@lru_cache(maxsize=2)
+def sentence_transformer(place: Path) -> Any:
+    """A model of sentence-transformers, which takes seconds to load: for whole texts and for their words it is one."""
+    return optional_import("sentence_transformers", "sentence-transformers").SentenceTransformer(str(place))
 
 
 def _array(found: Any, rows: int, name: str) -> Float32Array:

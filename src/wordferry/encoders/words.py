@@ -10,7 +10,8 @@ from typing import Any, overload
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array
-from wordferry.base.runtime import Report, ShowProgress, optional_import
+from wordferry.base.runtime import Report, ShowProgress
+from wordferry.encoders.encoder import sentence_transformer
 from wordferry.errors import InputError
 from wordferry.texts.tokenizers import Span, WordTokenizer
 
@@ -119,7 +120,7 @@ def find_piece_encoder(given: str | PieceEncoder) -> PieceEncoder:
             "or from a function that gives for each text its pieces as (start, end) and a matrix with a row for each; "
             f"got {given!r}."
         )
-    model = optional_import("sentence_transformers", "encoders").SentenceTransformer(str(Path(path).resolve()))
+    model = sentence_transformer(Path(path).resolve())
 
     def pieces(texts: list[str]) -> list[Pieces]:
         found = model.encode(texts, output_value="token_embeddings", show_progress_bar=False)

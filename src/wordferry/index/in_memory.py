@@ -49,7 +49,6 @@ def duplicates(
     >>> [(pair.first, pair.second) for pair in found]
     [('doc-1', 'doc-3')]
     """
-    given: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
     with Index.create(language=language, embeddings=embeddings) as index:
         index.add(documents, text=text, id=id, on_empty=on_empty, threads=threads)
-        return index.duplicates(**given, distance=distance, threads=threads, progress=progress)
+        return index.duplicates(threshold, distance=distance, threads=threads, progress=progress)

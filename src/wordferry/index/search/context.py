@@ -11,6 +11,7 @@ from wordferry.encoders import Encoder
 from wordferry.encoders.encoder import text_of
 from wordferry.errors import InputError
 from wordferry.index.results import Hits
+from wordferry.texts.stop_marks import stop_of
 
 _HOW = "rwmd"
 """With ``side="left"`` every word of the query goes to the nearest one of the document, as in ColBERT's MaxSim."""
@@ -38,7 +39,7 @@ class InContext:
                 "rerank='clouds' asks the model of the index for its words in context: make the index with "
                 "encoder='sentence-transformers:PATH'."
             )
-        return cls(encoder.name, getattr(tokenizer, "stop", frozenset()), k, explain)
+        return cls(encoder.name, stop_of(tokenizer), k, explain)
 
     @property
     def candidates(self) -> int:
