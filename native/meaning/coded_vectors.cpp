@@ -7,7 +7,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t block_rows = 512;
+constexpr std::int64_t scanned_rows = 512;
 constexpr double fixed_parts = 1 << 18;
 
 // Products of whole numbers: every CPU gives the same ones, in whichever order they are added.
@@ -49,10 +49,10 @@ void add_up(const double* cosines, const std::uint8_t* alive, std::int64_t rows,
 void scan(const CodedVectors& part, const CodedQuery& query, const std::uint8_t* alive, const std::uint8_t* allowed,
           NearestByMeaning& best, CosineSums& sums, Watch& watch) {
   Pace pace(watch);
-  std::int32_t whole[block_rows];
-  double cosines[block_rows];
-  for (std::int64_t low = 0; low < part.rows; low += block_rows) {
-    const std::int64_t rows = std::min(block_rows, part.rows - low), first = part.start + low;
+  std::int32_t whole[scanned_rows];
+  double cosines[scanned_rows];
+  for (std::int64_t low = 0; low < part.rows; low += scanned_rows) {
+    const std::int64_t rows = std::min(scanned_rows, part.rows - low), first = part.start + low;
     products(part.codes + low * query.dimension, query, rows, whole);
     cosines_of(whole, part.scales + low, query.scale, rows, cosines);
     add_up(cosines, alive == nullptr ? nullptr : alive + first, rows, sums);
