@@ -34,9 +34,9 @@ class CodedDocuments {
 
 using Found = std::tuple<std::int64_t, std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>>;
 
-Found best_by_meaning(const std::vector<const CodedDocuments*>& parts, const In<std::int16_t>& levels, double scale,
-                      const Allowed& alive, const Allowed& allowed, const Out<std::int64_t>& rows,
-                      const Out<double>& cosines) {
+Found nearest_in_meaning(const std::vector<const CodedDocuments*>& parts, const In<std::int16_t>& levels, double scale,
+                         const Allowed& alive, const Allowed& allowed, const Out<std::int64_t>& rows,
+                         const Out<double>& cosines) {
   constexpr std::int64_t most = (1 << 24) - 1;
   std::int64_t sum = 0, documents = 0;
   for (std::int64_t i = 0; i < levels.length(); ++i) sum += std::abs(static_cast<std::int64_t>(levels.data()[i]));
@@ -78,7 +78,7 @@ Found best_by_meaning(const std::vector<const CodedDocuments*>& parts, const In<
 void bind_meaning(nb::module_& m) {
   nb::class_<CodedDocuments>(m, "CodedDocuments", "Vectors of documents in codes of one byte, with a scale for each.")
       .def(nb::init<In<std::int8_t, 2>, In<float>>(), nb::arg("codes").noconvert(), nb::arg("scales").noconvert());
-  m.def("best_by_meaning", &best_by_meaning, nb::arg("parts"), nb::arg("levels").noconvert(), nb::arg("scale"),
+  m.def("best_by_meaning", &nearest_in_meaning, nb::arg("parts"), nb::arg("levels").noconvert(), nb::arg("scale"),
         nb::arg("alive").noconvert().none(), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
         nb::arg("cosines").noconvert(),
         "The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum "

@@ -119,10 +119,12 @@ FormQuery query_of(const In<std::int32_t>& slots, const In<std::int32_t>& words,
   return query;
 }
 
-std::tuple<std::int64_t, std::int64_t, std::int64_t> best_by_words(
-    const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots, const In<std::int32_t>& words,
-    const In<std::uint8_t>& is_exact, const In<double>& factors, double stem, double floor, double slope,
-    const Allowed& allowed, const Out<std::int64_t>& rows, const Out<double>& scores) {
+std::tuple<std::int64_t, std::int64_t, std::int64_t> best(const std::vector<const WordDocuments*>& parts,
+                                                          const In<std::int32_t>& slots, const In<std::int32_t>& words,
+                                                          const In<std::uint8_t>& is_exact, const In<double>& factors,
+                                                          double stem, double floor, double slope,
+                                                          const Allowed& allowed, const Out<std::int64_t>& rows,
+                                                          const Out<double>& scores) {
   const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
   const WordParts all(parts, &query.saturation);
   require(rows.length() == scores.length(), "rows and scores must have the same length");
@@ -217,7 +219,7 @@ void among(const In<std::int64_t>& indptr, const In<std::int32_t>& stems, const 
 void bind_word_search(nb::module_& m) {
   nb::class_<WordDocuments>(m, "WordDocuments", "Stored documents with the tokens of each, for word search.")
       .def(nb::init<const StoredDocuments&, In<float>>(), nb::arg("stored"), nb::arg("lengths").noconvert());
-  m.def("best_by_words", &best_by_words, nb::arg("parts"), nb::arg("slots").noconvert(), nb::arg("words").noconvert(),
+  m.def("best_by_words", &best, nb::arg("parts"), nb::arg("slots").noconvert(), nb::arg("words").noconvert(),
         nb::arg("is_exact").noconvert(), nb::arg("factors").noconvert(), nb::arg("stem"), nb::arg("floor"),
         nb::arg("slope"), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
         nb::arg("scores").noconvert(),
