@@ -17,7 +17,7 @@
 #   make unity      all kernels as one source: no name stands for two things
 #   make plain      kernel tests on a build in standard C++ alone
 #   make clang      kernel tests on a build by Clang with libc++
-#   make arm64      kernel tests on a build for ARM64, under QEMU
+#   make arm64      a wheel for Linux on ARM64; the demo and tests of kernels and the index with it, under QEMU
 #   make wheel      wheels for Linux on x86-64 and the source package into dist, checked and tried in clean environments
 #   make extras     every extra alone in a clean environment, with the pages that need it (EXTRAS="spark" for some)
 #   make stub       the types of the extension module (src/wordferry/_native.pyi)
@@ -191,8 +191,9 @@ clang: $(TOOLS)
 	PYTHONPATH=build/$@/package $(PYTEST) -p no:cacheprovider tests/project/test_native_build.py $(KERNEL_TESTS) \
 	  $(PYTEST_OPTIONS)
 
-# Cross-compiled for ARM64, and run by QEMU with the ARM64 Python of Debian: a part of the kernel tests, as it is slow.
-ARM64_TESTS ?= tests/transport/test_word_distances.py tests/transport/test_golden.py tests/relaxed/test_values.py
+# Run by QEMU with the ARM64 Python of Debian: a part of the tests, as it is slow.
+ARM64_TESTS ?= tests/transport/test_word_distances.py tests/transport/test_golden.py tests/relaxed/test_values.py \
+  tests/index/test_lists.py
 arm64: $(TOOLS)
 	BIN=$(abspath $(BIN)) tools/arm64.sh build/$@ $(ARM64_TESTS)
 
