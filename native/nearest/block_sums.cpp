@@ -80,11 +80,14 @@ void add_shares(const GroupSums& sums, float factor, const float* totals, std::i
   }
 }
 
-// saved += what the products with the query save, rounded up; `less` has them with their sign turned.
-void add_cosines(const float* less, float factor, const float* totals, std::int64_t rows, std::int32_t* saved) {
+// saved += what the products with the query save, rounded up: a product of 1 with the row as a unit vector saves
+// `factor` times what the row weighs. Products are in `units`.
+void add_cosines(const std::int32_t* products, float units, const float* norms, float factor, const float* totals,
+                 std::int64_t rows, std::int32_t* saved) {
   for (std::int64_t i = 0; i < rows; ++i) {
-    const float product = std::min(std::max(-less[i], 0.0f), 1.0f);
-    const float saving = std::min(product * factor * totals[i], largest_sum / 2.0f);
+    const float norm = norms[i] * units, product = std::max(static_cast<float>(products[i]), 0.0f);
+    const float cosine = norm > 0.0f ? std::min(product / norm, 1.0f) : 0.0f;
+    const float saving = std::min(cosine * factor * totals[i], largest_sum / 2.0f);
     saved[i] = wrapped(saved[i], static_cast<std::int32_t>(saving) + (product > 0.0f ? 1 : 0), 1);
   }
 }
@@ -138,12 +141,14 @@ bool BlockWords::find(const StoredLists& stored, std::int64_t block, const Liste
   return true;
 }
 
-ListedWords::ListedWords(const TouchedQuery& query, const WordWeights& weights) {
+ListedWords::ListedWords(const BlendedQuery& blended, const WordWeights& weights) {
+  const TouchedQuery& query = blended.words;
   for (const std::int32_t word : query.words()) {
     const auto weight = word < weights.count ? static_cast<float>(weights.values[word]) : 0.0f;
     if (weight == 0.0f) continue;  // no document has it, or it does not count
     const TouchedWord& one = query.touched(word);
-    words_.push_back({word, one.near * weight, (query.c_max() - one.near) * weight, one.mass / weight});
+    const float part = one.own < 0 || blended.cosine.unit == nullptr ? 0.0f : blended.cosine.unit[one.own];
+    words_.push_back({word, one.near * weight, (query.c_max() - one.near) * weight, one.mass / weight, part * weight});
   }
   std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
 }
@@ -154,6 +159,12 @@ float ListedWords::heaviest(float c_max) const {
   return c_max > 0.0f && most > 0.0f ? most : 1.0f;
 }
 
+float ListedWords::largest_product() const {
+  float most = 0.0f;
+  for (const ListedWord& one : words_) most = std::max(most, one.product);
+  return most > 0.0f ? most : 1.0f;
+}
+
 ListedWords::ListedWords(const std::vector<ListedWords>& queries) {
   for (const ListedWords& one : queries) words_.insert(words_.end(), one.words_.begin(), one.words_.end());
   std::sort(words_.begin(), words_.end(), [](const ListedWord& a, const ListedWord& b) { return a.word < b.word; });
@@ -161,6 +172,7 @@ ListedWords::ListedWords(const std::vector<ListedWords>& queries) {
   for (const ListedWord& one : words_) {
     if (kept > 0 && words_[kept - 1].word == one.word) {
       words_[kept - 1].common = std::max(words_[kept - 1].common, one.common);
+      words_[kept - 1].product = std::max(words_[kept - 1].product, one.product);
     } else {
       words_[kept++] = one;
     }
@@ -176,21 +188,31 @@ void ListedWords::let_stay(float mass) {
   }
 }
 
-BlockSums::BlockSums()
-    : saved_(static_cast<std::size_t>(list_block_rows), 0), padded_(static_cast<std::size_t>(list_block_rows), 0.0f) {}
+BlockSums::BlockSums() : padded_(static_cast<std::size_t>(list_block_rows), 0.0f) {
+  saved_.rows.assign(static_cast<std::size_t>(list_block_rows), 0);
+}
 
 BlockSums& BlockSums::of_this_thread() {
   static thread_local BlockSums sums;
   return sums;
 }
 
-void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest,
-                      const CosineShare& cosine) {
-  c_max_ = c_max;
+// A sum stays below 2^31: no row adds up more than all of its words with the largest value, each rounded up, and as
+// much for what may stay.
+void BlockSums::Sums::scale(float largest, float most, float longest) {
+  const float room = std::clamp(most / (longest + 1.0f) - 2.0f, 1.0f, most_units);
+  const float values = std::min(coarse_units, room);
+  coarse = std::max(static_cast<std::int32_t>(room / (values + 1.0f)), 1);
+  units = largest > 0.0f ? values * static_cast<float>(coarse) / largest : 1.0f;
+}
+
+void BlockSums::begin(const SearchedPart& part, std::int64_t block, const Scale& scale) {
+  const CosineShare& cosine = scale.cosine;
+  c_max_ = scale.c_max;
   const std::int64_t first = block * list_block_rows;
-  less_ = cosine.less == nullptr ? nullptr : cosine.less + part.start + first;
-  share_ = less_ == nullptr ? 0.0f : cosine.unshared / cosine.moved;
-  rest_ = c_max + share_;
+  norms_ = cosine.unit == nullptr || part.norms == nullptr ? nullptr : part.norms + first;
+  share_ = norms_ == nullptr ? 0.0f : cosine.unshared / cosine.moved;
+  rest_ = c_max_ + share_;
   scale_ = cosine.moved;
   rows_ = std::min(list_block_rows, part.bags.rows - first);
   start_ = part.start + first;
@@ -209,14 +231,14 @@ void BlockSums::begin(const SearchedPart& part, std::int64_t block, float c_max,
       repeats_.room = padded_room_.data();
     }
   }
-  // A sum stays below 2^31: no row saves more than all of its words at c_max, each rounded up, and as much for what may
-  // stay.
-  const float most = less_ == nullptr ? largest_sum : largest_sum / 2.0f;  // the other half is for products
-  const float room = std::clamp(most / (part.longest + 1.0f) - 2.0f, 1.0f, most_units);
-  const float coarse = std::min(coarse_units, room);
-  coarse_ = std::max(static_cast<std::int32_t>(room / (coarse + 1.0f)), 1);
-  units_ = c_max > 0.0f ? coarse * static_cast<float>(coarse_) / (c_max * heaviest) : 1.0f;
-  if (share_ * part.largest_total > 0.0f) units_ = std::min(units_, most / (share_ * part.largest_total) * 0.99f);
+  const float most = norms_ == nullptr ? largest_sum : largest_sum / 2.0f;  // the other half is for products
+  saved_.scale(c_max_ * scale.heaviest, most, part.longest);
+  if (norms_ == nullptr) return;
+  if (part.largest_total > 0.0f) {
+    saved_.units = std::min(saved_.units, most / (share_ * part.largest_total) * 0.99f);
+  }
+  products_.rows.resize(static_cast<std::size_t>(list_block_rows), 0);
+  products_.scale(scale.largest_product, largest_sum, part.longest);
 }
 
 bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedWords& words, Visited& visited,
@@ -229,56 +251,62 @@ bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedW
     if (i + 2 < lists.size()) fetch_ahead(lists[i + 2].rows);
     const ListedWord& word = words.words()[lists[i].word];
     const ListedRows& list = lists[i].rows;
-    const float rounded = std::ceil(word.gain * units_);
-    const auto gain = static_cast<std::int32_t>(rounded);
-    if (repeats_.growth != Growth::counts) {
-      add_grown(list, width, word, rounded);
-    } else if (word.common == 0.0f || list.bits != nullptr) {
-      add_plain(list, width, gain, saved_.data());
-    } else {
-      add_common(list, width, word, gain, units_, totals_, saved_.data());
-    }
+    add_list(list, width, word.gain, word.common > 0.0f ? &word : nullptr, saved_);
+    if (norms_ != nullptr && word.product > 0.0f) add_list(list, width, word.product, nullptr, products_);
     visited.entries += list.size;
     visited.nanoseconds += entry * static_cast<double>(list.size);
     if ((i & 63) == 0) watch.check();
   }
   for (const BlockWords::List& list : found_.bits) visited.entries += list.rows.present;
   visited.nanoseconds += bits * static_cast<double>(found_.groups) * static_cast<double>(found_.bits.size());
-  add_gains(words, watch);
+  add_gains(words, &ListedWord::gain, saved_, watch);
   add_staying(words, watch);
-  add_products();
+  if (norms_ == nullptr) return true;
+  add_gains(words, &ListedWord::product, products_, watch);
+  add_cosines(products_.rows.data(), products_.units, norms_, share_ * saved_.units, totals_, rows_,
+              saved_.rows.data());
   return true;
 }
 
-// As add_plain and add_common, where what a repeated word counts is not its count.
-void BlockSums::add_grown(const ListedRows& list, int width, const ListedWord& word, float gain) {
-  const bool bits = list.bits != nullptr, stays = word.common > 0.0f && !bits;
+// `gain` for each occurrence, and what may stay of a word that is `staying`. What a repeated word counts need not be
+// its count.
+void BlockSums::add_list(const ListedRows& list, int width, float gain, const ListedWord* staying, Sums& sums) {
+  const float rounded = std::ceil(gain * sums.units);
+  const bool bits = list.bits != nullptr;
+  std::int32_t* const rows = sums.rows.data();
+  const auto whole = static_cast<std::int32_t>(rounded);
+  if (bits) staying = nullptr;
+  if (repeats_.growth == Growth::counts) {
+    if (staying == nullptr) return add_plain(list, width, whole, rows);
+    return add_common(list, width, *staying, whole, sums.units, totals_, rows);
+  }
   const std::int64_t before = bits ? 1 : 0;
   ListedRows repeated = list;
-  if (!bits && !stays) {
-    add_once(list.rows, list.once, static_cast<std::int32_t>(gain), saved_.data());
+  if (!bits && staying == nullptr) {
+    add_once(list.rows, list.once, whole, rows);
     repeated.rows += list.once;
     repeated.size -= list.once;
     repeated.once = 0;
   }
-  const float near = stays ? word.near * units_ : 0.0f;
+  const float near = staying == nullptr ? 0.0f : staying->near * sums.units;
+  const float common = staying == nullptr ? 0.0f : staying->common;
   each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) {
     const auto times = static_cast<float>(repeats_.times(before + count, row) - static_cast<double>(before));
-    const float staying = std::min(word.common * totals_[row], times) * near;
-    const float sum = std::clamp(times * gain + staying, 0.0f, largest_sum);
-    saved_[row] = wrapped(saved_[row], static_cast<std::int32_t>(sum) + 1, 1);
+    const float stays = std::min(common * totals_[row], times) * near;
+    const float sum = std::clamp(times * rounded + stays, 0.0f, largest_sum);
+    rows[row] = wrapped(rows[row], static_cast<std::int32_t>(sum) + 1, 1);
   });
 }
 
-void BlockSums::add_gains(const ListedWords& words, Watch& watch) {
+void BlockSums::add_gains(const ListedWords& words, float ListedWord::* gain, Sums& sums, Watch& watch) {
   weighed_.clear();
-  const float coarse = units_ / static_cast<float>(coarse_);
+  const float coarse = sums.units / static_cast<float>(sums.coarse);
   for (const BlockWords::List& list : found_.bits) {
-    const float gain = words.words()[list.word].gain;
-    if (gain > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(gain * coarse)});
+    const float value = words.words()[list.word].*gain;
+    if (value > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(value * coarse)});
   }
   sum_groups(weighed_, found_.groups, watch,
-             [this](const GroupSums& sums, std::int64_t row) { add_sums(sums, coarse_, saved_.data() + row); });
+             [&](const GroupSums& some, std::int64_t row) { add_sums(some, sums.coarse, sums.rows.data() + row); });
 }
 
 // What stays of a word is at most the query's mass of it, whatever its count is.
@@ -289,20 +317,16 @@ void BlockSums::add_staying(const ListedWords& words, Watch& watch) {
     const float saving = word.common * word.near;
     if (saving > 0.0f && c_max_ > 0.0f) weighed_.push_back({list.rows.bits, rounded_up(saving / c_max_ * shares)});
   }
-  const float factor = units_ * c_max_ / shares;
+  const float factor = saved_.units * c_max_ / shares;
   sum_groups(weighed_, found_.groups, watch, [this, factor](const GroupSums& sums, std::int64_t row) {
-    add_shares(sums, factor, totals_ + row, saved_.data() + row);
+    add_shares(sums, factor, totals_ + row, saved_.rows.data() + row);
   });
-}
-
-void BlockSums::add_products() {
-  if (less_ != nullptr) add_cosines(less_, share_ * units_, totals_, rows_, saved_.data());
 }
 
 float BlockSums::bound(std::int64_t row) const {
   const float total = totals_[row];
   if (!(total > 0.0f)) return std::numeric_limits<float>::infinity();
-  return scale_ * (rest_ - static_cast<float>(saved_[static_cast<std::size_t>(row)]) / (total * units_));
+  return scale_ * (rest_ - static_cast<float>(saved_.rows[static_cast<std::size_t>(row)]) / (total * saved_.units));
 }
 
 void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
@@ -310,7 +334,7 @@ void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
   float need = -std::numeric_limits<float>::infinity();
   for (std::int64_t low = 0; low < rows_; low += chunk) {
     const bool full = rows.size() == count;
-    if (full && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
+    if (full && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, totals_ + low, need)) continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
       const NearRow one{bound(row), row};
       if (!allowed(row) || (rows.size() == count && !nearer(one, rows.front()))) continue;
@@ -320,28 +344,31 @@ void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
       }
       rows.push_back(one);
       std::push_heap(rows.begin(), rows.end(), nearer);
-      if (rows.size() == count) need = (rest_ - rows.front().distance / scale_) * units_;
+      if (rows.size() == count) need = (rest_ - rows.front().distance / scale_) * saved_.units;
     }
   }
   for (NearRow& one : rows) {
-    saved_[static_cast<std::size_t>(one.row)] = taken;
+    saved_.rows[static_cast<std::size_t>(one.row)] = taken;
     one.row += start_;
   }
 }
 
 void BlockSums::collect(float limit, std::vector<NearRow>& rows) const {
   const bool everything = limit == std::numeric_limits<float>::infinity();
-  const float need = (rest_ - limit / scale_) * units_;
+  const float need = (rest_ - limit / scale_) * saved_.units;
   for (std::int64_t low = 0; low < rows_; low += chunk) {
-    if (!everything && low + chunk <= rows_ && !any_enough(saved_.data() + low, totals_ + low, need)) continue;
+    if (!everything && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, totals_ + low, need)) continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
-      if (saved_[static_cast<std::size_t>(row)] == taken || !allowed(row)) continue;
+      if (saved_.rows[static_cast<std::size_t>(row)] == taken || !allowed(row)) continue;
       const float found = bound(row);
       if (found <= limit) rows.push_back({found, start_ + row});
     }
   }
 }
 
-void BlockSums::clear() { std::fill(saved_.begin(), saved_.end(), 0); }
+void BlockSums::clear() {
+  std::fill(saved_.rows.begin(), saved_.rows.end(), 0);
+  if (norms_ != nullptr) std::fill(products_.rows.begin(), products_.rows.end(), 0);
+}
 
 }  // namespace wordferry

@@ -16,17 +16,20 @@ struct ListedWord {
   float near;  // as in TouchedWords
   float gain;
   float common;
+  float product;  // what one occurrence adds to the product with the query, where cosine has a share
 };
 
 class ListedWords {
  public:
   // Those of the query's words that documents have and that weigh something.
-  ListedWords(const TouchedQuery& query, const WordWeights& weights);
-  // The words of several queries; `common` is not 0 where some of a word may stay in one of them.
+  ListedWords(const BlendedQuery& query, const WordWeights& weights);
+  // The words of several queries; `common` and `product` are not 0 where they are not in one of them.
   explicit ListedWords(const std::vector<ListedWords>& queries);
   const std::vector<ListedWord>& words() const { return words_; }
   // What the heaviest of them weighs, at least a little; to be asked before some of them are let stay.
   float heaviest(float c_max) const;
+  // The largest product, at least a little.
+  float largest_product() const;
   // Words of which the query has at least this mass are taken to stay as a whole, as they do in most documents. That
   // makes bounds lower, and cheaper.
   void let_stay(float mass);
@@ -60,9 +63,13 @@ class BlockSums {
  public:
   static BlockSums& of_this_thread();
 
-  // Begins with a block of rows, in which a word that is not touched costs c_max and no touched word weighs more than
-  // `heaviest`.
-  void begin(const SearchedPart& part, std::int64_t block, float c_max, float heaviest, const CosineShare& cosine);
+  // What the bounds of all blocks are made of: a word that is not touched costs c_max, no touched word weighs more than
+  // `heaviest`, and none adds more than `largest_product` to a product.
+  struct Scale {
+    float c_max, heaviest, largest_product;
+    CosineShare cosine;
+  };
+  void begin(const SearchedPart& part, std::int64_t block, const Scale& scale);
 
   // Sums up lists of that block. False when the lists lead outside.
   bool add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
@@ -79,12 +86,18 @@ class BlockSums {
   BlockSums();
   bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
   float bound(std::int64_t row) const;
-  void add_grown(const ListedRows& list, int width, const ListedWord& word, float gain);
-  void add_gains(const ListedWords& words, Watch& watch);
+  // Sums of one kind, in units and rounded up, so that no bound is too high.
+  struct Sums {
+    std::vector<std::int32_t> rows;
+    float units = 1.0f;       // of 1
+    std::int32_t coarse = 1;  // units in one of those in which bits are summed up
+    void scale(float largest, float most, float longest);
+  };
+  void add_list(const ListedRows& list, int width, float gain, const ListedWord* staying, Sums& sums);
+  void add_gains(const ListedWords& words, float ListedWord::* gain, Sums& sums, Watch& watch);
   void add_staying(const ListedWords& words, Watch& watch);
-  void add_products();
 
-  std::vector<std::int32_t> saved_;  // in units, rounded up, so that no bound is too high
+  Sums saved_, products_;
   std::vector<float> padded_;
   std::vector<double> padded_room_;
   Repeats repeats_;  // of the rows of the block
@@ -93,10 +106,8 @@ class BlockSums {
   float c_max_ = 0.0f;
   float rest_ = 0.0f, scale_ = 1.0f;  // a row that saves nothing is at scale * rest
   float share_ = 0.0f;                // how much a product of 1 saves
-  const float* less_ = nullptr;       // as in CosineShare, of the rows of the block
-  float units_ = 1.0f;                // of a cost of 1
-  std::int32_t coarse_ = 1;           // units in one of those in which bits are summed up
   const float* totals_ = nullptr;     // of the rows of the block
+  const float* norms_ = nullptr;      // likewise; none where cosine has no share
   const std::uint8_t* allowed_ = nullptr;
   std::int64_t start_ = 0, rows_ = 0;
 };

@@ -50,15 +50,4 @@ class ListBounds {
   bool sound_ = false;
 };
 
-// The search itself: bounded(block) makes the bounds of a block, and `compared` knows how to compare.
-template <class Value, class Bounded>
-bool search_by_lists(std::size_t blocks, const Bounded& bounded, Compared<Value>& compared, float slack, std::int64_t k,
-                     int threads, const AllVisited& visited, NearestDocuments& found, Watch& watch) {
-  if (!nearest_by_bounds(static_cast<std::int64_t>(blocks), bounded, compared, k, slack, threads, watch)) return false;
-  found.evaluated = compared.evaluated();
-  found.visited = visited.sum().entries;
-  found.best = std::move(compared).sorted();
-  return true;
-}
-
 }  // namespace wordferry

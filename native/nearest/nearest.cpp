@@ -17,6 +17,17 @@ class WeighedRows {
   WeighedRows(const std::vector<SearchedPart>& parts, const WordWeights& weights) : parts_(parts), weights_(weights) {}
 
   // The distance of a row to a query; false when arrays lead outside.
+  bool distance(BlendedQuery& query, std::int64_t row, float& found) {
+    if (!distance(query.words, row, found)) return false;
+    const CosineShare& cosine = query.cosine;
+    if (cosine.unit != nullptr && !words_.empty()) {
+      const float moved = found * cosine.moved, unshared = cosine_of(query.words, cosine) * cosine.unshared;
+      found = moved + unshared;
+    }
+    return true;
+  }
+
+ private:
   bool distance(TouchedQuery& query, std::int64_t row, float& distance) {
     const SearchedPart& part = part_of(parts_, row);
     words_.clear();
@@ -40,16 +51,6 @@ class WeighedRows {
     return true;
   }
 
-  bool distance(TouchedQuery& query, const CosineShare& cosine, std::int64_t row, float& found) {
-    if (!distance(query, row, found)) return false;
-    if (cosine.unit != nullptr && !words_.empty()) {
-      const float moved = found * cosine.moved, unshared = cosine_of(query, cosine) * cosine.unshared;
-      found = moved + unshared;
-    }
-    return true;
-  }
-
- private:
   // The cosine distance of the row that was compared last, summed over the words of the query, two by two.
   float cosine_of(const TouchedQuery& query, const CosineShare& cosine) {
     double squares = 0.0;
@@ -102,19 +103,19 @@ float mean_weight(const std::vector<SearchedPart>& parts) {
 // The touched words of a query as the lists of all parts take them.
 struct QueryLists {
   ListedWords words;
-  float c_max, heaviest;
+  BlockSums::Scale scale;
 
-  QueryLists(const TouchedQuery& query, const WordWeights& weights, float mean)
-      : words(query, weights), c_max(query.c_max()), heaviest(words.heaviest(c_max)) {
+  QueryLists(const BlendedQuery& query, const WordWeights& weights, float mean)
+      : words(query, weights),
+        scale{query.words.c_max(), words.heaviest(query.words.c_max()), words.largest_product(), query.cosine} {
     words.let_stay(1.0f / mean);
   }
 
   // The bounds of a block, in the memory of this thread.
-  ListBounds bounds(const SearchedPart& part, std::int64_t block, AllVisited& visited, Watch& watch,
-                    const CosineShare& cosine = {}) const {
+  ListBounds bounds(const SearchedPart& part, std::int64_t block, AllVisited& visited, Watch& watch) const {
     return ListBounds([&](BlockSums& sums) {
       Visited seen;
-      sums.begin(part, block, c_max, heaviest, cosine);
+      sums.begin(part, block, scale);
       const bool sound = sums.add(part.lists, block, words, seen, watch);
       visited.add(seen);
       return sound;
@@ -160,34 +161,18 @@ std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts) {
   return blocks;
 }
 
-bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                      const CosineShare& cosine, float slack, std::int64_t k, int threads, NearestDocuments& found,
-                      Watch& watch) {
-  const std::vector<RowBlock> blocks = blocks_of(parts);
-  if (blocks.empty() || k <= 0) return true;
-  const QueryLists lists(query, weights, mean_weight(parts));
-  AllVisited visited;
-  WeighedRows rows(parts, weights);
-  Compared compared(k, [&](std::int64_t row, float& distance) { return rows.distance(query, cosine, row, distance); });
-  const auto bounded = [&](std::int64_t at) -> ListBounds {
-    const RowBlock& block = blocks[static_cast<std::size_t>(at)];
-    return lists.bounds(parts[block.part], block.number, visited, watch, cosine);
-  };
-  return search_by_lists(blocks.size(), bounded, compared, slack, k, threads, visited, found, watch);
-}
-
-bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights& weights,
-                      std::vector<TouchedQuery>& queries, float slack, std::int64_t k, int threads,
+bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights,
+                      std::vector<BlendedQuery>& queries, float slack, std::int64_t k, int threads,
                       std::vector<NearestDocuments>& found, Watch& watch) {
   const std::vector<RowBlock> blocks = blocks_of(parts);
   found.assign(queries.size(), {});
   if (blocks.empty() || k <= 0 || queries.empty()) return true;
   const std::size_t first = std::max(static_cast<std::size_t>(k), least_first);
-  const float c_max = queries.front().c_max();
+  const float c_max = queries.front().words.c_max();
   AllVisited visited;
   std::atomic<bool> sound{true};
   WeighedRows documents(parts, weights);
-  const auto value = [&documents](TouchedQuery& query) {
+  const auto value = [&documents](BlendedQuery& query) {
     return [&documents, &query](std::int64_t row, float& distance) { return documents.distance(query, row, distance); };
   };
   std::vector<Compared<decltype(value(queries.front()))>> compared;
@@ -215,16 +200,17 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights&
     }
   };
   const auto others = static_cast<std::int64_t>(blocks.size()) - 1;
-  if (others == 0 || !together_pays(parts, blocks[0], visited.sum().nanoseconds)) {
+  if (queries.size() == 1 || others == 0 || !together_pays(parts, blocks[0], visited.sum().nanoseconds)) {
     for_blocks(others, threads, one_by_one, watch);
   } else {
     std::vector<ListedWords> words;
     for (const QueryLists& one : lists) words.push_back(one.words);
     const PanelWords together(words, weights.count);
+    const CosineShare& cosine = queries.front().cosine;
     const auto body = [&](std::int64_t at, int) {
       const RowBlock& block = blocks[static_cast<std::size_t>(at + 1)];
       PanelRows& rows = waiting[static_cast<std::size_t>(at + 1)];
-      if (!collect_panel(parts[block.part], block.number, together, c_max, limits, rows, watch)) sound = false;
+      if (!collect_panel(parts[block.part], block.number, together, c_max, cosine, limits, rows, watch)) sound = false;
     };
     for_blocks(others, threads, body, watch);
   }
@@ -240,13 +226,13 @@ bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights&
   return true;
 }
 
-bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                  const CosineShare& cosine, const std::int64_t* rows, std::int64_t count, float* out, Watch& watch) {
+bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, BlendedQuery& query,
+                  const std::int64_t* rows, std::int64_t count, float* out, Watch& watch) {
   Pace pace(watch);
   WeighedRows documents(parts, weights);
   for (std::int64_t i = 0; i < count; ++i) {
     pace.spend(1 << 10);
-    if (!documents.distance(query, cosine, rows[i], out[i])) return false;
+    if (!documents.distance(query, rows[i], out[i])) return false;
   }
   return true;
 }

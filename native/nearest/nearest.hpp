@@ -30,23 +30,23 @@ struct CosineShare {
   const float* unit = nullptr;  // none for Rel-RWMD alone
   std::int64_t words = 0;
   float moved = 1.0f, unshared = 0.0f, lost = 0.0f;
-  const float* less = nullptr;  // for each row of all parts, less its product with the query; none where not known
 };
 
-// The k nearest of the allowed rows of all parts to one query; `slack` is how far bounds and distances may be off.
-// False when the arrays lead outside of themselves, which only damaged ones do.
-bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                      const CosineShare& cosine, float slack, std::int64_t k, int threads, NearestDocuments& found,
-                      Watch& watch);
+// A query with its share of the cosine distance.
+struct BlendedQuery {
+  TouchedQuery words;
+  CosineShare cosine;
+};
 
-// The same for up to sixteen queries with one c_max: the lists say how near the k-th is, then documents are walked once
-// for all of them.
-bool nearest_of_panel(const std::vector<SearchedPart>& parts, const WordWeights& weights,
-                      std::vector<TouchedQuery>& queries, float slack, std::int64_t k, int threads,
+// The k nearest of the allowed rows of all parts to each of up to sixteen queries with one c_max and the same shares:
+// the lists say how near the k-th is, then documents are walked once for all of them where that pays. `slack` is how
+// far bounds and distances may be off. False when the arrays lead outside of themselves, which only damaged ones do.
+bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights,
+                      std::vector<BlendedQuery>& queries, float slack, std::int64_t k, int threads,
                       std::vector<NearestDocuments>& found, Watch& watch);
 
 // The distances of some rows. False as above.
-bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, TouchedQuery& query,
-                  const CosineShare& cosine, const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
+bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, BlendedQuery& query,
+                  const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
 
 }  // namespace wordferry

@@ -17,17 +17,25 @@ struct Chunk {
   std::uint8_t wanted[held_rows];  // whether some query may want the row
 };
 
-// What the words of one document save in each lane; counted(k) is what the k-th counts. False when a word lies outside
-// of the vocabulary.
+// How bounds are made: scale * (rest - what a row saves), a product of 1 with the row as a unit vector saving `share`.
+struct PanelScale {
+  float scale, share, rest;
+  float needs[lane_count];  // what a row saves whose bound is the limit of a query
+};
+
+// What the words of one document save in each lane, a product of 1 with the query saving `product`; counted(k) is what
+// the k-th counts. False when a word lies outside of the vocabulary.
 template <class Word, class Counted>
-WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total, const PanelWords& panel,
+WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total, float product, const PanelWords& panel,
                               const Counted& counted, Lanes& sums) {
   const std::uint32_t* const places = panel.places();
   const Lanes *const gain = panel.gain(), *const near = panel.near(), *const common = panel.common();
+  const Lanes* const parts = panel.product();
   const auto vocabulary = static_cast<std::uint32_t>(panel.vocabulary());
-  const std::uint32_t staying = panel.staying();
-  Lanes count, whole;
+  const std::uint32_t own = panel.own(), staying = panel.staying();
+  Lanes count, whole, products;
   fill_lanes(sums, 0.0f);
+  fill_lanes(products, 0.0f);
   fill_lanes(whole, total);
   for (std::int64_t k = 0; k < size; ++k) {
     const auto word = static_cast<std::uint32_t>(words[k]);
@@ -35,33 +43,39 @@ WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total,
     const std::uint32_t place = places[word];
     fill_lanes(count, counted(k));
     sums += count * gain[place];
+    if (place < own) continue;
+    products += count * parts[place];
     if (place < staying) continue;
     Lanes stays = common[place] * whole;
     keep_lower(stays, count);
     sums += stays * near[place];
   }
+  fill_lanes(whole, product);
+  sums += products * whole;
   return true;
 }
 
 // The sums of the rows of a part from `first` on.
 template <bool Grown, class Word, class Count>
 WF_ALWAYS_INLINE bool sum_rows(const SearchedPart& part, const Word* all_words, const Count* all_counts,
-                               std::int64_t first, std::int64_t rows, const PanelWords& panel, const float* needs,
+                               std::int64_t first, std::int64_t rows, const PanelWords& panel, const PanelScale& scale,
                                Chunk& held) {
   Lanes sums;
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t begin, end;
     if (!part.bags.span(first + i, begin, end)) return false;
     const float total = part.totals[first + i];
+    const float norm = scale.share > 0.0f ? part.norms[first + i] : 0.0f;
+    const float product = norm > 0.0f ? scale.share * (total / norm) : 0.0f;
     const Count* const counts = all_counts + begin;
     const auto counted = [&](std::int64_t k) {
       if constexpr (!Grown) return static_cast<float>(counts[k]);
       return static_cast<float>(part.repeats.times(static_cast<std::int64_t>(counts[k]), first + i));
     };
-    if (!sum_row(all_words + begin, end - begin, total, panel, counted, sums)) return false;
+    if (!sum_row(all_words + begin, end - begin, total, product, panel, counted, sums)) return false;
     store(held.saved[i], sums);
     int found = total > 0.0f ? 0 : 1;
-    for (int l = 0; l < lane_count; ++l) found |= held.saved[i][l] >= needs[l] * total ? 1 : 0;
+    for (int l = 0; l < lane_count; ++l) found |= held.saved[i][l] >= scale.needs[l] * total ? 1 : 0;
     held.wanted[i] = static_cast<std::uint8_t>(found);
   }
   return true;
@@ -69,78 +83,81 @@ WF_ALWAYS_INLINE bool sum_rows(const SearchedPart& part, const Word* all_words, 
 
 // Nearly all collections have small counts, and many have few words: these two are worth a loop for each processor.
 bool sum_bytes(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-               const float* needs, Chunk& held) {
+               const PanelScale& scale, Chunk& held) {
   return sum_rows<false>(part, static_cast<const std::int32_t*>(part.bags.words),
-                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, needs, held);
+                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, scale, held);
 }
 
 bool sum_short_bytes(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-                     const float* needs, Chunk& held) {
+                     const PanelScale& scale, Chunk& held) {
   return sum_rows<false>(part, static_cast<const std::uint16_t*>(part.bags.words),
-                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, needs, held);
+                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, scale, held);
 }
 
 bool sum_chunk(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-               const float* needs, Chunk& held) {
+               const PanelScale& scale, Chunk& held) {
   if (part.bags.count_width == 1 && part.repeats.growth == Growth::counts) {
-    return (part.bags.word_width == 2 ? sum_short_bytes : sum_bytes)(part, first, rows, panel, needs, held);
+    return (part.bags.word_width == 2 ? sum_short_bytes : sum_bytes)(part, first, rows, panel, scale, held);
   }
   return part.bags.typed([&](const auto* words, const auto* counts) {
-    return sum_rows<true>(part, words, counts, first, rows, panel, needs, held);
+    return sum_rows<true>(part, words, counts, first, rows, panel, scale, held);
   });
 }
 
-void put_row(const float* saved, float total, std::int64_t row, float c_max, const PanelLimits& limits,
+void put_row(const float* saved, float total, std::int64_t row, const PanelScale& scale, const PanelLimits& limits,
              PanelRows& rows) {
   for (std::size_t q = 0; q < panel_queries; ++q) {
-    const float bound = total > 0.0f ? c_max - saved[q] / total : infinite;
+    const float bound = total > 0.0f ? scale.scale * (scale.rest - saved[q] / total) : infinite;
     if (bound <= limits[q]) rows[q].push_back({bound, row});
   }
 }
 
-std::size_t count_staying(const std::vector<ListedWord>& words) {
-  return static_cast<std::size_t>(
-      std::count_if(words.begin(), words.end(), [](const ListedWord& one) { return one.common != 0.0f; }));
-}
+// In the order of their places: other words, words that only add to a product, words of which some may stay.
+int kind_of(const ListedWord& one) { return one.common != 0.0f ? 2 : one.product != 0.0f ? 1 : 0; }
 
 }  // namespace
 
 PanelWords::PanelWords(const std::vector<ListedWords>& queries, std::int64_t vocabulary)
-    : places_(static_cast<std::size_t>(vocabulary), 0), staying_(0), gain_(1), near_(1), common_(1) {
+    : places_(static_cast<std::size_t>(vocabulary), 0), gain_(1), near_(1), common_(1), product_(1) {
   const ListedWords all(queries);
   const std::size_t size = all.words().size() + 1;
-  for (LaneArray* array : {&gain_, &near_, &common_}) {
+  for (LaneArray* array : {&gain_, &near_, &common_, &product_}) {
     *array = LaneArray(size);
     for (std::size_t i = 0; i < size; ++i) fill_lanes(array->data()[i], 0.0f);
   }
-  std::uint32_t next = 1;
-  staying_ = static_cast<std::uint32_t>(size - count_staying(all.words()));
-  std::uint32_t next_staying = staying_;
+  std::array<std::uint32_t, 3> next{};
+  for (const ListedWord& one : all.words()) ++next[static_cast<std::size_t>(kind_of(one))];
+  own_ = 1 + next[0];
+  staying_ = own_ + next[1];
+  next = {1, own_, staying_};
   for (const ListedWord& one : all.words())
-    places_[at(std::int64_t{one.word})] = one.common != 0.0f ? next_staying++ : next++;
+    places_[at(std::int64_t{one.word})] = next[static_cast<std::size_t>(kind_of(one))]++;
   for (std::size_t q = 0; q < queries.size(); ++q) {
     for (const ListedWord& one : queries[q].words()) {
       const std::uint32_t place = places_[at(std::int64_t{one.word})];
       lane(gain_.data()[place], static_cast<int>(q)) = one.gain;
       lane(near_.data()[place], static_cast<int>(q)) = one.near;
       lane(common_.data()[place], static_cast<int>(q)) = one.common;
+      lane(product_.data()[place], static_cast<int>(q)) = one.product;
     }
   }
 }
 
 bool collect_panel(const SearchedPart& part, std::int64_t block, const PanelWords& words, float c_max,
-                   const PanelLimits& limits, PanelRows& rows, Watch& watch) {
+                   const CosineShare& cosine, const PanelLimits& limits, PanelRows& rows, Watch& watch) {
   Chunk held;
-  float needs[lane_count];
-  for (std::size_t q = 0; q < panel_queries; ++q) needs[q] = c_max - limits[q];
+  PanelScale scale{cosine.moved, 0.0f, c_max, {}};
+  if (cosine.unit != nullptr && part.norms != nullptr) scale.share = cosine.unshared / cosine.moved;
+  scale.rest += scale.share;
+  for (std::size_t q = 0; q < panel_queries; ++q) scale.needs[q] = scale.rest - limits[q] / scale.scale;
   const std::int64_t begin = block * list_block_rows, end = std::min(begin + list_block_rows, part.bags.rows);
   for (std::int64_t first = begin; first < end; first += held_rows) {
     watch.check();
     const std::int64_t count = std::min(held_rows, end - first);
-    if (!sum_chunk(part, first, count, words, needs, held)) return false;
+    if (!sum_chunk(part, first, count, words, scale, held)) return false;
     for (std::int64_t i = 0; i < count; ++i) {
       if (held.wanted[i] == 0 || (part.allowed != nullptr && part.allowed[first + i] == 0)) continue;
-      put_row(held.saved[i], part.totals[first + i], part.start + first + i, c_max, limits, rows);
+      put_row(held.saved[i], part.totals[first + i], part.start + first + i, scale, limits, rows);
     }
   }
   return true;

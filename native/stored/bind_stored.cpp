@@ -51,8 +51,9 @@ void bind_stored(nb::module_& m) {
   nb::class_<WeightsView>(m, "WordWeights", "What each word weighs; 0 for one that does not count.")
       .def(nb::init<In<double>>(), nb::arg("values").noconvert());
   nb::class_<WeighedDocuments>(m, "WeighedDocuments", "Stored documents with the sums of what their words weigh.")
-      .def(nb::init<const StoredDocuments&, In<float>, In<double>, float, const RepeatedWords&>(), nb::arg("stored"),
-           nb::arg("totals").noconvert(), nb::arg("exact").noconvert(), nb::arg("longest"), nb::arg("repeats"));
+      .def(nb::init<const StoredDocuments&, In<float>, In<double>, In<float>, float, const RepeatedWords&>(),
+           nb::arg("stored"), nb::arg("totals").noconvert(), nb::arg("exact").noconvert(), nb::arg("norms").noconvert(),
+           nb::arg("longest"), nb::arg("repeats"));
 }
 
 }  // namespace wordferry

@@ -77,12 +77,14 @@ class WeightsView {
 // Documents with the sums of what their words weigh; holds on to its arrays.
 class WeighedDocuments {
  public:
-  WeighedDocuments(const StoredDocuments& stored, In<float> totals, In<double> exact, float longest,
+  WeighedDocuments(const StoredDocuments& stored, In<float> totals, In<double> exact, In<float> norms, float longest,
                    const RepeatedWords& repeats)
-      : stored_(stored), totals_(std::move(totals)), exact_(std::move(exact)), longest_(longest), repeats_(repeats) {
+      : stored_(stored), totals_(std::move(totals)), exact_(std::move(exact)), norms_(std::move(norms)),
+        longest_(longest), repeats_(repeats) {
     constexpr float most = 1e30f;
     require(totals_.length() == documents(), "one total for each document");
     require(exact_.length() == documents() || exact_.length() == 0, "one exact total for each document, or none");
+    require(norms_.length() == documents() || norms_.length() == 0, "one norm for each document, or none");
     require(longest >= 0.0f && longest <= most, "longest must be a number of words");
     repeats_.get(documents());
     double sum = 0.0;
@@ -97,17 +99,24 @@ class WeighedDocuments {
   bool has_exact() const { return exact_.length() == documents(); }
 
   SearchedPart get(std::int64_t start, const std::uint8_t* allowed) const {
-    return {stored_.lists(), stored_.bags(),
-            totals_.data(),  has_exact() ? exact_.data() : nullptr,
-            mean_total_,     largest_total_,
-            longest_,        repeats_.get(documents()),
-            start,           allowed == nullptr ? nullptr : allowed + start};
+    return {stored_.lists(),
+            stored_.bags(),
+            totals_.data(),
+            has_exact() ? exact_.data() : nullptr,
+            norms_.length() == documents() ? norms_.data() : nullptr,
+            mean_total_,
+            largest_total_,
+            longest_,
+            repeats_.get(documents()),
+            start,
+            allowed == nullptr ? nullptr : allowed + start};
   }
 
  private:
   StoredDocuments stored_;
   In<float> totals_;
   In<double> exact_;
+  In<float> norms_;
   float longest_, mean_total_ = 0.0f, largest_total_ = 0.0f;
   RepeatedWords repeats_;
 };

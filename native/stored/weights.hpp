@@ -21,8 +21,9 @@ struct WordWeights {
 struct SearchedPart {
   StoredLists lists;
   StoredBags bags;
-  const float* totals;  // those sums in float32, which may be off by a little where nothing but bounds is made of them
+  const float* totals;  // those sums in float32, or a little less where nothing but bounds is made of them
   const double* exact;  // the sums themselves, or null where nothing needs them
+  const float* norms;   // Euclidean lengths over what the words of a row count and weigh, likewise; or null
   float mean_total, largest_total;
   float longest;  // no document has more words, a repeated one counted as often
   Repeats repeats;

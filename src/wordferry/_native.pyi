@@ -570,6 +570,7 @@ class WeighedDocuments:
         stored: StoredDocuments,
         totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         exact: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         longest: float,
         repeats: Repeats,
     ) -> None: ...
@@ -611,7 +612,6 @@ class CosineShare:
         moved: float,
         unshared: float,
         lost: float,
-        less: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
 def nearest_by_lists(
@@ -619,7 +619,7 @@ def nearest_by_lists(
     parts: Sequence[WeighedDocuments],
     weights: WordWeights,
     allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    cosine: CosineShare | None,
+    cosines: Sequence[CosineShare],
     slack: float,
     threads: int,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
@@ -633,7 +633,7 @@ def list_distances(
     query: ListQuery,
     parts: Sequence[WeighedDocuments],
     weights: WordWeights,
-    cosine: CosineShare | None,
+    cosines: Sequence[CosineShare],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
 ) -> None:

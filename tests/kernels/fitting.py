@@ -84,7 +84,7 @@ def _weights() -> Any:
 
 
 def _weighed() -> Any:
-    return _native.WeighedDocuments(_stored(), _f4(2), _ones("f8", 2), 8.0, _repeats())
+    return _native.WeighedDocuments(_stored(), _f4(2), _ones("f8", 2), _f4(2), 8.0, _repeats())
 
 
 def _list_arguments() -> list[Any]:
@@ -93,7 +93,7 @@ def _list_arguments() -> list[Any]:
 
 
 def _cosine_share() -> list[Any]:
-    return [_f4(2), 1.0, 2.0, 1e-3, _f4(4)]
+    return [_f4(2), 1.0, 2.0, 1e-3]
 
 
 def _list_query() -> Any:
@@ -263,7 +263,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         ],
         "WordWeights": lambda: [np.array([0.0, 1.0, 2.0])],
         "Repeats": lambda: [_native.Growth.saturation, _ones("f8", 2)],
-        "WeighedDocuments": lambda: [_stored(), _f4(2), _ones("f8", 2), 8.0, _repeats()],
+        "WeighedDocuments": lambda: [_stored(), _f4(2), _ones("f8", 2), _f4(2), 8.0, _repeats()],
         "WordVectors": _vector_arguments,
         "CentroidFrame": _centroid_frame,
         "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
@@ -282,11 +282,12 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "ListQuery": _list_arguments,
         "CosineShare": _cosine_share,
         "nearest_by_lists": lambda: [
-            [_list_query()], [_weighed()] * 2, _weights(), _ones("u1", 4), _native.CosineShare(*_cosine_share()), 0.1,
+            [_list_query()], [_weighed()] * 2, _weights(), _ones("u1", 4), [_native.CosineShare(*_cosine_share())], 0.1,
             2, _ones("i8", 1, 3), _f4(1, 3),
         ],
         "list_distances": lambda: [
-            _list_query(), [_weighed()] * 2, _weights(), _native.CosineShare(*_cosine_share()), _i("i8", 1, 2), _f4(2),
+            _list_query(), [_weighed()] * 2, _weights(), [_native.CosineShare(*_cosine_share())], _i("i8", 1, 2),
+            _f4(2),
         ],
         "list_bounds": lambda: [
             _native.StoredWordLists(*_lists()), _i("i4", 0, 2), _f4(2), _f4(2), _f4(2), _f4(2), _repeats(),

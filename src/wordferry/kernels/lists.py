@@ -225,8 +225,9 @@ class StoredDocuments:
 class WeighedDocuments:
     """Stored documents with the sums of what their words weigh.
 
-    ``totals`` may be off by a little where only bounds are made of them; ``exact`` are the sums as they were made, or
-    none where nothing needs them. No document has more than ``longest`` words, repeated ones counted as often.
+    ``totals`` may be a little less where only bounds are made of them; ``exact`` are the sums as they were made, or
+    none where nothing needs them. ``norms`` are Euclidean lengths, or a little less: bounds of the cosine distance are
+    made of them. No document has more than ``longest`` words, repeated ones counted as often.
     """
 
     def __init__(
@@ -236,9 +237,11 @@ class WeighedDocuments:
         exact: Float64Array,
         longest: float,
         repeats: Repeats = COUNTS,
+        norms: Float32Array | None = None,
     ) -> None:
         self.documents = stored.documents
-        self.native = _native.WeighedDocuments(stored.native, totals, exact, longest, repeats.native)
+        lengths = np.zeros(0, np.float32) if norms is None else norms
+        self.native = _native.WeighedDocuments(stored.native, totals, exact, lengths, longest, repeats.native)
 
 
 @dataclass(frozen=True)
@@ -267,8 +270,8 @@ class ListQuery:
     c_max: float
     overlap: str
     size: int
-    cosine: _native.CosineShare | None = None
-    """What the cosine distance adds, where the distance is a sum of both; such a query is in no panel with others."""
+    shares: tuple[float, float] | None = None
+    """The shares of Rel-RWMD and of the cosine distance, where the distance is a sum of both."""
 
     @cached_property
     def native(self) -> _native.ListQuery:
@@ -276,15 +279,14 @@ class ListQuery:
         overlap = _native.Overlap[self.overlap]
         return _native.ListQuery(self.words, self.masses, *self.edges, self.c_max, overlap, self.size)
 
-
-def cosine_share(masses: Float32Array, moved: float, unshared: float, less: Float32Array) -> _native.CosineShare:
-    """The part of the cosine distance in ``moved * rel-rwmd + unshared * cosine`` to a query of these masses.
-
-    ``less`` is, for each row, less its product with the query up to rounding; or empty, where that is not known.
-    """
-    whole = masses.astype(np.float64)
-    unit = (whole / np.sqrt(np.cumsum(whole * whole)[-1])).astype(np.float32)
-    return _native.CosineShare(unit, moved, unshared, COSINE_LOST, less)
+    @cached_property
+    def cosine(self) -> list[_native.CosineShare]:
+        """What the cosine distance adds, where it has a share."""
+        if self.shares is None:
+            return []
+        whole = self.masses.astype(np.float64)
+        unit = (whole / np.sqrt(np.cumsum(whole * whole)[-1])).astype(np.float32)
+        return [_native.CosineShare(unit, *self.shares, COSINE_LOST)]
 
 
 PANEL = 16
@@ -308,8 +310,8 @@ def nearest(
     parts, weights = documents
     asked, own = [query.native for query in queries], [part.native for part in parts]
     mask = None if allowed is None else as_mask(allowed)
-    cosine = queries[0].cosine if queries else None
-    counts = _native.nearest_by_lists(asked, own, weights, mask, cosine, slack, threads, rows, distances)
+    cosines = [share for query in queries for share in query.cosine]
+    counts = _native.nearest_by_lists(asked, own, weights, mask, cosines, slack, threads, rows, distances)
     return Found(rows, distances, *counts)
 
 

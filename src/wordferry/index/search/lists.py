@@ -5,17 +5,21 @@ of the distance is c_max less what the lists of the touched words save. It bound
 are compared in full in ascending order of the bound, until the bound passes the k-th distance found: the answer is that
 of comparing with every document, bit by bit. What a word saves is multiplied by its weight, and the sums of what the
 documents weigh take the place of their lengths, so the lists serve every weighting as they are stored.
+
+A sum of shares of Rel-RWMD and of the cosine distance, which an index compares by unless it is told otherwise, is found
+alike: the lists of the query's own words give the second part up to rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Neighbors
-from wordferry.compare.problem import Distance
+from wordferry.compare.distances.blends import Blend, part_overlap
+from wordferry.compare.problem import Distance, Shared
 from wordferry.index.search.costs import nearest_costs, touched_words
 from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
@@ -29,40 +33,66 @@ ROUNDING = 1.2e-7
 """How far a sum in float32 may be off for each of its terms, relative to the largest: two units in the last place."""
 
 
-def list_query(view: View, words: QueryWords, overlap: str) -> lists.ListQuery:
-    """A query as the lists take it."""
-    costs, size = view.costs, view.snapshot.terms.size + len(words)
-    edges = costs.edges(words.vectors[: words.with_vectors])
-    return lists.ListQuery(
-        words.numbers.astype(np.int32), view.weights.masses(words), edges, costs.c_max, overlap, size
-    )
+class _Shares(NamedTuple):
+    relaxed: Distance
+    moved: float = 1.0
+    """The share of Rel-RWMD."""
+    unshared: float = 0.0
+    """The share of cosine."""
+
+    @classmethod
+    def of(cls, distance: Distance) -> _Shares | None:
+        """The shares of a distance that lists can find; None for any other."""
+        if distance.by_lists:
+            return cls(distance)
+        parts = distance.parts if isinstance(distance, Blend) else ()
+        moved = [part for part in parts if part[0].by_lists]
+        cosine = [share for part, share in parts if part.shared is Shared.PRODUCT]
+        return cls(*moved[0], cosine[0]) if len(parts) == 2 and moved and cosine else None
 
 
 class RelatedLists:
     """Panels of queries walk the lists, and documents once for all of them where that pays."""
 
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        if not distance.by_lists or overlap == "residual":
+        shares = _Shares.of(distance)
+        if shares is None or part_overlap(shares.relaxed, overlap) == "residual":
             return False
         return view.graph is not None and not np.isnan(view.graph.c_max)
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
+        shares = _Shares.of(request.distance)
+        assert shares is not None
 
         def panel(some: Sequence[QueryWords]) -> lists.Found:
-            asked = [list_query(view, words, request.overlap) for words in some]
-            return self._panel(view, asked, request)
+            return self._panel(view, some, request, shares)
 
         return in_order(view, queries, request, panel, lists.PANEL)
 
-    def _panel(self, view: View, asked: list[lists.ListQuery], request: Request) -> lists.Found:
-        allowed, k = view.snapshot.count(request.mask), request.k
+    def _panel(self, view: View, some: Sequence[QueryWords], request: Request, shares: _Shares) -> lists.Found:
+        allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
+        overlap, blended = part_overlap(shares.relaxed, request.overlap), shares[1:] if shares.unshared else None
+        asked = [
+            lists.ListQuery(
+                words.numbers.astype(np.int32),
+                view.weights.masses(words),
+                costs.edges(words.vectors[: words.with_vectors]),
+                costs.c_max,
+                overlap,
+                view.snapshot.terms.size + len(words),
+                blended,
+            )
+            for words in some
+        ]
+        documents = view.blended if shares.unshared else view.natives
         try:
             if allowed > max(FEW, k):
-                slack = asked[0].c_max * ROUNDING * (view.longest + 32)
-                return lists.nearest(asked, view.natives, request.mask, slack, k, request.threads)
+                slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)
+                slack += shares.unshared * ROUNDING * (max(map(len, some)) + 36)
+                return lists.nearest(asked, documents, request.mask, slack, k, request.threads)
             rows = view.rows(request.mask)
-            values = np.stack([lists.distances(query, view.natives, rows) for query in asked])
+            values = np.stack([lists.distances(query, documents, rows) for query in asked])
         except ValueError as error:
             raise damaged_among(view.snapshot.parts, error) from None
         return request.ranked(rows, values)
@@ -103,7 +133,7 @@ def bounds(view: View, words: lists.Touched, rest: float, threads: int, sums: st
     """
     found, visited = [np.zeros(0, np.float32)], 0
     for part in view.snapshot.parts:
-        total = view.documents(part).short if sums == "sums" else norms(view, part)
+        total = view.documents(part).short if sums == "sums" else view.norms(part)
         try:
             some, seen = lists.bounds(part.rows.lists, words, total, rest, threads, view.weights.repeats(part))
         except ValueError as error:
@@ -111,13 +141,3 @@ def bounds(view: View, words: lists.Touched, rest: float, threads: int, sums: st
         found.append(some)
         visited += seen
     return np.concatenate(found), visited
-
-
-def norms(view: View, part: Any) -> Float32Array:
-    """The Euclidean length of each document of a part, over the weights of its words."""
-
-    def made() -> Float32Array:
-        return np.sqrt(view.weights.sums(part, squared=True)).astype(np.float32)
-
-    found: Float32Array = view.kept(part, "norms", made)
-    return found

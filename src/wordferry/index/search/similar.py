@@ -18,7 +18,6 @@ from wordferry.compare.problem import Distance
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import shown
 from wordferry.index.search import memory
-from wordferry.index.search.blended import BlendedLists
 from wordferry.index.search.centroids import Centroids
 from wordferry.index.search.lists import RelatedLists
 from wordferry.index.search.requests import Ask, Request, padded
@@ -47,14 +46,7 @@ class Strategy(Protocol):
         """The k nearest rows to each query by (distance, row)."""
 
 
-STRATEGIES: tuple[Strategy, ...] = (
-    SharedWords(),
-    Centroids(),
-    RelatedLists(),
-    BlendedLists(),
-    Shortlist(),
-    memory.Scan(),
-)
+STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), Shortlist(), memory.Scan())
 """In the order in which they are asked: the cheapest first."""
 
 

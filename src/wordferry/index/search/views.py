@@ -76,13 +76,24 @@ class View:
         """What the documents of a part weigh."""
 
         def made() -> DocumentWeights:
-            sums, longest = self.weights.sums(part), float(part.rows.lengths.max(initial=0))
-            repeats = self.weights.repeats(part)
-            native = WeighedDocuments(part.rows.stored, sums.astype(np.float32), sums, longest, repeats)
-            return DocumentWeights(sums, native)
+            sums = self.weights.sums(part)
+            return DocumentWeights(sums, self._native(part, sums, None))
 
         found: DocumentWeights = self.kept(part, "documents", made)
         return found
+
+    def norms(self, part: Part) -> Float32Array:
+        """The Euclidean length of each document of a part, over the weights of its words."""
+
+        def made() -> Float32Array:
+            return np.sqrt(self.weights.sums(part, squared=True)).astype(np.float32)
+
+        found: Float32Array = self.kept(part, "norms", made)
+        return found
+
+    def _native(self, part: Part, sums: Float64Array, norms: Float32Array | None) -> WeighedDocuments:
+        longest, repeats = float(part.rows.lengths.max(initial=0)), self.weights.repeats(part)
+        return WeighedDocuments(part.rows.stored, sums.astype(np.float32), sums, longest, repeats, norms)
 
     @property
     def is_shard(self) -> bool:
@@ -93,6 +104,12 @@ class View:
     def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
         """All documents and the weights of words, as the kernels take them."""
         return [self.documents(part).native for part in self.snapshot.parts], self.weights.native
+
+    @cached_property
+    def blended(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
+        """All documents with their norms, which a share of the cosine distance needs, and the weights of words."""
+        parts = self.snapshot.parts
+        return [self._native(p, self.documents(p).sums, self.norms(p)) for p in parts], self.weights.native
 
     @cached_property
     def longest(self) -> int:
