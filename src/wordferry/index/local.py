@@ -45,6 +45,7 @@ from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.search.views import View, Views, ViewSource
 from wordferry.index.search.weights import QueryWords, words_of_row
 from wordferry.index.search.words import WordSearcher
+from wordferry.index.storage import stored_weights
 from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, number_of, set_meta
 from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.graph import Graphs
@@ -417,6 +418,7 @@ class LocalIndex:
         with self.writing() as writer:
             writer.compact(rebuild=rebuild)
             self.keep_graph()
+            self.keep_weights()
             self.clean()
 
     def revector(self, embeddings: Any, keep: str | None) -> None:
@@ -438,6 +440,7 @@ class LocalIndex:
             self.__init__(self.path, given, None, self._encoder)  # type: ignore[misc]  # as if opened now
             self.clean()
             self.keep_graph()
+            self.keep_weights()
 
     def clean(self) -> None:
         """Remove files that the catalogue does not list: left by a killed writer, or replaced."""
@@ -445,7 +448,9 @@ class LocalIndex:
         with self._catalogue.reading() as connection:
             names = {row[0] for row in connection.execute("SELECT name FROM segments")}
             graphs = [self.config.base, get_meta(connection, "graph", self._file)]
+            weights = get_meta(connection, "weights", self._file)
         remove_orphans(self.path / SEGMENTS, names)
+        remove_orphans(self.path / stored_weights.FOLDER, {weights["name"]} if weights else set())
         remove_orphans(self.path / GRAPH, {record["name"] for record in graphs if record})
 
     def keep_graph(self, least: int = 1, progress: Progress | None = None) -> None:
@@ -478,12 +483,33 @@ class LocalIndex:
             logger.warning("The related words of %s are in memory only: %s", self.path, str(error))
         self.clean()
 
+    def keep_weights(self) -> None:
+        """Put on the disk what words and documents weigh, where the stored weights are too far from it."""
+        if self.config.weights != stored_weights.SCHEME:
+            return
+        with self.state() as (connection, snapshot):
+            record = get_meta(connection, "weights", self._file)
+            if not stored_weights.is_due(record, snapshot.segments, snapshot.documents):
+                return
+            own = self._views.source.weights(snapshot, self.config.unknown != "drop")
+        try:
+            record = stored_weights.save(self.path, own)
+            with self._catalogue.writing() as connection:
+                state = get_meta(connection, "state", self._file)
+                state["generation"] += 1
+                set_meta(connection, "weights", record)
+                set_meta(connection, "state", state)
+        except StorageError as error:  # the documents are stored; who searches weighs them again
+            logger.warning("What the documents of %s weigh is not stored: %s", self.path, str(error))
+        self.clean()
+
     def store(self, action: Callable[[Writer], Any], graph_progress: Any) -> Any:
         """Run a change that brings documents, then keep the related words up to date."""
         with self.writing() as writer:
             writer.vector_progress = progress_for(graph_progress, "making vectors")
             found = action(writer)
             self.keep_graph(least=1000, progress=progress_for(graph_progress, "relating words"))
+            self.keep_weights()
         return found
 
     def number_words(self, words: Iterable[str]) -> None:
@@ -497,6 +523,7 @@ class LocalIndex:
             try:
                 if self._lock.held and not self._catalogue.closed:
                     self.keep_graph()
+                    self.keep_weights()
             finally:
                 self._catalogue.close()
                 self._lock.release()

@@ -41,7 +41,7 @@ class Centroids:
         masses, known = view.weights.masses(words), words.with_vectors
         apart = words.numbers[known:].astype(np.int32), masses[known:]
         query = CentroidQuery(vectors, words.vectors[:known].astype(np.int32), masses[:known], apart)
-        parts, _ = view.natives
+        parts = [view.documents(part).native for part in view.snapshot.parts]
         try:
             if view.snapshot.count(request.mask) <= max(FEW, request.k):
                 rows = view.rows(request.mask)

@@ -19,16 +19,19 @@ from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
 from wordferry.index.search.costs import WordCosts
 from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights
+from wordferry.index.search.weights import FREQUENCY_FREE, QueryWords, WordWeights, fit_weights, is_stored
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
+from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies, large
 from wordferry.index.storage.terms import find_numbers
-from wordferry.kernels.lists import WeighedDocuments
+from wordferry.kernels.lists import Touched, WeighedDocuments, bounds
 from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.typical import typical_distance
 
 _KEPT = 4
+_ROUNDING = 1e-5
+"""More than sums of what words have lost may be off in float32, relative to them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,7 @@ class View:
 
         def made() -> DocumentWeights:
             sums = self.weights.sums(part)
-            return DocumentWeights(sums, self._native(part, sums, None))
+            return DocumentWeights(sums, self._weighed(part, sums.astype(np.float32), sums, None))
 
         found: DocumentWeights = self.kept(part, "documents", made)
         return found
@@ -91,9 +94,11 @@ class View:
         found: Float32Array = self.kept(part, "norms", made)
         return found
 
-    def _native(self, part: Part, sums: Float64Array, norms: Float32Array | None) -> WeighedDocuments:
+    def _weighed(
+        self, part: Part, totals: Float32Array, exact: Float64Array, norms: Float32Array | None
+    ) -> WeighedDocuments:
         longest, repeats = float(part.rows.lengths.max(initial=0)), self.weights.repeats(part)
-        return WeighedDocuments(part.rows.stored, sums.astype(np.float32), sums, longest, repeats, norms)
+        return WeighedDocuments(part.rows.stored, totals, exact, longest, repeats, norms)
 
     @property
     def is_shard(self) -> bool:
@@ -102,14 +107,50 @@ class View:
 
     @cached_property
     def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
-        """All documents and the weights of words, as the kernels take them."""
-        return [self.documents(part).native for part in self.snapshot.parts], self.weights.native
+        """All documents and the weights of words, for kernels that make bounds of what documents weigh."""
+        return [self._bounded(part, blended=False) for part in self.snapshot.parts], self.weights.native
 
     @cached_property
     def blended(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
-        """All documents with their norms, which a share of the cosine distance needs, and the weights of words."""
-        parts = self.snapshot.parts
-        return [self._native(p, self.documents(p).sums, self.norms(p)) for p in parts], self.weights.native
+        """All documents with their norms, which bounds of the cosine distance need, and the weights of words."""
+        return [self._bounded(part, blended=True) for part in self.snapshot.parts], self.weights.native
+
+    def _bounded(self, part: Part, *, blended: bool) -> WeighedDocuments:
+        least = self._least(part)
+        if least is not None:
+            return self._weighed(part, least[0], np.zeros(0), least[1])
+        documents = self.documents(part)
+        return self._weighed(part, documents.short, documents.sums, self.norms(part)) if blended else documents.native
+
+    def _least(self, part: Part) -> tuple[Float32Array, Float32Array] | None:
+        """What documents and their norms weigh at least, by stored weights of this state or an earlier one."""
+        stored = self.snapshot.weights
+        if stored is None or part.key[1] not in stored.documents:
+            return None
+        sums, norms = stored.documents[part.key[1]]
+        if self.weights.per_word is stored.weights:
+            return sums, norms
+        if self._lost is None:
+            return None
+
+        def made() -> tuple[Float32Array, Float32Array]:
+            lost, nothing = self._lost, np.zeros(len(self._lost.words), np.float32)
+            touched = Touched(lost.words, nothing, lost.weights, nothing)
+            more, _ = bounds(part.rows.lists, touched, np.ones(len(sums), np.float32), 0.0, 1)
+            more *= np.float32(1 + _ROUNDING)
+            kept, least = np.float32(1 - lost.share - _ROUNDING), np.float32(lost.least * (1 - _ROUNDING))
+            return np.maximum(sums * kept + more, sums * least), np.maximum(norms * kept + more, norms * least)
+
+        found: tuple[Float32Array, Float32Array] = self.kept(part, "least", made)
+        return found
+
+    @cached_property
+    def _lost(self) -> Any:
+        """How much less words weigh than the stored weights say; None where these are of no use."""
+        stored, weights = self.snapshot.weights, self.weights
+        if stored is None or not is_stored(stored, weights.weighting.scheme, weights.keeps):
+            return None
+        return stored.lost(weights.per_word)
 
     @cached_property
     def longest(self) -> int:
@@ -179,6 +220,18 @@ class ViewSource:
         if not len(snapshot.terms):
             return None
         return self._graphs.get_to_search(snapshot.terms.rows, snapshot.epoch, snapshot.graph)
+
+    def weights(self, snapshot: Snapshot, keeps: bool) -> StoredWeights:
+        """What words and documents weigh in a state, to be stored."""
+        weights = fit_weights(SCHEME, keeps, snapshot, snapshot.embeddings, self.together)
+        frequencies, names, documents = np.zeros(snapshot.terms.size, np.int32), set(large(snapshot.segments)), {}
+        for part in (part for part in snapshot.parts if part.key[1] in names):
+            add_frequencies(part.rows, frequencies)
+            squares = weights.sums(part, squared=True)
+            documents[part.key[1]] = weights.sums(part).astype(np.float32), np.sqrt(squares).astype(np.float32)
+        config = {name: snapshot.state[name] for name in ("documents", "words", "next_number", "epoch")}
+        config |= {"unseen": weights.weighting.unseen, "keeps": keeps}
+        return StoredWeights(config, weights.per_word, frequencies, snapshot.terms, documents)
 
     def costs(self, snapshot: Snapshot, graph: RelatedWords) -> WordCosts:
         """What words cost that move; kept as long as the index has the same words."""

@@ -20,12 +20,15 @@ from wordferry import _native
 from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, damaged_part
+from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
 from wordferry.kernels.lists import COUNTS, Repeats
 from wordferry.texts.weights import Weighting, room_for, vector_lengths, weights_of_counts
 from wordferry.words.embeddings import Embeddings
 
 _GROWTH = {"log-idf": "logarithm", "bm25": "saturation"}
 """Schemes by which what a word counts does not grow as its count does."""
+_AT_ONCE = 1 << 16
+"""Words that are weighed at once."""
 FREQUENCY_FREE = ("counts", "norm")
 """Schemes that do not depend on document frequencies, so that no change of the collection changes them."""
 
@@ -80,7 +83,9 @@ class WordWeights:
     @cached_property
     def lengths_are_sums(self) -> bool:
         """Whether every word weighs 1 that is no stop word, so that a document weighs as much as it has tokens."""
-        return self.growth == "counts" and bool((np.delete(self.per_word, self.stop) == 1).all())
+        if self.growth != "counts" or self.weighting.scheme == SCHEME:
+            return False
+        return bool((np.delete(self.per_word, self.stop) == 1).all())
 
     @cached_property
     def all_count(self) -> bool:
@@ -140,17 +145,18 @@ def _sums(part: Part, weights: Float64Array, repeats: Repeats, *, squared: bool 
 
 def document_frequencies(snapshot: Snapshot) -> npt.NDArray[Any]:
     """In how many living documents each word stands, by its number; no document is read but deleted ones."""
-    found = np.zeros(snapshot.terms.size, dtype=np.int64)
+    stored = snapshot.weights
+    covered = {} if stored is None else stored.documents
+    found = np.zeros(snapshot.terms.size, dtype=np.int32)
+    if stored is not None:
+        found[: len(stored.frequencies)] = stored.frequencies
     for part in snapshot.parts:
-        stems = part.rows.stems
         try:
-            if stems is None:
-                found += np.bincount(part.bags.words, minlength=len(found))
-            else:
-                found[stems.words] += stems.word_df
+            if part.key[1] not in covered:
+                add_frequencies(part.rows, found)
             if snapshot.alive is not None and not snapshot.alive[part.span].all():
                 dead = part.bags.select(np.flatnonzero(~snapshot.alive[part.span]))
-                found -= np.bincount(dead.words, minlength=len(found))
+                np.subtract.at(found, dead.words, 1)
         except (ValueError, IndexError) as error:
             raise damaged_part(part, error) from None
     return found
@@ -161,6 +167,10 @@ def fit_weights(
 ) -> WordWeights:
     """A scheme fitted on the living documents, or on those of all shards together."""
     terms, documents, tokens = snapshot.terms, snapshot.documents, 0.0
+    saved = snapshot.weights
+    if saved is not None and together is None and saved.is_of(snapshot.state) and is_stored(saved, scheme, keeps):
+        known = Weighting(scheme, saved.weights, saved.config["unseen"], documents)
+        return WordWeights(known, keeps, np.zeros(0), terms.stop)
     df: npt.NDArray[Any] = np.zeros(terms.size, dtype=np.int64)
     if together is not None:
         documents, df = together.documents, together.frequencies
@@ -168,10 +178,10 @@ def fit_weights(
     elif scheme not in FREQUENCY_FREE:
         df = document_frequencies(snapshot)
         tokens = _tokens(snapshot, keeps) if scheme == "bm25" else 0.0
-    fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
-    if scheme not in FREQUENCY_FREE:
-        plain = weights_of_counts(scheme.removeprefix("norm-"), documents, df, tokens, None)
-        fitted = replace(plain or fitted, scheme=scheme)
+    if scheme in FREQUENCY_FREE:
+        fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
+    else:
+        fitted = replace(_by_frequency(scheme.removeprefix("norm-"), documents, df, tokens), scheme=scheme)
     new = np.zeros(0)
     if scheme.startswith("norm"):
         lengths, stored = vector_lengths(embeddings).copy(), vector_lengths(embeddings.stored)
@@ -185,6 +195,21 @@ def fit_weights(
         fitted.per_word[terms.row_of < 0] = 0.0
     fitted.per_word[terms.stop] = 0.0
     return WordWeights(fitted, keeps, new, terms.stop)
+
+
+def _by_frequency(scheme: str, documents: int, df: npt.NDArray[Any], tokens: float) -> Weighting:
+    """A scheme of document frequencies, some words at a time: what lies between stays in the cache."""
+    parts = [
+        weights_of_counts(scheme, documents, df[i : i + _AT_ONCE], tokens, None)
+        for i in range(0, len(df) or 1, _AT_ONCE)
+    ]
+    made = [part for part in parts if part is not None]
+    return replace(made[0], per_word=np.concatenate([part.per_word for part in made]))
+
+
+def is_stored(stored: StoredWeights, scheme: str, keeps: bool) -> bool:
+    """Whether stored weights are of a scheme, and of words without a vector alike."""
+    return scheme == SCHEME and stored.config["keeps"] == keeps
 
 
 def _tokens(snapshot: Snapshot, keeps: bool) -> float:

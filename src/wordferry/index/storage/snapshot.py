@@ -24,6 +24,7 @@ from wordferry.index.search.filters import Condition
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
 from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
+from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermVectors, read_vectors
 from wordferry.index.storage.texts import Unpacker, read_documents
 from wordferry.index.storage.vectors import IndexVectors
@@ -149,6 +150,8 @@ class Snapshot:
     segments: tuple[Segment, ...]
     state: dict[str, Any]
     """What the catalogue says of the whole."""
+    weights: StoredWeights | None = None
+    """What words and documents weighed in this state or an earlier one."""
     fields: frozenset[str] = frozenset()
     """Fields that documents of other shards have."""
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
@@ -260,6 +263,7 @@ class Snapshots:
         self._recent: OrderedDict[int, Snapshot] = OrderedDict()
         self._rows: dict[str, SegmentRows] = {}
         self._spans: dict[str, Span] = {}
+        self._weights: tuple[str, StoredWeights | None] = "", None
 
     def get(self, connection: sqlite3.Connection) -> Snapshot:
         """The snapshot of the state that the connection's transaction sees."""
@@ -289,7 +293,8 @@ class Snapshots:
         self._rows = mapped
         generation = state["generation"]
         buffer = read_buffer(connection, self._file)
-        terms = self._terms(connection, state)
+        weights = self._stored_weights(connection, state, mapped)
+        terms = self._terms(connection, state, weights)
         loose = SegmentRows.of(buffer, columns_of(connection, buffer.numbers, self._file), terms.stop)
         named: list[tuple[tuple[Any, ...], SegmentRows]] = [(("segment", name), one) for name, one in mapped.items()]
         parts: list[Part] = []
@@ -310,6 +315,7 @@ class Snapshots:
             alive=alive,
             segments=segments,
             state=state,
+            weights=weights,
             fields=self._fields,
         )
 
@@ -339,10 +345,26 @@ class Snapshots:
             raise damaged(self._file, "the list of living documents")
         return alive
 
-    def _terms(self, connection: sqlite3.Connection, state: dict[str, Any]) -> TermVectors:
-        """The words with vectors; those of an earlier snapshot of this epoch are a prefix."""
-        same = [s.terms for s in self._recent.values() if s.epoch == state["epoch"] and s.terms.size <= state["words"]]
-        return read_vectors(connection, state, self._file, max(same, key=len, default=None))
+    def _stored_weights(
+        self, connection: sqlite3.Connection, state: dict[str, Any], mapped: dict[str, SegmentRows]
+    ) -> StoredWeights | None:
+        """The stored weights, where all segments that they cover are still there."""
+        record = get_meta(connection, "weights", self._file)
+        if record is None or not all(name in mapped for name in record["segments"]):
+            return None
+        if self._weights[0] != record["name"]:
+            self._weights = record["name"], StoredWeights.read(self._folder, record)
+        found = self._weights[1]
+        return found if found is not None and found.config["epoch"] == state["epoch"] else None
+
+    def _terms(
+        self, connection: sqlite3.Connection, state: dict[str, Any], weights: StoredWeights | None
+    ) -> TermVectors:
+        """The words with vectors; those of an earlier state of this epoch are a prefix."""
+        same = [s.terms for s in self._recent.values() if s.epoch == state["epoch"]]
+        same += [] if weights is None else [weights.vectors]
+        known = [terms for terms in same if terms.size <= state["words"]]
+        return read_vectors(connection, state, self._file, max(known, key=len, default=None))
 
 
 def read_buffer(connection: sqlite3.Connection, file: Path) -> Bags:

@@ -24,6 +24,7 @@ from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.segments import Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
 from wordferry.index.storage.snapshot import read_buffer
 from wordferry.index.storage.stems import WordKeys
+from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_stop_words, read_vectors
 from wordferry.index.storage.texts import CompressionDictionaries, Unpacker
 from wordferry.index.storage.vectors import IndexVectors
@@ -91,6 +92,9 @@ class Checker:
             self._wrong(f"{file}: the vectors of documents are not of the dimension that the state says.")
         covered = self._check_graph(connection, state, words)
         self._check_embeddings()
+        weights = self._attempt(lambda: get_meta(connection, "weights", file))
+        if weights is not None:
+            self._attempt(lambda: StoredWeights.read(self.catalogue.folder, weights, verify=True))
         if state and (state["documents"] != len(numbers) or (len(numbers) and numbers[-1] >= state["next_number"])):
             self._wrong(f"{file}: the number of documents is {len(numbers)}, the state says {state['documents']}.")
         size = folder_bytes(self.catalogue.folder)

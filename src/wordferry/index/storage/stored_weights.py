@@ -1,0 +1,157 @@
+"""What words and documents weigh by idf, kept on disk, so that no search has to read all documents for it.
+
+The folder is written after a change of a large index, and again when the collection has grown by a hundredth. It holds
+what words weighed then, in how many documents of the large segments each stands, and what the documents of those
+segments weigh. Later states follow from it: most words weigh nearly the same, and the posting lists of the few others
+say which documents have them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wordferry.base import storage
+from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
+from wordferry.errors import FormatError
+from wordferry.index.storage.segments import (
+    MissingFolder,
+    Segment,
+    SegmentRows,
+    check_manifest,
+    unless_gone,
+    write_folder,
+)
+from wordferry.index.storage.terms import TermVectors
+
+FOLDER = "weights"
+SCHEME = "idf"
+"""The weights that are stored: those of a new index."""
+LEAST = 1 << 16
+"""Documents of an index from which on its weights are stored: fewer are weighed at once."""
+LARGE = 1 << 14
+"""Documents of a segment that is covered: smaller ones are soon merged into others."""
+_DRIFT = 0.01
+"""By how much the number of documents changes until weights are stored anew."""
+_LOST = 1e-3
+"""A share that any word may have lost of its weight unnoticed: bounds are lower by as much."""
+_MOST_CHANGED = 1 << 16
+"""With more words than this that have lost more, documents are weighed again."""
+_AT_ONCE = 1 << 17
+Record = dict[str, Any]
+"""What the catalogue says of stored weights: name, manifest (its sha256), segments, documents."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lost:
+    """How much less words weigh than when weights were stored, at most: a share of all, and more of some words."""
+
+    share: float
+    least: float
+    """What every word has kept of its weight."""
+    words: Int32Array
+    """Ascending."""
+    weights: Float32Array
+    """What each of these has lost beyond the share."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredWeights:
+    """The weights of one state, mapped."""
+
+    config: dict[str, Any]
+    """The numbers of the state: documents, words, next_number, epoch; unseen; whether words without a vector count."""
+    weights: Float64Array
+    """The weight of each word by its number."""
+    frequencies: Int32Array
+    """Document frequency of each word in the covered segments, deleted documents included."""
+    vectors: TermVectors
+    """The words that had a vector."""
+    documents: dict[str, tuple[Float32Array, Float32Array]]
+    """The sums and the Euclidean lengths of the documents of each covered segment, by its name."""
+
+    @classmethod
+    def read(cls, folder: Path, record: Record, *, verify: bool = False) -> StoredWeights | None:
+        """Map what a record names; None where a writer has just removed it."""
+        place = folder / FOLDER / record["name"]
+        try:
+            check_manifest(place, record["manifest"])
+            found = storage.read_folder(place, "weights", verify=verify)
+        except MissingFolder:
+            return None
+        except FormatError as error:
+            wrong = unless_gone(place, error)
+            if isinstance(wrong, MissingFolder):
+                return None
+            raise wrong from None
+        config, arrays = found.config, found.arrays
+        numbers, rows = (arrays[name].astype(np.int64) for name in ("vector_words", "vector_rows"))
+        vectors = TermVectors(config["words"], numbers, rows)
+        names, own = record["segments"], {name: np.asarray(array) for name, array in arrays.items()}
+        documents = {name: (own[f"sums_{i}"], own[f"norms_{i}"]) for i, name in enumerate(names)}
+        return cls(config, own["weights"], own["frequencies"], vectors, documents)
+
+    def is_of(self, state: dict[str, Any]) -> bool:
+        """Whether a state has the documents and words of the one that weights were stored for."""
+        return all(self.config[name] == state[name] for name in ("documents", "words", "next_number"))
+
+    def lost(self, weights: Float64Array) -> Lost | None:
+        """How much less words weigh now; None where too many have lost too much."""
+        share, least, words, losses = _LOST, 1 - _LOST, [np.zeros(0, np.int64)], [np.zeros(0)]
+        for start in range(0, len(self.weights), _AT_ONCE):
+            before = self.weights[start : start + _AT_ONCE]
+            now = weights[start : start + len(before)]
+            loss = before * (1 - share) - now
+            some = np.flatnonzero(loss > 0)
+            words.append(some + start)
+            losses.append(loss[some])
+            least = min(least, float((now[some] / before[some]).min(initial=1)))
+        numbers = np.concatenate(words)
+        if len(numbers) > _MOST_CHANGED or not least > 0:
+            return None
+        rounded = np.nextafter(np.concatenate(losses).astype(np.float32), np.float32(np.inf))
+        return Lost(share, least, numbers.astype(np.int32), rounded)
+
+
+def large(segments: Sequence[Segment]) -> list[str]:
+    """The names of the segments whose documents' weights are worth storing."""
+    return [segment.name for segment in segments if segment.documents >= LARGE]
+
+
+def is_due(record: Record | None, segments: Sequence[Segment], documents: int) -> bool:
+    """Whether the weights of a state are to be stored."""
+    if documents < LEAST:
+        return False
+    return (
+        record is None
+        or record["segments"] != large(segments)
+        or abs(documents - record["documents"]) > _DRIFT * documents
+    )
+
+
+def save(folder: Path, stored: StoredWeights) -> Record:
+    """Put weights on the disk; they count for nothing until the catalogue names them."""
+    name = f"{stored.config['documents']:010d}-{secrets.token_hex(4)}"
+    place = folder / FOLDER / name
+    numbers, rows = (values.astype(np.int32) for values in (stored.vectors.numbers, stored.vectors.rows))
+    arrays: dict[str, Any] = {"weights": stored.weights, "frequencies": stored.frequencies}
+    arrays |= {"vector_words": numbers, "vector_rows": rows}
+    for i, (sums, norms) in enumerate(stored.documents.values()):
+        arrays |= {f"sums_{i}": sums, f"norms_{i}": norms}
+    write_folder(place, lambda: storage.write_folder(place, "weights", stored.config, arrays))
+    digest = storage.file_digest(place / storage.MANIFEST)
+    names = list(stored.documents)
+    return {"name": name, "manifest": digest, "segments": names, "documents": stored.config["documents"]}
+
+
+def add_frequencies(rows: SegmentRows, frequencies: Int32Array) -> None:
+    """Add the document frequency of each word of some documents, deleted ones included."""
+    if rows.stems is None:
+        np.add.at(frequencies, rows.bags.words, 1)
+    else:
+        frequencies[rows.stems.words] += rows.stems.word_df
