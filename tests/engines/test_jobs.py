@@ -124,6 +124,24 @@ def test_top_k_and_votes(source, tmp_path):
     assert summary.facts["right"] > 15
 
 
+@pytest.mark.parametrize("given", [{}, {"voting": "majority", "k": 5}])
+def test_votes_are_those_of_the_classifier(tmp_path, given):
+    neighbors = pytest.importorskip("wordferry.neighbors", reason="scikit-learn is not installed")
+    articles = wordferry.sample().articles
+    for name, some in (("train", articles[::2]), ("test", articles[1::2])):
+        lines = [json.dumps({"id": one.id, "text": one.text, "label": one.label}) for one in some]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    train, test = (str(tmp_path / f"{name}.jsonl") for name in ("train", "test"))
+    jobs.classify(train, test, str(tmp_path / "votes"), **given, choices=Choices(block=40), shards=2)
+    own = {"n_neighbors": given["k"], "voting": given["voting"]} if given else {}
+    model = neighbors.WordMoverClassifier(**own).fit(
+        [one.text for one in articles[::2]], [one.label for one in articles[::2]]
+    )
+    asked, found = [one.text for one in articles[1::2]], rows(tmp_path / "votes")
+    assert [row["predicted"] for row in found] == model.predict(asked).tolist()
+    assert np.allclose([row["share"] for row in found], model.predict_proba(asked).max(axis=1), atol=1e-5)
+
+
 def test_a_stopped_job_goes_on_and_repeats_only_what_was_not_done(source, tmp_path, monkeypatch):
     jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20), shards=2)
     done = []

@@ -12,6 +12,14 @@ from wordferry.cli import options
 from wordferry.cli.options import PATH, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note
 
+CLASSIFIED = (
+    option(
+        "-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE
+    ),
+    "--weights=log-idf --unknown=match",
+)
+VOTING = option("--voting", "Neighbours count by nearness (gap), or all alike (majority).", default="gap")
+
 
 @command(
     argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
@@ -22,11 +30,8 @@ from wordferry.cli.output import ROWS, Output, note
     option("--learned", "A folder of 'wordferry learn': its vectors and weights, by wmd or --distance.", type=PATH),
     bundle(
         "given",
-        option(
-            "-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE
-        ),
-        "--weights=log-idf --unknown=match",
-        option("--voting", "Neighbours count by nearness (gap), or all alike (majority).", default="gap"),
+        *CLASSIFIED,
+        VOTING,
         option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
         "--threads",
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wordferry.cli import options
+from wordferry.cli.classify import CLASSIFIED, VOTING
 from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 from wordferry.cli.serve import check_port
@@ -82,9 +83,7 @@ def job_choices(**given: Any) -> Iterator[Any]:
 
 SIZE = block_option("How many documents or queries one task takes.")
 SHARDS = option("--shards", "How many shards to build (default: one per million documents).", type=POSITIVE)
-COMPARED = ("--distance --weights --unknown -r", SIZE)
-JOB = bundle("choices", *COMPARED, "--text --id", make=job_choices)
-LABELLED_JOB = bundle("choices", *COMPARED, "--text --id --label", make=job_choices)
+JOB = bundle("choices", "--distance --weights --unknown -r", SIZE, "--text --id", make=job_choices)
 RUN = bundle("run", *RUNNING, "--embeddings", make=running)
 
 
@@ -162,10 +161,11 @@ def duplicates(
 @command(
     argument("train", "Training documents with labels, in the same forms as documents."),
     argument("test", "Documents to label."),
-    "-k=19",
+    "-k=35",
+    VOTING,
     OUTPUT,
     SHARDS,
-    LABELLED_JOB,
+    bundle("choices", *CLASSIFIED, "-r", SIZE, "--text --id --label", make=job_choices),
     RUN,
     SUMMARY,
     examples=["wordferry cluster classify train.parquet new.parquet -o labels"],
@@ -175,6 +175,7 @@ def classify(
     train: str,
     test: str,
     k: int,
+    voting: str,
     output: str,
     shards: int | None,
     choices: Any,
@@ -184,7 +185,7 @@ def classify(
     """Label documents by a vote of their nearest training documents."""
     from wordferry.shards import jobs
 
-    _show(jobs.classify(train, test, output, k, choices, shards=shards, **run), out)
+    _show(jobs.classify(train, test, output, k, choices, voting=voting, shards=shards, **run), out)
 
 
 @command(

@@ -18,9 +18,9 @@ from wordferry.compare.measure import Measure, one
 from wordferry.compare.nearest import check_k, within
 from wordferry.errors import InputError
 from wordferry.judge.choosing import Validation, cross_validate_r
-from wordferry.judge.fitting import AUTO_WEIGHTS, RECOMMENDED_DISTANCE, WordMover, check_mode
+from wordferry.judge.fitting import AUTO_WEIGHTS, WordMover, check_mode
 from wordferry.judge.voters import VoteExplanation, Voter, shared_words
-from wordferry.judge.voting import PAPER_K, RECOMMENDED_K, Votes, decide, gap_weights
+from wordferry.judge.voting import PAPER_K, RECOMMENDED_DISTANCE, RECOMMENDED_K, Votes, decide, gap_weights
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 

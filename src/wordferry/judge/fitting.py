@@ -18,7 +18,7 @@ from wordferry.compare.prepare import words_of
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError
 from wordferry.judge.columns import WordMatrix
-from wordferry.judge.voting import PAPER_K
+from wordferry.judge.voting import PAPER_K, RECOMMENDED_DISTANCE, RECOMMENDED_WEIGHTS
 from wordferry.texts import bow
 from wordferry.texts.datasets import given_or_default
 from wordferry.texts.tables import as_documents, is_table, table_texts
@@ -31,9 +31,6 @@ optional_import("sklearn", "sklearn")  # says which pip line brings it
 from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.utils import validation  # noqa: E402
 
-RECOMMENDED_DISTANCE = "rel-rwmd + 4*cosine"
-"""Chosen by cross-validation on seven collections: python benchmarks/quality.py --choose."""
-RECOMMENDED_WEIGHTS = "log-idf"
 AUTO_WEIGHTS = "auto"
 """The recommended weights for counts; none for a matrix of weights, which are what a vectorizer has made of counts."""
 VOCABULARIES = ("train", "all")

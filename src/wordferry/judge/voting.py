@@ -12,8 +12,9 @@ from wordferry.base.arrays import Float64Array, Int64Array
 from wordferry.errors import InputError
 
 PAPER_K = 19
-RECOMMENDED_K = 35
-"""Chosen with the distance, the weights and the votes by cross-validation: python benchmarks/quality.py --choose."""
+RECOMMENDED_K, RECOMMENDED_DISTANCE, RECOMMENDED_WEIGHTS = 35, "rel-rwmd + 4*cosine", "log-idf"
+"""How documents are classified by default, wherever that is done: chosen, with votes by gap, by cross-validation on
+seven collections (python benchmarks/quality.py --choose)."""
 VOTINGS = ("gap", "majority")
 """Neighbours count by how much nearer they are than the k-th, or all alike."""
 
@@ -121,11 +122,17 @@ def gap_weights(distances: Any, there: Any) -> Float64Array:
     return gaps
 
 
-def decide(classes: Any, distances: Any, number: int, k: int, voting: str) -> Votes:
-    """What neighbours vote for by one of ``VOTINGS``."""
+def check_voting(voting: str) -> str:
+    """The voting rule, or an error that names those there are."""
     if voting not in VOTINGS:
         raise InputError(f"voting must be one of {', '.join(map(repr, VOTINGS))}; got {voting!r}.")
-    return vote_by_gap(classes, distances, number, k) if voting == "gap" else vote(classes, number, k)
+    return voting
+
+
+def decide(classes: Any, distances: Any, number: int, k: int, voting: str) -> Votes:
+    """What neighbours vote for by one of ``VOTINGS``."""
+    gap = check_voting(voting) == "gap"
+    return vote_by_gap(classes, distances, number, k) if gap else vote(classes, number, k)
 
 
 def error_rate(truth: Any, predicted: Any) -> float:

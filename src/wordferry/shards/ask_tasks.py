@@ -25,7 +25,7 @@ from wordferry.index.local import LocalIndex
 from wordferry.index.results import Document
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask
-from wordferry.judge.voting import vote
+from wordferry.judge.voting import decide
 from wordferry.kernels.meaning import CosineSums
 from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
 from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
@@ -76,6 +76,7 @@ class AskInputs:
     rerank: str | None = None
     candidates: int | None = None
     threshold: float = 0.0
+    voting: str = "gap"
     fields: SourceFields = field(default_factory=SourceFields)
 
 
@@ -203,10 +204,11 @@ def votes(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tupl
         raise FormatError(f"The document {unlabelled!r} has no label, and a training document needs one.")
     names = sorted({str(one.label) for some in near for one in some})
     numbers = {name: number for number, name in enumerate(names)}
-    classes = np.full((len(near), shared.k), -1, dtype=np.int64)
-    for row, some in enumerate(near):
-        classes[row, : len(some)] = [numbers[str(one.label)] for one in some]
-    winners = vote(classes, len(names), shared.k)
+    classes, distances = np.full((len(near), shared.k), -1, dtype=np.int64), np.full((len(near), shared.k), np.inf)
+    for row, some in enumerate(found):
+        classes[row, : len(some)] = [numbers[str(one.document.label)] for one in some]
+        distances[row, : len(some)] = [one.distance for one in some]
+    winners = decide(classes, distances, len(names), shared.k, shared.voting)
     predicted = [[*names, None][winner] for winner in winners.winner]
     shares = [float(row.max(initial=0.0)) for row in winners.shares]
     ids, known = json_values(data, "ids"), json_values(data, "labels")

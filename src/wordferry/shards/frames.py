@@ -8,6 +8,7 @@ from typing import Any
 from wordferry.engines.on_spark import Spark
 from wordferry.engines.sources import SourceFields
 from wordferry.errors import InputError
+from wordferry.judge.voting import RECOMMENDED_K
 from wordferry.shards import jobs
 
 
@@ -34,7 +35,7 @@ def duplicates(documents: Any, output: str, threshold: float, *, work: str, **op
     return _run(jobs.duplicates, {"documents": documents}, output, work, threshold=threshold, **options)
 
 
-def classify(train: Any, test: Any, output: str, k: int = 19, *, work: str, **options: Any) -> Any:
+def classify(train: Any, test: Any, output: str, k: int = RECOMMENDED_K, *, work: str, **options: Any) -> Any:
     """The label that the k nearest rows of ``train`` vote for, as a DataFrame (id, predicted, share, label)."""
     return _run(jobs.classify, {"train": train, "test": test}, output, work, k=k, **options)
 

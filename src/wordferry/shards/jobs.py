@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from wordferry.base.checks import real_number, whole_number
+from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
@@ -22,6 +23,7 @@ from wordferry.errors import InputError
 from wordferry.find.settings import Settings
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask
+from wordferry.judge.voting import RECOMMENDED_DISTANCE, RECOMMENDED_K, RECOMMENDED_WEIGHTS, check_voting
 from wordferry.shards import ask_tasks
 from wordferry.shards.ask_tasks import AskInputs, Target
 from wordferry.shards.building import Choices, ShardBuild
@@ -83,17 +85,25 @@ def classify(
     train: str,
     test: str,
     output: str | os.PathLike[str],
-    k: int = 19,
+    k: int = RECOMMENDED_K,
     choices: Choices | None = None,
+    *,
+    voting: str = "gap",
     **run: Any,
 ) -> JobSummary:
     """The label that the k nearest training documents vote for, as Parquet (id, predicted, share, label).
 
-    Training documents need a label; where test documents have one, the summary says how many were right. The other
-    arguments are those of :func:`knn_graph`.
+    Distance, weights and votes are by default those of :class:`wordferry.neighbors.WordMoverClassifier`. Training
+    documents need a label; where test documents have one, the summary says how many were right. The other arguments
+    are those of :func:`knn_graph`.
     """
-    job = ShardJob("classify", train, output, choices, {"k": whole_number(k, "k")}, queries=test, **run)
-    return job.nearest(AskInputs(job.start(), k), ask_tasks.votes)
+    choices = choices or Choices()
+    distance = choices.distance or RECOMMENDED_DISTANCE
+    weights = choices.weights or find_distance(distance).own_weights or RECOMMENDED_WEIGHTS
+    choices = replace(choices, distance=distance, weights=weights)
+    options = {"k": whole_number(k, "k"), "voting": check_voting(voting)}
+    job = ShardJob("classify", train, output, choices, options, queries=test, **run)
+    return job.nearest(AskInputs(job.start(), k, voting=voting), ask_tasks.votes)
 
 
 def duplicates(
