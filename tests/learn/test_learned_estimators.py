@@ -266,6 +266,27 @@ def test_gamma_is_chosen_by_cross_validation_when_asked(vectors):
         WordMoverEmbedding(16, gamma="cv", embeddings=vectors).fit(texts)
 
 
+def test_half_of_the_features_are_of_the_learned_distance_when_asked(vectors):
+    texts, labels = documents(1, 60)
+    given = {"embeddings": vectors, "random_state": 3}
+    model = WordMoverEmbedding(9, supervised=True, **given).fit(texts, labels)
+    learned = SupervisedWordMover(**given).fit(texts, labels).embeddings_
+    assert np.array_equal(model.learned_.embeddings.matrix, learned.matrix)
+    parts = [
+        WordMoverEmbedding(5, **given).fit(texts),
+        WordMoverEmbedding(4, embeddings=learned, weights="norm", random_state=4).fit(texts),
+    ]
+    expected = np.hstack([part.transform(texts) for part in parts]) / np.sqrt(2)
+    assert np.array_equal(model.transform(texts), expected)
+    assert np.array_equal(clone(model).fit_transform(texts, labels), expected)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(texts), expected)
+    assert len(model.get_feature_names_out()) == 9
+    with pytest.raises(InputError, match="needs classes"):
+        WordMoverEmbedding(9, supervised=True, **given).fit(texts)
+    with pytest.raises(InputError, match="n_components"):
+        WordMoverEmbedding(1, supervised=True, **given).fit(texts, labels)
+
+
 def test_embeddings_of_documents_are_pickled_and_repeated(vectors):
     texts = documents(1, 20)[0]
     model = WordMoverEmbedding(8, embeddings=vectors)

@@ -147,14 +147,20 @@ def test_searches_are_the_row_of_all_distances() -> None:
     )
 
 
-def test_explanations_show_the_soft_plan_and_how_well_it_is_known() -> None:
-    a, b = "the cat sleeps on zzyx in the warm sun", "a dog qwfp rests zzyx by the sea"
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("the cat sleeps on zzyx in the warm sun", "a dog qwfp rests zzyx by the sea"),
+        ("Obama speaks to the media in Illinois", "The president greets the press in Chicago"),  # the bound is tight
+    ],
+)
+def test_explanations_show_the_soft_plan_and_how_well_it_is_known(a: str, b: str) -> None:
     told = wordferry.explain(a, b, "sinkhorn")
     assert told.distance == pytest.approx(wordferry.distance(a, b, "sinkhorn"), abs=1e-6)
     assert sum(row.cost for row in told.rows) == pytest.approx(told.distance, abs=1e-6)
-    assert len([row for row in told.rows if row.source == "cat"]) > 1
+    assert len([row for row in told.rows if row.source == told.rows[0].source]) > 1
     wmd = wordferry.distance(a, b, "wmd")
-    assert told.facts["lower_bound"] <= wmd + 1e-6
+    assert told.facts["lower_bound"] <= wmd
     assert wmd <= told.distance + 1e-6
     assert told.facts["marginal_error"] <= 1e-6 or told.facts["rounds"] == 1000
     assert told.facts["rounds"] >= 1

@@ -16,6 +16,7 @@ from wordferry.compare.plan import fill
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError
 from wordferry.judge.fitting import AUTO_WEIGHTS, WordMover
+from wordferry.learn.supervised import SupervisedWordMover
 from wordferry.texts import bow
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -34,6 +35,8 @@ _MEASURED = 256
 """Documents from which the median distance is taken."""
 _TRIED = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median heuristic that ``gamma="cv"`` chooses among."""
+_LEARNED_WITH = ("unknown", "tokenizer", "on_empty", "random_state", "progress", "threads")
+"""Parameters that supervised training takes over."""
 _CHOSEN_ON = 2000
 """Documents that cross-validation looks at, at most."""
 
@@ -55,6 +58,9 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
     max_words : the most words of a random document; the number is drawn from 1 .. max_words.
     gamma : how fast features fall with distance. ``"median"`` is one over the median distance of fitted documents to
         random ones; ``"cv"`` chooses a multiple of that by 3-fold cross-validation of a linear SVM, and needs y.
+    supervised : whether half of the features are those of the distance that
+        :class:`~wordferry.learn.SupervisedWordMover` learns from y first, which takes its time. The other half, of the
+        vectors as given, knows what the classes do not show.
     weights : what a word counts for, as in :class:`~wordferry.neighbors.WordMoverClassifier`; ``"norm"`` with learned
         vectors uses the learned weights.
     r : number of related words of each word, for the distances that use them.
@@ -69,7 +75,8 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
     progress : True shows a bar; a callable is told ``(done, total)`` while distances are computed.
     threads : number of threads; None means ``WORDFERRY_THREADS``, else every usable core.
 
-    Fitted: ``gamma_``, and with ``gamma="cv"`` ``cv_scores_`` (mean accuracy by gamma).
+    Fitted: ``gamma_``, with ``gamma="cv"`` ``cv_scores_`` (mean accuracy by gamma), and with ``supervised=True``
+    ``learned_``, the embedding of the second half, whose ``embeddings`` are the learned vectors.
 
     Examples
     --------
@@ -86,6 +93,7 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
         source: str = "corpus",
         max_words: int = 24,
         gamma: float | str = "median",
+        supervised: bool = False,
         weights: Any = AUTO_WEIGHTS,
         r: int = 16,
         overlap: str | None = None,
@@ -115,6 +123,7 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
         self.source = source
         self.max_words = max_words
         self.gamma = gamma
+        self.supervised = supervised
         self.random_state = random_state
         self.progress = progress
 
@@ -126,17 +135,22 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any = None) -> Float64Array:
         """Fit, and the features of the fitted documents; where gamma is chosen, their distances are computed once."""
         distances = self._features(X, y)
-        return self._mapped(self._distances(self._documents) if distances is None else distances)
+        own = self._mapped(self._distances(self._documents) if distances is None else distances)
+        return self._beside(own, X)
 
     def transform(self, X: Any) -> Float64Array:
         """Features (documents, n_components); zeros for a document without a word."""
         validation.check_is_fitted(self)
-        return self._mapped(self._distances(self._read(X, reset=False)))
+        return self._beside(self._mapped(self._distances(self._read(X, reset=False))), X)
+
+    def _beside(self, own: Float64Array, X: Any) -> Float64Array:
+        """Features by the given vectors, and by learned ones where there are any."""
+        return own if self.learned_ is None else np.hstack([own, self.learned_.transform(X)]) / np.sqrt(2)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the features, one for each random document."""
         validation.check_is_fitted(self)
-        return np.array([f"random{i}" for i in range(self._drawn.shape[0])], dtype=object)
+        return np.array([f"random{i}" for i in range(self.n_components)], dtype=object)
 
     # Fitting ----------------------------------------------------------------------------------------------------------
 
@@ -149,7 +163,9 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
         self._fit_documents(X)
         self._fit_related(self._r())
         rng = np.random.default_rng(whole_number(self.random_state, "random_state", 0))
-        count = whole_number(self.n_components, "n_components", of="random documents")
+        count = whole_number(self.n_components, "n_components", 1 + bool(self.supervised), of="random documents")
+        self.learned_ = self._learned(X, y, count // 2) if self.supervised else None
+        count -= count // 2 if self.supervised else 0
         sizes = rng.integers(1, whole_number(self.max_words, "max_words", of="words"), count, endpoint=True)
         self._random_vectors: Float32Array | None = None
         self._drawn = self._draw_words(sizes, rng) if self.source == "corpus" else self._draw_vectors(sizes, rng)
@@ -166,6 +182,14 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
         if self.gamma == "cv":
             self._choose_gamma(distances, y, np.sort(some))
         return distances if len(some) == self.n_samples_fit_ else None
+
+    def _learned(self, X: Any, y: Any, count: int) -> WordMoverEmbedding:
+        """The embedding by vectors and weights that are learned from the classes."""
+        given = {name: getattr(self, name) for name in _LEARNED_WITH}
+        model = SupervisedWordMover(**given, embeddings=self.embeddings).fit(X, y)
+        settings = {**self.get_params(deep=False), "n_components": count, "supervised": False, "weights": "norm"}
+        settings |= {"embeddings": model.embeddings_, "related": None, "random_state": self.random_state + 1}
+        return WordMoverEmbedding(**settings).fit(X, y)
 
     def _taken(self, rows: Any) -> Any:
         """Some of the fitted documents."""

@@ -89,5 +89,7 @@ class Sinkhorn(MoverDistance):
         if not found:
             return taken
         soft, total = found[0]
-        facts = {"lower_bound": soft.lower_bound * total, "marginal_error": soft.error, "rounds": soft.rounds}
+        # Distances are rounded to float32; so is the bound, which is then never above the rounded wmd.
+        bound = float(np.float32(soft.lower_bound * total))
+        facts = {"lower_bound": bound, "marginal_error": soft.error, "rounds": soft.rounds}
         return replace(taken, facts=facts)
