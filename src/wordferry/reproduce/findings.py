@@ -35,6 +35,12 @@ def findings(cells: Cells, protocol: str) -> list[Finding]:
             _behind(learned, "wmd", "learned wmd", "wmd is behind supervised wmd"),
             _behind(learned, "rel-rwmd", "learned rel-rwmd", "rel-rwmd is behind rel-rwmd with learned vectors"),
             _behind(learned, "learned wmd", "wme + svm", "supervised wmd is behind Word Mover's Embedding with an SVM"),
+            _within(
+                learned,
+                "learned wme + svm",
+                "learned wmd",
+                "Word Mover's Embedding with learned vectors and an SVM is as good as supervised wmd",
+            ),
             _behind(learned, "learned wmd", "tf-idf + svm", "supervised wmd is behind tf-idf with a linear SVM"),
         ]
         return [finding for finding in said if finding is not None]
