@@ -158,6 +158,35 @@ def test_learned_vectors_and_weights_are_written_and_used(files):
         assert "0 of 2 wrong" in notes
 
 
+def test_as_many_neighbours_vote_as_with_the_estimator(files, tmp_path, monkeypatch):
+    from wordferry.learn import SupervisedWordMover
+
+    train, test, folder = files
+    run("learn", train, folder, "--steps", "1")
+    asked = []
+    nearest = SupervisedWordMover._nearest
+    monkeypatch.setattr(
+        SupervisedWordMover, "_nearest", lambda self, *given: (asked.append(self.n_neighbors), nearest(self, *given))[1]
+    )
+    run("classify", train, test, "--learned", folder)
+    run("classify", train, test, "--learned", folder, "-k", "3")
+    assert asked == [SupervisedWordMover().n_neighbors, 3]
+
+
+def test_a_distance_is_weighed_as_it_is_defined(files, monkeypatch):
+    from wordferry.neighbors import WordMoverClassifier
+
+    train, test, _ = files
+    fitted = []
+    fit = WordMoverClassifier.fit
+    monkeypatch.setattr(WordMoverClassifier, "fit", lambda self, *given: (fitted.append(self), fit(self, *given))[1])
+    for more in ([], ["--weights", "norm"], ["--weights", "log-idf"]):
+        run("classify", train, test, "-k", "3", "--distance", "wrd", *more)
+    own, norm, idf = (model.idf_ for model in fitted)
+    assert (own == norm).all()
+    assert (own != idf).any()
+
+
 def test_distance_takes_the_learned_folder(files):
     train, _, folder = files
     run("learn", train, folder, "--steps", "20")
@@ -176,6 +205,8 @@ def test_learn_says_what_is_wrong(files, tmp_path):
         run("learn", train, str(tmp_path / "other"), "--label", "topic")
     with pytest.raises(InputError, match="leave out --weights"):
         run("classify", train, test, "--learned", folder, "--weights", "idf")
+    with pytest.raises(InputError, match="leave out --voting"):
+        run("classify", train, test, "--learned", folder, "--voting", "majority")
     wordferry.Embeddings(["cat"], [[1.0]]).save(tmp_path / "plain")
     with pytest.raises(InputError, match="no learned weights"):
         run("classify", train, test, "--learned", str(tmp_path / "plain"))

@@ -16,7 +16,8 @@ CLASSIFIED = (
     option(
         "-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE
     ),
-    "--weights=log-idf --unknown=match",
+    option("--weights", "What a word counts for: counts, idf, log-idf, bm25, norm or auto (log-idf).", default="auto"),
+    "--unknown=match",
 )
 VOTING = option("--voting", "Neighbours count by nearness (gap), or all alike (majority).", default="gap")
 
@@ -92,15 +93,19 @@ def _learned_model(k: int, given: dict[str, Any], folder: Path) -> Any:
     from wordferry.learn import SupervisedWordMover
 
     source = click.get_current_context().get_parameter_source
-    for name in ("embeddings", "weights", "vocabulary"):
+    for name in ("embeddings", "weights", "vocabulary", "voting"):
         if source(name) is ParameterSource.COMMANDLINE:
-            raise InputError(f"--learned brings vectors and weights of its own: leave out --{name}.")
+            raise InputError(f"--learned brings vectors, weights and votes of its own: leave out --{name}.")
     vectors = options.load_vectors(folder)
     if vectors.lengths is None or vectors.normalized:
         raise InputError(f"{folder} holds no learned weights. Make such a folder with: wordferry learn")
     chosen = given["distance"] if source("distance") is ParameterSource.COMMANDLINE else "wmd"
     given = {name: given[name] for name in ("r", "unknown", "threads")}
-    return SupervisedWordMover(k, chosen, max_iter=0, weights="norm", embeddings=vectors, on_empty="keep", **given)
+    if source("k") is ParameterSource.COMMANDLINE:
+        given["n_neighbors"] = k
+    return SupervisedWordMover(
+        distance=chosen, max_iter=0, weights="norm", embeddings=vectors, on_empty="keep", **given
+    )
 
 
 def labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any]:

@@ -99,7 +99,9 @@ def classify(
     """
     choices = choices or Choices()
     distance = choices.distance or RECOMMENDED_DISTANCE
-    weights = choices.weights or find_distance(distance).own_weights or RECOMMENDED_WEIGHTS
+    weights = choices.weights
+    if weights in (None, "auto"):
+        weights = find_distance(distance).own_weights or RECOMMENDED_WEIGHTS
     choices = replace(choices, distance=distance, weights=weights)
     options = {"k": whole_number(k, "k"), "voting": check_voting(voting)}
     job = ShardJob("classify", train, output, choices, options, queries=test, **run)
