@@ -1,12 +1,12 @@
 """Search by words and meaning: what it finds, what the codes keep, and what a query costs over a million documents.
 
     python benchmarks/meaning.py                                          # all parts, with wordllama
-    python benchmarks/meaning.py --encoder sentence-transformers:PATH     # quality with another encoder
+    python benchmarks/meaning.py --quality-only --encoder wordllama sentence-transformers:PATH
     python benchmarks/meaning.py --speed-only --documents 200000
 
 Quality is nDCG@10 and recall@100 on the judged collections in ``ir/`` and on the sample, and the mean reciprocal rank
-of known-item search (see ``benchmarks/search.py``), for weights of meaning around the encoder's own. Recall of codes
-is the share of the best k by float32 cosines that codes of one byte find. Speed is processor time on one thread, over
+of known-item search (see ``benchmarks/search.py``), of words, of each encoder, and of both. Recall of codes is the
+share of the best k by float32 cosines that codes of one byte find. Speed is processor time on one thread, over
 documents put together from halves of real texts with vectors that lie in clusters, as those of real texts do.
 """
 
@@ -16,6 +16,8 @@ import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,9 +27,10 @@ import harness
 import search as words
 from harness import Results
 from wordferry import Index
-from wordferry.encoders import CodedQuery, Codes, find_encoder
+from wordferry.encoders import CodedQuery, Codes, Encoder, find_encoder
 from wordferry.find import WordSearch
 from wordferry.judge.judged import sample_collection
+from wordferry.judge.systems import ByEncoder
 from wordferry.kernels import meaning
 
 DIMENSION = 256
@@ -53,35 +56,59 @@ def recall(found: list[int], right: set[int]) -> float:
     return len(right & set(found[:100])) / len(right)
 
 
+class Remembering:
+    """An encoder's function that encodes each text once, however often it is asked for."""
+
+    def __init__(self, call: Callable[[list[str]], np.ndarray]) -> None:
+        self.call, self.known = call, dict[str, np.ndarray]()
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        if new:
+            self.known |= zip(new, np.asarray(self.call(new)), strict=True)
+        return np.stack([self.known[text] for text in texts])
+
+
+def rankings(one: words.Judged, encoders: dict[str, Encoder], depth: int, weights: list[float]) -> dict[str, list]:
+    """The rows that each system finds for each query: words, each encoder, and both."""
+
+    def by_words(encoder: Encoder | None, weight: float | None) -> list[list[int]]:
+        searcher = WordSearch(one.texts, encoder=encoder)
+        return [searcher.search(query, depth, meaning=weight).rows.tolist() for query in one.queries]
+
+    found = {"words": by_words(None, None)}
+    for name, encoder in encoders.items():
+        alone = ByEncoder(encoder)(one.texts, one.queries, depth)
+        found[name] = [rows.tolist() for rows, _ in alone]
+        found[f"words+{name}"] = by_words(encoder, None)
+        found |= {f"words+{name}, weight {weight:g}": by_words(encoder, weight) for weight in weights}
+    return found
+
+
 def quality(results: Results, options: argparse.Namespace) -> None:
-    """What words, the encoder, and both find; the weight of meaning is the encoder's own where none is named."""
-    encoder = find_encoder(options.encoder)
-    results.add("weight", encoder.weight, f"{options.encoder}: {encoder.dimension} dimensions, weight {encoder.weight}")
-    weights = [0.0, None, *options.weights]
+    """What words, each encoder, and both find; the weight of meaning is the encoder's own, and those that are named."""
+    encoders = {}
+    for text in options.encoder:
+        plain = find_encoder(text)
+        name = Path(text.partition(":")[2] or text).name
+        encoders[name] = replace(plain, call=Remembering(plain.call))
+        results.add(f"weight of {name}", plain.weight, f"{name}: {plain.dimension} dimensions, weight {plain.weight}")
     groups = [
-        ("nDCG@10 and R@100", [sample(), *map(words.judged, ("cran", "cisi", "lisa"))], (words.ndcg, recall)),
-        ("MRR", [*map(words.known_titles, ("cran", "cisi", "lisa"))], (words.reciprocal_rank,)),
+        ("nDCG@10", "R@100", [sample(), *map(words.judged, ("cran", "cisi", "lisa"))], (words.ndcg, recall), 100),
+        ("MRR", "", [*map(words.known_titles, ("cran", "cisi", "lisa"))], (words.reciprocal_rank,), 1000),
     ]
-    for measure, collections, scores in groups:
-        table = []
+    for first, second, collections, scores, depth in groups:
+        measures, means = [first, second][: len(scores)], {}
         for one in collections:
-            texts = WordSearch(one.texts, encoder=encoder)
-            depth = 100 if len(scores) > 1 else 1000
-            line = []
-            for weight in weights:
-                found = [texts.search(query, depth, meaning=weight).rows.tolist() for query in one.queries]
+            for system, found in rankings(one, encoders, depth, options.weights).items():
                 pairs = list(zip(found, one.right, strict=True))
-                line.append([float(np.mean([score(*pair) for pair in pairs])) for score in scores])
-            table.append(line)
-            for weight, values in zip(weights, line, strict=True):
-                name = "words" if weight == 0 else "own weight" if weight is None else f"weight {weight:g}"
-                shown = " ".join(f"{value:.4f}" for value in values)
-                results.add(f"{one.name}, {measure}: {name}", values, f"{one.name:14} {measure:18} {name:12} {shown}")
-        for place, weight in enumerate(weights):
-            mean = np.mean([line[place] for line in table], axis=0)
-            print(
-                f"{'mean':14} {measure:18} {weight if weight is not None else 'own'!s:12} {mean.round(4)}", flush=True
-            )
+                values = [float(np.mean([score(*pair) for pair in pairs])) for score in scores]
+                means.setdefault(system, []).append(values)
+                shown = "  ".join(f"{measure} {value:.4f}" for measure, value in zip(measures, values, strict=True))
+                results.add(f"{one.name}, {system}: {first}", values, f"{one.name:14} {system:30} {shown}")
+        for system, values in means.items():
+            shown = "  ".join(f"{m} {v:.4f}" for m, v in zip(measures, np.mean(values, axis=0), strict=True))
+            print(f"{'mean':14} {system:30} {shown}", flush=True)
 
 
 def clustered(rows: int, seed: int = 0) -> np.ndarray:
@@ -164,8 +191,8 @@ def halves(count: int) -> list[str]:
 
 def main() -> None:
     parser = harness.parser(__doc__)
-    parser.add_argument("--encoder", default="wordllama")
-    parser.add_argument("--weights", type=float, nargs="*", default=[1.0, 2.0, 3.0])
+    parser.add_argument("--encoder", nargs="+", default=["wordllama"])
+    parser.add_argument("--weights", type=float, nargs="*", default=[], help="more weights of meaning to try")
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, default=None, help="where the large index is made")
     for part in ("quality", "codes", "speed"):
