@@ -46,28 +46,40 @@ def test_errors_of_a_task_come_back_as_they_are(ray_engine, tmp_path):
         jobs.knn_graph(str(tmp_path / "docs.jsonl"), str(tmp_path / "out"), 1, engine=ray_engine)
 
 
-def answer(server, said):
-    """Say the same to everybody who connects, and hang up."""
+def answer(server, said, held=None):
+    """Say the same to everybody who connects, and hang up; or keep them in ``held``, and say nothing more."""
     with contextlib.suppress(OSError):
         while True:
-            with server.accept()[0] as connection:
-                connection.sendall(said)
+            connection = server.accept()[0]
+            connection.sendall(said)
+            if held is None:
+                connection.close()
+            else:
+                held.append(connection)
 
 
-@pytest.mark.parametrize("what", ["nobody", "silence", "another", "client", "client of another"])
+SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+PING = bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + bytes(8)
+WAYS = ["nobody", "silence", "another", "settings", "client", "client of another", "client of settings"]
+
+
+@pytest.mark.parametrize("what", WAYS)
 def test_an_address_without_a_cluster_is_one_line(what):
     """At once where nobody listens or something else answers; after a few seconds where nothing does."""
+    held = [] if "settings" in what else None  # one who begins as Ray does, and is silent then
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         if what in ("nobody", "client"):
             server.close()
-        if "another" in what:  # an older server, and one that speaks HTTP/2 as Ray does
-            said = b"HTTP/1.1 400 Bad Request\r\n\r\n" if what == "another" else bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-            threading.Thread(target=answer, args=(server, said), daemon=True).start()
+        if "another" in what or "settings" in what:  # an older server, and one that speaks HTTP/2 as Ray does
+            said = b"HTTP/1.1 400 Bad Request\r\n\r\n" if what == "another" else SETTINGS + PING
+            threading.Thread(target=answer, args=(server, said, held), daemon=True).start()
         line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", "docs.jsonl", "-o", "out", "--address"]
         found = subprocess.run(
             [*line, f"ray://{address}" if "client" in what else address], capture_output=True, text=True, timeout=120
         )
+    for connection in held or ():
+        connection.close()
     assert found.returncode == 2
     assert len(found.stderr.splitlines()) == 1
     assert f"no Ray cluster at {'ray://' if 'client' in what else ''}{address}" in found.stderr
