@@ -61,6 +61,82 @@ def test_vectors_that_were_brought_are_left_aside(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
+def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of 50 articles with vectors of 8 dimensions, and no encoder."""
+    path = tmp_path_factory.mktemp("brought") / "index"
+    with wordferry.Index.create(path) as made:
+        made.add(wordferry.sample().articles[:50], vectors=np.random.default_rng(0).standard_normal((50, 8)))
+    return path
+
+
+def test_a_search_by_words_and_a_vector(brought: Path) -> None:
+    vectors = np.random.default_rng(1).standard_normal((2, 8)).tolist()
+    texts = ["planets around a star", "the price of bread"]
+    with open_client(brought) as client, wordferry.Index.open(brought) as opened:
+        asked = {"texts": texts, "vectors": vectors, "k": 5, "explain": True}
+        for result, text, vector in zip(post(client, "/api/search", asked)["results"], texts, vectors, strict=True):
+            expected = opened.search(text, 5, vector=vector)
+            assert [(hit["id"], hit["score"]) for hit in result["hits"]] == [(hit.id, hit.score) for hit in expected]
+            assert result["hits"][0]["explanation"]["meaning"] == expected[0].explain().to_json()["meaning"]
+
+
+def test_similar_by_meaning(brought: Path) -> None:
+    vector = np.random.default_rng(1).standard_normal(8).tolist()
+    with open_client(brought) as client, wordferry.Index.open(brought) as opened:
+        id = opened.ids()[7]
+        for asked, expected in (
+            ({"like": {"id": id}}, opened.similar(id=id, k=5, by="meaning")),
+            ({"like": {"text": "bread"}, "vector": vector}, opened.similar("bread", 5, by="meaning", vector=vector)),
+        ):
+            found = post(client, "/api/similar", {**asked, "k": 5, "by": "meaning"})
+            assert found["distance"] == "meaning"
+            assert [(hit["id"], hit["distance"]) for hit in found["hits"]] == [
+                (hit.id, hit.distance) for hit in expected
+            ]
+            assert "known_words" not in found
+
+
+def test_an_encoder_makes_the_vector_of_a_text(index: Path) -> None:
+    with open_client(index) as client, wordferry.Index.open(index) as opened:
+        found = post(client, "/api/similar", {"like": {"text": QUERY}, "k": 4, "by": "meaning"})["hits"]
+        assert [hit["id"] for hit in found] == [hit.id for hit in opened.similar(QUERY, 4, by="meaning")]
+
+
+LIKE = {"like": {"text": "bread"}}
+WRONG = [
+    ("search", {"texts": ["bread"], "vectors": [[1.0] * 7]}, 422, "vectors: The documents' vectors have 8 dimensions"),
+    ("search", {"texts": ["bread"], "vectors": [[1.0] * 8] * 2}, 422, "vectors: Expected one for each of 1 texts"),
+    ("search", {"texts": ["bread"], "vectors": [[1.0] * 8], "distance": "wmd"}, 422, "vectors: A distance compares"),
+    ("search", {"texts": ["bread"], "vectors": [["a"]]}, 400, "vectors"),
+    ("search", {"texts": ["bread"], "vectors": [[1.0] * 8193]}, 400, "vectors"),
+    ("similar", {**LIKE, "vector": [1.0] * 8}, 422, 'vector: Vectors are compared by meaning; send "by"'),
+    ("similar", {**LIKE, "by": "meaning"}, 422, "by: This service has no encoder. Send the text's vector, of 8"),
+    ("similar", {**LIKE, "by": "meaning", "vector": [1.0] * 9}, 422, "by: The documents' vectors have 8 dimensions"),
+    ("similar", {**LIKE, "by": "meaning", "distance": "wmd"}, 422, "distance: By meaning, the cosine"),
+    ("similar", {"like": {"id": "no"}, "by": "meaning"}, 404, "There is no document 'no'"),
+    ("similar", {**LIKE, "by": "order"}, 400, "by"),
+]
+
+
+@pytest.mark.parametrize(("path", "asked", "status", "said"), WRONG)
+def test_what_cannot_be_asked_by_meaning(
+    brought: Path, path: str, asked: dict[str, Any], status: int, said: str
+) -> None:
+    with open_client(brought) as client:
+        assert said in post(client, f"/api/{path}", asked, status)["error"]
+
+
+def test_an_index_without_vectors_says_so(tmp_path: Path) -> None:
+    with wordferry.Index.create(tmp_path / "index") as made:
+        made.add(["bread and butter", "a river at night"])
+    with open_client(tmp_path / "index") as client:
+        for path, asked in (("similar", {**LIKE, "by": "meaning"}), ("search", {"texts": ["x"], "vectors": [[1.0]]})):
+            said = post(client, f"/api/{path}", asked, 422)["error"]
+            assert "The documents of this index have no vectors" in said
+            assert str(tmp_path) not in said
+
+
+@pytest.fixture(scope="module")
 def address(index: Path) -> Iterator[str]:
     with serving(index, "--quiet", "--encoder", "wordllama") as (where, _):
         yield where

@@ -43,6 +43,8 @@ class SearchQuery:
     without: str | None = None
     """A document that is not a hit: the one that others are to be like."""
     explain: bool = False
+    vector: Sequence[float] | None = None
+    """Its vector, where the caller brings one or it is that of a stored document."""
     words: int | None = None
     """How many different words it has, once they were counted."""
 
@@ -64,6 +66,8 @@ class Lane(NamedTuple):
     how: tuple[tuple[str, str], ...]
     """None of them: by words."""
     filter: bytes | None
+    dimension: int = 0
+    """Of the vectors that the queries bring; 0 where they bring none."""
 
     @property
     def conditions(self) -> dict[str, Any] | None:
@@ -119,6 +123,24 @@ class ServedIndex:
         """A text's words, with a vector or without."""
         return words_of(text, self._index.tokenizer)
 
+    def check_vectors(self, field: str, vectors: Sequence[Sequence[float]] | None) -> None:
+        """Refuse vectors that documents cannot be compared with, or none where nothing makes them of a text."""
+        dimension = self._index.backend.dimension
+        if not dimension:
+            raise InputError(f"{field}: The documents of this index have no vectors: it was made without an encoder.")
+        if vectors is None and self._constants:
+            raise InputError(f"{field}: This service has no encoder. Send the text's vector, of {dimension} numbers.")
+        wrong = [len(vector) for vector in vectors or () if len(vector) != dimension]
+        if wrong:
+            raise InputError(f"{field}: The documents' vectors have {dimension} dimensions, this one has {wrong[0]}.")
+
+    def vector(self, id: str) -> Sequence[float]:
+        """The vector of a stored document."""
+        found: Sequence[float] | None = self._index.backend.vector(id)
+        if found is None:
+            raise NotFound(f"There is no document {id!r}.")
+        return found
+
     def split(self, text: Text) -> Any:
         """What splits pieces of a text; tokens are taken as they are."""
         return self._index.tokenizer if isinstance(text, str) else lambda piece: [piece]
@@ -143,16 +165,19 @@ class ServedIndex:
         """The results of queries of one lane as JSON, by one call; a text that has none gets its error."""
         texts = [query.text for query in queries]
         most = max(query.needed for query in queries)
+        brought = {"vector": [query.vector for query in queries]} if lane.dimension else {}
         try:
             if lane.how:
-                found = self._index.similar(texts, most, filter=lane.conditions, threads=threads, **dict(lane.how))
+                how = dict(lane.how) | brought
+                found = self._index.similar(texts, most, filter=lane.conditions, threads=threads, **how)
             else:
-                found = self._index.search(texts, most, filter=lane.conditions, **self._constants)
+                found = self._index.search(texts, most, filter=lane.conditions, **(brought or self._constants))
         except InputError as error:
             if len(queries) == 1:
                 return [error]
             return [result for one in queries for result in self.search(lane, [one], threads)]
-        return [self._result(query, hits, by_words=not lane.how) for query, hits in zip(queries, found, strict=True)]
+        by = dict(lane.how).get("by", "distance") if lane.how else "words"
+        return [self._result(query, hits, by) for query, hits in zip(queries, found, strict=True)]
 
     def search_in_turn(self, lane: Lane, queries: Sequence[SearchQuery]) -> list[bytes | Exception]:
         """Answer heavy queries one after the other, so that they hold the memory of one; a core is left to others."""
@@ -166,15 +191,15 @@ class ServedIndex:
                 raise too_large(self._limits)
         return results
 
-    def _result(self, query: SearchQuery, found: Sequence[Any], *, by_words: bool) -> bytes | Exception:
-        """The hits that a query wants, of those found."""
+    def _result(self, query: SearchQuery, found: Sequence[Any], by: str) -> bytes | Exception:
+        """The hits that a query wants, of those found by words, by a distance or by meaning."""
         facts: dict[str, Any] = {}
-        if by_words and not found and not all_words(query.text, self._index.tokenizer):
+        if by == "words" and not found and not all_words(query.text, self._index.tokenizer):
             return no_word(query.text, "The query")
         error: Exception | None = getattr(found, "error", None)
         if error is not None:
             return error
-        if not by_words:
+        if by == "distance":
             tokens = self.tokens(query.text)
             unknown = [word for word in dict.fromkeys(tokens) if word not in self._index.backend.embeddings]
             lost = set(unknown)

@@ -94,7 +94,7 @@ class SearchAnswer(BaseModel):
 class SimilarAnswer(SearchResult):
     """The documents most like a text or a stored document, nearest first; the document itself is not among them."""
 
-    distance: str
+    distance: str = Field(description="The distance's name, or meaning: 1 - cosine of the vectors.")
 
 
 class DistanceAnswer(BaseModel):

@@ -14,6 +14,7 @@ from wordferry.web.settings import Limits
 
 _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
+_LONGEST_VECTOR = 8_192
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _DISTANCE = "How to compare; null: the index's own distance."
 _HERE = {"text": "Obama speaks to the media in Illinois"}
@@ -47,6 +48,7 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
     filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
     searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
     offset = Annotated[int, Field(ge=0, le=limits.k), _WHOLE]
+    vector: Any = Annotated[list[float], Field(min_length=1, max_length=_LONGEST_VECTOR)]
     window: dict[str, Any] = {
         "k": (
             Annotated[int, Field(ge=1, le=limits.k), _WHOLE],
@@ -68,6 +70,14 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             ),
             distance=(searched | None, Field(default=None, description="Compare by a distance; null: find by words.")),
             explain=(bool, Field(default=False, description="Say of each score what it is made of.")),
+            vectors=(
+                Annotated[list[vector], Field(min_length=1, max_length=limits.batch)] | None,
+                Field(
+                    default=None,
+                    description="The vector of each text, to search by words and meaning; null: the "
+                    "index's encoder makes them, where it has one.",
+                ),
+            ),
             **_weights(),
             **window,
         ),
@@ -76,6 +86,14 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             "A text or a stored document, and how many documents like it are wanted.",
             like=(one_of_two, Field(description="What hits are to be like.", examples=[_HERE])),
             distance=(searched | None, Field(default=None, description=_DISTANCE)),
+            by=(
+                Literal["words", "meaning"],
+                Field(default="words", description="Compare words by a distance, or vectors by 1 - cosine."),
+            ),
+            vector=(
+                vector | None,
+                Field(default=None, description="By meaning, the text's vector; null: the index's encoder makes it."),
+            ),
             **_weights(),
             **window,
         ),

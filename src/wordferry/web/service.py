@@ -174,13 +174,27 @@ class Service:
             how["distance"] = request.distance
         elif how:
             raise InputError(f"{max(how)}: Words are weighed where texts are compared; give a distance as well.")
-        queries = [SearchQuery(text, request.k, request.offset, explain=request.explain) for text in request.texts]
+        vectors = request.vectors
+        if vectors is not None:
+            if how:
+                raise InputError("vectors: A distance compares words; leave out the vectors, or the distance.")
+            if len(vectors) != len(request.texts):
+                raise InputError(f"vectors: Expected one for each of {len(request.texts)} texts, got {len(vectors)}.")
+            self.engine.check_vectors("vectors", vectors)
+        queries = [
+            SearchQuery(text, request.k, request.offset, explain=request.explain, vector=vector)
+            for text, vector in zip(request.texts, vectors or [None] * len(request.texts), strict=True)
+        ]
         results = await self._find(queries, how, request.filter)
         return dumped({"distance": request.distance, "results": [orjson.Fragment(one) for one in results]})
 
     async def similar(self, request: Any) -> bytes:
         """The documents that are like a text, or like a stored one."""
         like = request.like.model_dump()
+        if request.by == "meaning":
+            return await self._by_meaning(request, like)
+        if request.vector is not None:
+            raise InputError('vector: Vectors are compared by meaning; send "by": "meaning" as well.')
         name = self.engine.name(request.distance)
         if "text" in like:
             query = SearchQuery(like["text"], request.k, request.offset)
@@ -192,12 +206,31 @@ class Service:
         (result,) = await self._find([query], {"distance": name} | _weighing(request), request.filter)
         return b'{"distance":' + dumped(name) + b"," + result[1:]
 
+    async def _by_meaning(self, request: Any, like: dict[str, str]) -> bytes:
+        """The documents whose vectors are nearest to that of a text, or of a stored document."""
+        unfit = [name for name in ("distance", "weights", "unknown") if getattr(request, name) is not None]
+        if unfit or ("id" in like and request.vector is not None):
+            what = (
+                "a stored document has a vector of its own" if not unfit else "the cosine of vectors has no such choice"
+            )
+            raise InputError(f"{(unfit or ['vector'])[0]}: By meaning, {what}; leave it out.")
+        query = SearchQuery(like.get("text", ""), request.k, request.offset, like.get("id"), vector=request.vector)
+        if query.without is None:
+            self.engine.check_vectors("by", None if query.vector is None else [query.vector])
+        else:
+            self.engine.check_vectors("by", [])
+            text = await self._reads.run(self.engine.text, query.without)
+            query = replace(query, text=text, vector=await self._reads.run(self.engine.vector, query.without))
+        (result,) = await self._find([query], {"by": "meaning"}, request.filter)
+        return b'{"distance":"meaning",' + result[1:]
+
     async def _find(
         self, queries: list[SearchQuery], how: dict[str, str], filter: dict[str, Any] | None
     ) -> list[bytes]:
         """The results of queries, joined with those of others where they are light."""
         engine, limits = self.engine, self.settings.limits
-        lane = Lane(tuple(how.items()), dumped(filter) if filter else None)
+        vector = queries[0].vector
+        lane = Lane(tuple(how.items()), dumped(filter) if filter else None, 0 if vector is None else len(vector))
         sizes = await self._sizes()
         work = lane.work(queries, sizes)
         if not work.light(limits):  # perhaps it is, once its words are counted
