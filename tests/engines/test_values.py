@@ -10,6 +10,7 @@ import pytest
 import wordferry
 from tests.engines.test_jobs import rows
 from wordferry.compare.distances import DISTANCES, find_distance
+from wordferry.errors import InputError
 from wordferry.shards import Choices, build, jobs
 from wordferry.texts.weights import WEIGHTS
 
@@ -111,3 +112,50 @@ def test_shards_that_are_built_for_the_job_give_the_same_bytes(collection, tmp_p
         jobs.knn_graph(source, tmp_path / str(number), 5, choices, **own)
     first, *more = (rows(tmp_path / str(number)) for number in range(4))
     assert more == [first] * 3
+
+
+NEAR_COPIES = [
+    "The refund was received on Monday by the customer of the shop",
+    "The refund was not received on Monday by the customer of the shop",
+    "A refund was received on Monday by the customer of the shop",
+    "The refund was received on Monday by the customer of the shop",
+    "Planets and moons turn around the sun, as everybody knows by now",
+    "On Monday the refund was received by the customer of the shop",
+    "Planets and moons turn round the sun, as everybody has known by now",
+]
+
+
+def near_copies(folder):
+    """Near-copies with opposites and changed stop words among other texts, in one file and in an index."""
+    others = [" ".join(text.split()[:25]) for text in wordferry.sample().texts[:12]]
+    lines = [{"id": f"n{n}", "text": text} for n, text in enumerate([*NEAR_COPIES, *others, others[4], ""])]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    index = wordferry.Index.create(folder / "index", on_empty="keep")
+    index.add(lines)
+    return str(folder / "docs.jsonl"), index
+
+
+@pytest.mark.parametrize("threshold", [None, 0.0, 0.2])
+def test_duplicates_are_those_of_an_index(tmp_path, threshold):
+    """Default distance and threshold, a least distance where any word differs, and opposites, which join no group."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    source, index = near_copies(tmp_path)
+    with index:
+        wanted = index.duplicates(threshold)
+    assert any(pair.exact for pair in wanted)
+    assert any(pair.opposite for pair in wanted) == (threshold is None)
+    for name, documents, shards in (("files", source, 3), ("one", str(tmp_path / "index"), None)):
+        summary = jobs.duplicates(documents, tmp_path / name, threshold, Choices(block=4), shards=shards)
+        assert summary.facts["threshold"] == wanted.threshold
+        found = sorted(rows(tmp_path / name), key=lambda row: row["distance"])
+        assert found == [vars(pair) for pair in wanted]
+        groups = parquet.read_table(tmp_path / name / "groups.parquet").to_pylist()
+        every = {(id, group.representative) for group in wanted.groups for id in (group.representative, *group.others)}
+        assert {(row["id"], row["group"]) for row in groups} == every
+
+
+def test_duplicates_by_a_distance_of_their_own_need_a_threshold(tmp_path):
+    source, index = near_copies(tmp_path)
+    index.close()
+    with pytest.raises(InputError, match="no default threshold for wmd"):
+        jobs.duplicates(source, tmp_path / "out", choices=Choices("wmd"))

@@ -266,3 +266,15 @@ def test_the_command_needs_no_option(tmp_path):
     assert done.returncode == 0
     assert [json.loads(row)["keep"] for row in done.stdout.splitlines()] == ["a", "f"]
     assert "pairs at a distance of at most 0.6 (1 exact copies) in 2 groups" in done.stderr
+
+
+def test_leakage_compares_texts_whose_ids_are_also_in_the_index():
+    """Test data is often numbered as training data is."""
+    with wordferry.Index.create() as index:
+        index.add([{"id": "1", "text": "The refund was received"}, {"id": "2", "text": "Stocks fell on Monday"}])
+        given = [{"id": "2", "text": "The refund was not received"}, {"id": "1", "text": "Stocks fell on the Monday"}]
+        found = {(pair.first, pair.second): pair for pair in index.leakage(given, 2.0)}
+        assert found["1", "2"].opposite
+        assert found["2", "1"].distance == pytest.approx(0.001)
+        pairs = index.leakage(given, 2.0)
+        assert any(str(pairs.reason(pair)).startswith("differs in: the (") for pair in pairs)

@@ -306,3 +306,20 @@ def test_vectors_are_exported_and_come_back(index: Index, tmp_path: Path, name: 
             assert [(hit.id, hit.score) for hit in found] == before
     with pytest.raises(InputError, match="csv has no lists"):
         index.export(tmp_path / "out.csv", vectors="embedding")
+
+
+def test_leakage_in_words_and_in_meaning():
+    """The same words in another order are near in words, and only one of them in meaning."""
+    texts = ["dog bites man", "stocks fell sharply"]
+    with Index.create() as index:
+        index.add(texts, vectors=[[1.0, 0.0], [0.0, 1.0]])
+        given, vectors = ["man bites dog", "dog bites man"], [[0.0, 1.0], [1.0, 0.1]]
+        assert len(index.leakage(given, 0.5)) == 2
+        (pair,) = index.leakage(given, 0.5, meaning=0.2, vectors=vectors)
+        assert (pair.first, pair.second) == (index.ids()[0], "document 1")
+        with pytest.raises(InputError, match="no encoder to make those of the documents given"):
+            index.leakage(given, 0.5, meaning=0.2)
+    with Index.create() as index:
+        index.add(texts)
+        with pytest.raises(InputError, match="has no vectors of documents"):
+            index.leakage(texts, 0.5, meaning=0.2)

@@ -140,19 +140,25 @@ def top_k(
 
 @command(
     DOCUMENTS,
-    "--threshold!",
+    "--threshold",
     OUTPUT,
     SHARDS,
     JOB,
     RUN,
     SUMMARY,
-    examples=["wordferry cluster duplicates articles/ --threshold 0.3 -o duplicates"],
+    examples=["wordferry cluster duplicates articles/ -o duplicates"],
     group=cluster,
 )
 def duplicates(
-    documents: str, threshold: float, output: str, shards: int | None, choices: Any, run: dict[str, Any], out: Output
+    documents: str,
+    threshold: float | None,
+    output: str,
+    shards: int | None,
+    choices: Any,
+    run: dict[str, Any],
+    out: Output,
 ) -> None:
-    """Find all pairs of documents that are close, and their groups."""
+    """Find all pairs of documents that are close, and their groups, as 'wordferry duplicates' does."""
     from wordferry.shards import jobs
 
     _show(jobs.duplicates(documents, output, threshold, choices, shards=shards, **run), out)

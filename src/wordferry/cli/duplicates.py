@@ -58,9 +58,7 @@ def duplicates(
             out.write({"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone)
             note(f"{len(gone)} documents {'would be' if dry_run else 'were'} deleted, {len(opened)} are in {index}.")
             return
-        if meaning is not None and against is not None:
-            raise InputError("--meaning compares documents of the index with each other: leave out --against.")
-        found = _found(opened, threshold, against, given | ({} if against is not None else {"meaning": meaning}))
+        found = _found(opened, threshold, against, given | {"meaning": meaning})
         if review is not None:
             found.to_csv(review)
             note(f"{review}: {len(found.groups)} groups. Look at it, change keep and delete, then --delete {review}.")

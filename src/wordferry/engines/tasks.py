@@ -100,7 +100,9 @@ def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
         "share": arrow.float64(),
         "first": arrow.string(),
         "second": arrow.string(),
-        "distance": arrow.float32(),
+        "distance": arrow.float64(),
+        "exact": arrow.bool_(),
+        "opposite": arrow.bool_(),
         "group": arrow.string(),
     }
     table = arrow.table({name: arrow.array(values, type=types[name]) for name, values in columns.items()})

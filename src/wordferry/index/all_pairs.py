@@ -6,9 +6,8 @@ ones, whose lists are short.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,11 @@ from wordferry.compare.nearest import nearest
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
 from wordferry.compare.search import Searcher
-from wordferry.index.duplicates import Duplicates, Pair, judged_pair, written
+from wordferry.encoders.codes import Codes
+from wordferry.encoders.encoder import text_of
+from wordferry.encoders.given import rows_of
+from wordferry.errors import InputError
+from wordferry.index.duplicates import Duplicates, Pair, PairWords, written
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
 from wordferry.index.search.requests import Request
@@ -32,7 +35,6 @@ from wordferry.index.search.weights import words_of_row
 from wordferry.index.write.entries import Entry
 from wordferry.texts.bow import looked_up
 from wordferry.texts.records import words_of
-from wordferry.texts.stop_marks import marked_words, negations_of
 
 if TYPE_CHECKING:
     from wordferry.index.backend import Backend
@@ -173,26 +175,20 @@ def duplicates(
             kept = 1.0 - cosines <= meaning
             i, j, near = i[kept], j[kept], near[kept]
         found = snapshot.read(connection, np.unique(np.concatenate([i, j])), index.path)
-    texts = {one.id: written(one.text) for one in found.values()}
-    words = {one.id: one.text for one in found.values()}
+    texts = {one.id: one.text for one in found.values()}
     order = {found[row].id: row for row in sorted(found)}
-
-    @cache
-    def words_of(id: str) -> list[str]:
-        return marked_words(words[id], index.tokenizer)
-
-    pairs = []
-    for place in np.lexsort((j, i, near)).tolist():
-        first, second = found[int(i[place])].id, found[int(j[place])].id
-        pairs.append(_pair(Pair(first, second, float(near[place]), texts[first] == texts[second]), index, words_of))
-    pairs = sorted((pair for pair in pairs if pair.distance <= threshold), key=lambda pair: pair.distance)
-    return Duplicates(pairs, threshold=threshold, order=order, words=words_of, text=texts.__getitem__)
-
-
-def _pair(pair: Pair, index: LocalIndex, words: Callable[[str], Sequence[str]]) -> Pair:
-    if pair.exact:
-        return pair
-    return judged_pair(pair, words(pair.first), words(pair.second), negations_of(index.tokenizer))
+    words = PairWords(index.tokenizer)
+    judged = []
+    for place in np.lexsort((j, i)).tolist():
+        first, second = found[int(i[place])], found[int(j[place])]
+        judged.append(words.judged(Pair(first.id, second.id, float(near[place])), first.text, second.text))
+    return Duplicates(
+        sorted((pair for pair in judged if pair.distance <= threshold), key=lambda pair: pair.distance),
+        threshold=threshold,
+        order=order,
+        words=lambda pair: words.both(texts[pair.first], texts[pair.second]),
+        text=lambda id: written(texts[id]),
+    )
 
 
 def leakage(
@@ -201,8 +197,12 @@ def leakage(
     threshold: float,
     measure: Measure,
     how: tuple[int | None, Progress | None],
+    meaning: float | None = None,
 ) -> Duplicates:
-    """Pairs of a document of the index and one of those given; ``how`` are threads and progress."""
+    """Pairs of a document of the index and one of those given; ``how`` are threads and progress.
+
+    With ``meaning`` they are at most as far apart by 1 - cosine, too.
+    """
     index = _local(backend)
     names = [one.id or f"document {number}" for number, one in enumerate(given)]
     tokens = [words_of(one.words, index.tokenizer) for one in given]
@@ -213,18 +213,41 @@ def leakage(
             searcher = memory.whole(view, measure.distance, measure.overlap)
             theirs = [view.words(connection, looked_up(some, view.embeddings.vocabulary)) for some in tokens]
             found = [(int(live[i]), j, d) for i, j, d in _pairs_between(view, searcher, theirs, threshold, how)]
-        own = snapshot.read(connection, np.unique([i for i, _, _ in found]).astype(np.int64), index.path)
-    texts = {one.id: written(one.text) for one in own.values()}
-    words = {one.id: marked_words(one.text, index.tokenizer) for one in own.values()}
+        rows = np.unique([i for i, _, _ in found]).astype(np.int64)
+        if meaning is not None and found:
+            codes = Codes.join([snapshot.codes_of(rows), Codes.of(_vectors(index, given))])
+            places = np.searchsorted(rows, [i for i, _, _ in found]), len(rows) + np.array([j for _, j, _ in found])
+            kept = 1.0 - codes.between(*places) <= meaning
+            found = [one for one, wanted in zip(found, kept.tolist(), strict=True) if wanted]
+        own = snapshot.read(connection, rows, index.path)
+    texts = {one.id: one.text for one in own.values()}
+    others = dict(zip(names, (one.words for one in given), strict=True))
+    words = PairWords(index.tokenizer)
     pairs = []
     for row, j, distance in found:
-        id, text = own[row].id, written(given[j].words)
-        texts.setdefault(names[j], text)
-        words.setdefault(names[j], marked_words(given[j].words, index.tokenizer))
-        pairs.append(_pair(Pair(id, names[j], distance, texts[id] == text), index, words.__getitem__))
+        one = own[row]
+        pairs.append(words.judged(Pair(one.id, names[j], distance), one.text, others[names[j]]))
     pairs = [pair for pair in pairs if pair.distance <= threshold]
     pairs.sort(key=lambda pair: (pair.distance, pair.first, pair.second))
-    return Duplicates(pairs, threshold=threshold, words=words.__getitem__, text=texts.__getitem__)
+    return Duplicates(
+        pairs,
+        threshold=threshold,
+        words=lambda pair: words.both(texts[pair.first], others[pair.second]),
+        text=lambda id: written(texts[id] if id in texts else others[id]),
+    )
+
+
+def _vectors(index: LocalIndex, given: Sequence[Entry]) -> Float32Array:
+    """The vectors of documents: those they have, or what the index's encoder makes of their texts."""
+    if all(one.vector is not None for one in given):
+        return rows_of([one.vector for one in given], len(given), index.dimension)
+    encoder = index.encoder()
+    if encoder is None:
+        raise InputError(
+            f"meaning= compares vectors, and {index.path} has no encoder to make those of the documents given. Bring "
+            "them (vectors=), or open the index with an encoder=."
+        )
+    return encoder.encode([text_of(one.words) for one in given])
 
 
 def _pairs_between(

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from wordferry.base.frames import TableRows, columns_of
 from wordferry.compare.distances import RECOMMENDED
 from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.results import Document
-from wordferry.texts.stop_marks import is_marked, unmarked
+from wordferry.texts.stop_marks import is_marked, marked_words, negations_of, unmarked
 
 REVIEW = ("group", "action", "id", "distance", "kind", "reason", "checksum", "text")
 """Columns of a list for review."""
@@ -105,7 +105,7 @@ class Duplicates(TableRows[Pair]):
         *,
         threshold: float = 0.0,
         order: Mapping[str, int] | None = None,
-        words: Callable[[str], Sequence[str]] | None = None,
+        words: Callable[[Pair], Sequence[Sequence[str]]] | None = None,
         text: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(pairs)
@@ -163,7 +163,7 @@ class Duplicates(TableRows[Pair]):
         """The words that one document of a pair has and the other has not."""
         if self._words is None:
             raise InputError("These pairs have lost their texts; ask the index for them again.")
-        return Reason.of(self._words(pair.first), self._words(pair.second))
+        return Reason.of(*self._words(pair))
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -261,6 +261,26 @@ def judged_pair(pair: Pair, first: Sequence[str], second: Sequence[str], negatio
     few = sum(count for word, count in apart.items() if not is_marked(word)) <= most
     turned = sum(one[word] - other[word] for word in apart if word in negations) != 0
     return replace(pair, distance=max(pair.distance, LEAST) if apart else pair.distance, opposite=few and turned)
+
+
+class PairWords:
+    """The words of documents that are near each other, each text split once, and the judgement of their pairs."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._negations = negations_of(tokenizer)
+        self.of = cache(lambda text: marked_words(text, tokenizer))
+        """All words of a text, or of a tuple of tokens, where stop words are marked."""
+
+    def judged(self, pair: Pair, first: str | Sequence[str], second: str | Sequence[str]) -> Pair:
+        """A pair, given both texts: whether they are equal letter by letter, else what :func:`judged_pair` says."""
+        if written(first) == written(second):
+            return replace(pair, exact=True)
+        one, other = self.both(first, second)
+        return judged_pair(pair, one, other, self._negations)
+
+    def both(self, *texts: str | Sequence[str]) -> tuple[Sequence[str], ...]:
+        """The words of two texts."""
+        return tuple(self.of(text if isinstance(text, str) else tuple(text)) for text in texts)
 
 
 def written(text: str | Sequence[str]) -> str:

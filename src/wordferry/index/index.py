@@ -708,18 +708,24 @@ class Index:
         """
         measure = self.measure(distance, weights, unknown)
         limit = checked_threshold(threshold, measure.distance.name)
-        if meaning is not None:
-            real_number(meaning, "meaning", 0, 2, what="a distance")
-            if not self.backend.dimension:
-                raise InputError(f"{self.path} has no vectors of documents, which meaning= compares.")
         how = (threads, progress_for(progress, "comparing"))
-        return all_pairs.duplicates(self.backend, limit, measure, how, meaning)
+        return all_pairs.duplicates(self.backend, limit, measure, how, self._meaning(meaning))
+
+    def _meaning(self, given: float | None) -> float | None:
+        """The largest distance in meaning, checked; None where only words count."""
+        if given is None:
+            return None
+        if not self.backend.dimension:
+            raise InputError(f"{self.path} has no vectors of documents, which meaning= compares.")
+        return real_number(given, "meaning", 0, 2, what="a distance")
 
     def leakage(
         self,
         documents: Iterable[Any],
         threshold: float | None = None,
         *,
+        meaning: float | None = None,
+        vectors: Any = None,
         distance: str | None = None,
         weights: str | None = None,
         unknown: str | None = None,
@@ -734,12 +740,13 @@ class Index:
         Parameters
         ----------
         documents : what :meth:`add` takes.
-        threshold, distance, weights, unknown, threads, progress : as in :meth:`duplicates`.
+        vectors : the documents' vectors for ``meaning``, as in :meth:`add`; otherwise the index's encoder makes them.
+        threshold, meaning, distance, weights, unknown, threads, progress : as in :meth:`duplicates`.
         """
-        measure, given = self.measure(distance, weights, unknown), list(entries(documents))
+        measure, given = self.measure(distance, weights, unknown), list(_entries(documents, Fields(), vectors))
         limit = checked_threshold(threshold, measure.distance.name)
-        tell = progress_for(progress, "comparing")
-        return all_pairs.leakage(self.backend, given, limit, measure, (threads, tell))
+        how = (threads, progress_for(progress, "comparing"))
+        return all_pairs.leakage(self.backend, given, limit, measure, how, self._meaning(meaning))
 
     def prune(self, review: str | os.PathLike[str], *, dry_run: bool = False) -> list[str]:
         """Delete what a reviewed list marks with ``delete``; the ids that go, or would go with ``dry_run``.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.compare.measure import Measure
 from wordferry.encoders.given import query_vectors
 from wordferry.engines.sources import SourceFields, SourcePart, read_part
 from wordferry.engines.tasks import json_array, json_values, load, parquet_bytes, saved
@@ -21,6 +22,7 @@ from wordferry.errors import EmptyDocumentError, FormatError
 from wordferry.find.ranking import Candidates, QueryWord
 from wordferry.find.settings import Settings
 from wordferry.index import Index
+from wordferry.index.duplicates import Duplicates, Pair, PairWords
 from wordferry.index.local import LocalIndex
 from wordferry.index.results import Document
 from wordferry.index.search.filters import compile_filter
@@ -102,6 +104,12 @@ def _open(target: Target, number: int) -> Shard | Index:
 def _index(target: Target, number: int) -> Index:
     found = _open(target, number)
     return found.index if isinstance(found, Shard) else found
+
+
+def distance_of(shared: AskInputs) -> str:
+    """The name of the distance that is asked: the job's own, or that of the index."""
+    named = shared.options.get("distance")
+    return (Measure(named) if named else _index(shared.target, 0).measure()).distance.name
 
 
 def check_queries(arguments: Mapping[str, Any], folder: Path, shared: SourceFields) -> tuple[bytes, dict[str, Any]]:
@@ -224,25 +232,28 @@ def close(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tupl
     asker, firsts = _Asker(shared, shard), shared.target.firsts
     row_of = {id: row for row, id in enumerate(asker.index.ids(), firsts[shard])}
     start = firsts[batch["shard"]] + batch["start"]
-    pairs = [
-        (row, row_of[one.document.id], ids[row - start], one.document.id, one.distance)
-        for row, some in enumerate(asker.within(texts, shared.threshold), start)
-        for one in some
-    ]
-    pairs = sorted(pair for pair in pairs if pair[1] > pair[0])
-    return saved(pairs=json_array(pairs)), {"pairs": len(pairs)}
+    words = PairWords(asker.index.tokenizer)
+    pairs = []
+    for number, some in enumerate(asker.within(texts, shared.threshold)):
+        for one in some:
+            if row_of[one.document.id] <= start + number:
+                continue
+            pair = words.judged(Pair(ids[number], one.document.id, one.distance), texts[number], one.document.text)
+            if pair.distance <= shared.threshold:
+                pairs.append((start + number, row_of[pair.second], *vars(pair).values()))
+    return saved(pairs=json_array(sorted(pairs))), {"pairs": len(pairs)}
 
 
-def close_pairs(folder: Path, names: Sequence[str]) -> list[list[Any]]:
-    """The pairs that some tasks have found: both rows, both ids, and the distance."""
-    return sorted(pair for name in names for pair in json_values(load(folder, name), "pairs"))
+def close_pairs(folder: Path, names: Sequence[str]) -> list[tuple[int, int, Pair]]:
+    """The pairs that some tasks have found, with the rows of their documents, in the order of these."""
+    found = sorted(tuple(pair) for name in names for pair in json_values(load(folder, name), "pairs"))
+    return [(first, second, Pair(*values)) for first, second, *values in found]
 
 
 def pairs(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:
     """One part of the answer: near-duplicate pairs by id, in the order of their first documents."""
-    found = close_pairs(folder, arguments["close"])
-    columns = {name: [pair[place] for pair in found] for place, name in ((2, "first"), (3, "second"), (4, "distance"))}
-    return parquet_bytes(columns), {"pairs": len(found)}
+    found = Duplicates(pair for _, _, pair in close_pairs(folder, arguments["close"]))
+    return parquet_bytes(found.to_columns()), {"pairs": len(found)}
 
 
 # -- by words -------------------------------------------------------------------------------------------------------

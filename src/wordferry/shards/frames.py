@@ -27,8 +27,9 @@ def top_k(queries: Any, documents: Any, output: str, k: int = 10, *, work: str, 
     return _run(jobs.top_k, {"queries": queries, "documents": documents}, output, work, k=k, **options)
 
 
-def duplicates(documents: Any, output: str, threshold: float, *, work: str, **options: Any) -> Any:
-    """All pairs of rows at a distance of at most ``threshold``, as a DataFrame (first, second, distance).
+def duplicates(documents: Any, output: str, threshold: float | None = None, *, work: str, **options: Any) -> Any:
+    """All pairs of rows at a distance of at most ``threshold``, as a DataFrame (first, second, distance, exact,
+    opposite).
 
     ``groups.parquet`` in ``output`` holds the groups they form. The arguments are those of :func:`knn_graph`.
     """

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from wordferry.base.checks import real_number, whole_number
-from wordferry.compare.distances import find_distance
+from wordferry.base.checks import whole_number
+from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
@@ -21,6 +21,7 @@ from wordferry.engines.sources import SUFFIXES, cut
 from wordferry.engines.tasks import Task, TaskFunction, parquet_bytes
 from wordferry.errors import InputError
 from wordferry.find.settings import Settings
+from wordferry.index.duplicates import Duplicates, checked_threshold
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask
 from wordferry.judge.voting import RECOMMENDED_DISTANCE, RECOMMENDED_K, RECOMMENDED_WEIGHTS, check_voting
@@ -109,23 +110,30 @@ def classify(
 
 
 def duplicates(
-    documents: str, output: str | os.PathLike[str], threshold: float, choices: Choices | None = None, **run: Any
+    documents: str,
+    output: str | os.PathLike[str],
+    threshold: float | None = None,
+    choices: Choices | None = None,
+    **run: Any,
 ) -> JobSummary:
     """All pairs of documents at a distance of at most ``threshold``, and the groups they form.
 
-    The pairs are Parquet files ``part-*.parquet`` (first, second, distance), the groups ``groups.parquet`` (id, group:
-    the first document of the group; only documents that have a duplicate). The other arguments are those of
-    :func:`knn_graph`.
+    Pairs, groups and the default threshold are those of :meth:`wordferry.Index.duplicates`. The pairs are Parquet files
+    ``part-*.parquet`` (first, second, distance, exact, opposite), the groups ``groups.parquet`` (id, group: the first
+    document of the group; only documents that have a duplicate). The other arguments are those of :func:`knn_graph`.
     """
-    threshold = real_number(threshold, "threshold", what="a distance")
+    if threshold is not None or (choices is not None and choices.distance is not None):
+        checked_threshold(threshold, _named(choices))
     job = ShardJob("duplicates", documents, output, choices, {"threshold": threshold}, **run)
-    shared = job.asking(AskInputs(job.start(), threshold=threshold))
+    shared = job.asking(AskInputs(job.start()))
+    limit = checked_threshold(threshold, ask_tasks.distance_of(shared))
+    shared = replace(shared, threshold=limit)
     names = job.ask("close", ask_tasks.close, shared, lambda batch, shard: shard >= batch["shard"])
     done = job.run.run(job.final("pairs", ask_tasks.pairs, {"close": names}), shared)
     groups, members = _groups(job, [name for some in names for name in some])
     job.output.write("groups.parquet", groups)
     found = sum(int(one.facts["pairs"]) for one in done.values())
-    return job.finish(done, {"pairs_found": found, "documents_in_groups": members})
+    return job.finish(done, {"threshold": limit, "pairs_found": found, "documents_in_groups": members})
 
 
 def search(
@@ -282,22 +290,16 @@ def _names(documents: str) -> list[str]:
     return [] if documents.endswith(SUFFIXES) else Location(documents).names()
 
 
+def _named(choices: Choices | None) -> str:
+    """The name of the distance that a caller chose, or that of new shards."""
+    return find_distance((choices and choices.distance) or RECOMMENDED).name
+
+
 def _groups(job: ShardJob, tasks: list[str]) -> tuple[bytes, int]:
-    """Connected components of all pairs, task by task: memory holds the documents that have a duplicate."""
-    ids: dict[int, str] = {}
-    parents: dict[int, int] = {}
-
-    def first(row: int) -> int:
-        while (above := parents.setdefault(row, row)) != row:
-            parents[row] = parents[above]  # halve the way for the next one who asks
-            row = above
-        return row
-
-    for name in tasks:
-        for one, other, *names, _ in ask_tasks.close_pairs(job.run.folder, [name]):
-            ids |= {one: names[0], other: names[1]}
-            ends = sorted((first(one), first(other)))
-            parents[ends[1]] = ends[0]
-    rows = sorted(ids)
-    groups = [ids[first(row)] for row in rows]
-    return parquet_bytes({"id": [ids[row] for row in rows], "group": groups}), len(rows)
+    """The groups that all pairs form; memory holds the pairs."""
+    found = ask_tasks.close_pairs(job.run.folder, tasks)
+    order = {pair.first: row for row, _, pair in found} | {pair.second: row for _, row, pair in found}
+    pairs = Duplicates(sorted((pair for _, _, pair in found), key=lambda pair: pair.distance), order=order)
+    group = {id: one.representative for one in pairs.groups for id in (one.representative, *one.others)}
+    ids = sorted(group, key=order.__getitem__)
+    return parquet_bytes({"id": ids, "group": [group[id] for id in ids]}), len(ids)
