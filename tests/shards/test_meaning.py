@@ -9,7 +9,8 @@ import pytest
 import wordferry
 from tests.encoders.hashing import hashed
 from tests.shards.conftest import documents
-from wordferry.errors import InputError
+from wordferry.engines.sources import SourceFields
+from wordferry.errors import FormatError, InputError
 from wordferry.index import Index
 from wordferry.shards import Choices, build, jobs
 
@@ -75,6 +76,60 @@ def test_a_job_finds_what_the_index_finds(both, tmp_path) -> None:
     ]
     for row, query in zip(rows, QUERIES, strict=False):
         assert list(zip(row["neighbors"], row["scores"], strict=True)) == hits(whole, query)[:20]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_vectors_in_a_column(source, tmp_path, kind) -> None:
+    """Shards that are built of documents with vectors are the undivided index, document by document and bit by bit."""
+    import numpy as np
+
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    made = np.random.default_rng(0).standard_normal((40, 12)).astype(np.float32)
+    rows = [
+        {"id": one["id"], "text": one["text"], "year": n, "own": None if n in (0, 30) else made[n].tolist()}
+        for n, one in enumerate(list(documents(source))[:40])
+    ]
+    if kind == "parquet":
+        parquet.write_table(arrow.Table.from_pylist(rows), tmp_path / "docs.parquet", row_group_size=7)
+    else:
+        (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fields = SourceFields(vector="own")
+    build(str(tmp_path / f"docs.{kind}"), tmp_path / "shards", 3, Choices(fields=fields, block=9))
+    with wordferry.Index.create() as whole, Index.open(tmp_path / "shards") as shards:
+        whole.add(rows, vectors="own")
+        assert [list(shards.backend.vector(id)) for id in whole.ids()] == [
+            list(whole.backend.vector(id)) for id in whole.ids()
+        ]
+        assert shards.get(rows[3]["id"]).metadata == {"year": 3}
+        for number, query in enumerate(QUERIES[:3]):
+            vector = made[number + 5]
+            assert hits(shards, query, vector=vector) == hits(whole, query, vector=vector)
+            assert hits(shards, query, vector=vector, filter={"year": {"lt": 9}})
+            found = [
+                [(hit.id, hit.distance) for hit in one.similar(query, 9, by="meaning", vector=vector)]
+                for one in (whole, shards)
+            ]
+            assert found[0] == found[1]
+        several = [one.search(list(QUERIES[:2]), 9, vector=made[:2]) for one in (whole, shards)]
+        scores = [[[(hit.id, hit.score) for hit in some] for some in one] for one in several]
+        assert scores[0] == scores[1]
+        with pytest.raises(InputError, match="no encoder for the query"):
+            shards.search(QUERIES[0])
+        with pytest.raises(InputError, match="has 5 dimensions"):
+            shards.search(QUERIES[0], vector=[1.0] * 5)
+
+
+def test_a_wrong_vector_is_named_by_its_row(tmp_path) -> None:
+    wrong = {
+        '{"text": "a dog", "own": [1, 2]}': "row 2: the vector has 2 dimensions, those before it have 3",
+        '{"text": "a dog", "own": "x"}': "row 2: the vector must be a list of numbers, got str",
+        '{"text": "a dog"}': "row 2: expected a field 'own' with the vector",
+    }
+    for number, (line, said) in enumerate(wrong.items()):
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text(f'{{"text": "a cat", "own": [1, 2, 3]}}\n{line}\n')
+        with pytest.raises(FormatError, match=said):
+            build(str(file), tmp_path / f"shards-{number}", 1, Choices(fields=SourceFields(vector="own")))
 
 
 def test_another_encoder_is_refused(both) -> None:

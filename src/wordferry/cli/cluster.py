@@ -209,6 +209,7 @@ def classify(
     ),
     option("--tokenizer", "A language: its stop words and word boundaries."),
     bundle("columns", "--text --id --label"),
+    option("--vectors", "The column that holds a vector of each document, for search by words and meaning."),
     RUN,
     SUMMARY,
     examples=["wordferry cluster index articles/ --shards 8 --workers 4 -o shards"],
@@ -221,6 +222,7 @@ def index(
     choices: dict[str, Any],
     tokenizer: str | None,
     columns: dict[str, str],
+    vectors: str | None,
     run: dict[str, Any],
     out: Output,
 ) -> None:
@@ -233,7 +235,7 @@ def index(
     from wordferry.shards import Choices, build
 
     constants = options.parse_settings(choices.pop("settings"))
-    fields = SourceFields(columns["text"], columns["id"], columns["label"])
+    fields = SourceFields(columns["text"], columns["id"], columns["label"], vector=vectors)
     made = Choices(**choices, constants=constants, fields=fields)
     _show(build(documents, output, shards, made, tokenizer=tokenizer, **run), out)
 

@@ -26,6 +26,8 @@ class SourceFields:
     label: str = "label"
     rest: bool = False
     """Whether all other columns are kept, as metadata."""
+    vector: str | None = None
+    """The column that holds a vector of each document, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class SourceRow:
     text: Any
     label: str | None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    vector: Sequence[float] | None = None
 
 
 def cut(source: str, block: int, fields: SourceFields) -> list[SourcePart]:
@@ -109,8 +112,9 @@ def _count_rows(system: Any, path: str, fields: SourceFields) -> int:
     if path.endswith(".parquet"):
         table = _parquet(system, path)
         names = table.schema_arrow.names
-        if fields.text not in names:
-            raise FormatError(f"{path}: expected a column {fields.text!r} with the text, found {', '.join(names)}.")
+        for column, what in ((fields.text, "text"), (fields.vector, "vector")):
+            if column is not None and column not in names:
+                raise FormatError(f"{path}: expected a column {column!r} with the {what}, found {', '.join(names)}.")
         return int(table.metadata.num_rows)
     with _lines(system, path) as stream:
         return sum(1 for line in stream if line.strip())
@@ -166,7 +170,7 @@ def _check_unchanged(system: Any, part: SourcePart, rows: int | None = None) -> 
 def _parquet_rows(system: Any, part: SourcePart, fields: SourceFields) -> Iterator[Any]:
     table = _parquet(system, part.path)
     names = table.schema_arrow.names
-    wanted = [name for name in (fields.text, fields.id, fields.label) if name in names]
+    wanted = [name for name in (fields.text, fields.id, fields.label, fields.vector) if name in names]
     wanted = list(names) if fields.rest else wanted
     before, stop = 0, part.start + part.rows
     for group in range(table.metadata.num_row_groups):
@@ -211,12 +215,26 @@ def _checked(row: Any, where: str, fields: SourceFields, otherwise: str) -> Sour
         raise FormatError(f"{where}: the id must be a str or a whole number, got {type(given).__name__}.")
     label = row.get(fields.label)
     metadata = _metadata(row, where, fields) if fields.rest else {}
-    return SourceRow(otherwise if given is None else str(given), text, None if label is None else str(label), metadata)
+    id, label = otherwise if given is None else str(given), None if label is None else str(label)
+    return SourceRow(id, text, label, metadata, None if fields.vector is None else _vector(row, where, fields.vector))
+
+
+def _vector(row: dict[str, Any], where: str, column: str) -> Sequence[float] | None:
+    """The vector of a document; None where it has none."""
+    if column not in row:
+        raise FormatError(f"{where}: expected a field {column!r} with the vector.")
+    found = row[column]
+    if found is None:
+        return None
+    numbers = isinstance(found, list) and found and all(type(value) in (float, int) for value in found)
+    if not numbers:
+        raise FormatError(f"{where}: the vector must be a list of numbers, got {type(found).__name__}.")
+    return found  # type: ignore[no-any-return]
 
 
 def _metadata(row: dict[str, Any], where: str, fields: SourceFields) -> dict[str, Any]:
     """All other columns; an object called "metadata" is taken apart."""
-    own = (fields.text, fields.id, fields.label, "metadata")
+    own = (fields.text, fields.id, fields.label, fields.vector, "metadata")
     given = row.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise FormatError(f"{where}: metadata must be a flat object, got {type(given).__name__}.")

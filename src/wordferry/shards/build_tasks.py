@@ -27,6 +27,7 @@ from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests
 from wordferry.shards.nearby import on_this_machine
 from wordferry.shards.shard import WORD_FACTS
 from wordferry.texts.bow import unknown_word_error
+from wordferry.texts.records import Record
 from wordferry.texts.stop_marks import is_marked
 from wordferry.texts.tokenizers import tokenizer_from_config
 from wordferry.words.related.graph import RelatedWords
@@ -59,6 +60,8 @@ class BuildInputs:
     output: str
     vectors: str
     """The fingerprint of the word vectors."""
+    dimension: int = 0
+    """Of the documents' own vectors; 0 where no column has them."""
 
 
 def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs) -> tuple[bytes, dict[str, Any]]:
@@ -68,6 +71,7 @@ def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs)
     ids = [row.id for row in rows]
     _check_ids(part, ids)
     _check_rows(part, rows)
+    dimension = _dimension(part, rows)
     unlabelled = [number for number, row in enumerate(rows) if row.label is None] if shared.labelled else []
     if unlabelled:
         where, field = f"{part.path}, row {part.start + unlabelled[0] + 1}", shared.choices.fields.label
@@ -91,7 +95,17 @@ def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs)
         ids=json_array(ids),
         hashes=_hashes(ids),
     )
-    return data, {"documents": len(rows), "tokens": int(found.tokens.sum())}
+    return data, {"documents": len(rows), "tokens": int(found.tokens.sum()), "dimension": dimension}
+
+
+def _dimension(part: SourcePart, rows: Sequence[SourceRow]) -> int:
+    """The dimension of the vectors of a part's documents; 0 where none has one."""
+    found = 0
+    for number, row in enumerate(rows):
+        if row.vector is not None and len(row.vector) != (found := found or len(row.vector)):
+            where = f"{part.path}, row {part.start + number + 1}"
+            raise FormatError(f"{where}: the vector has {len(row.vector)} dimensions, those before it have {found}.")
+    return found
 
 
 def _check_ids(part: SourcePart, ids: Sequence[str]) -> None:
@@ -120,10 +134,12 @@ def _check_rows(part: SourcePart, rows: list[SourceRow]) -> None:
             raise FormatError(f"{part.path}, row {part.start + number + 1}: {error}") from None
 
 
-def _documents(rows: Any) -> Iterator[dict[str, Any]]:
+def _documents(rows: Any, dimension: int = 0) -> Iterator[Record]:
+    """Documents as an index takes them; with a dimension, with their vectors, zeros where one has none."""
     for row in rows:
-        text = {"text": row.text} if isinstance(row.text, str) else {"tokens": row.text}
-        yield {"id": row.id, **text, "label": row.label, "metadata": row.metadata}
+        text = row.text if isinstance(row.text, str) else tuple(row.text)
+        vector = (row.vector or [0.0] * dimension) if dimension else None
+        yield Record(text, row.id, row.label, metadata=row.metadata, vector=vector)
 
 
 def build_shard(arguments: Mapping[str, Any], folder: Path, shared: BuildInputs) -> tuple[bytes, dict[str, Any]]:
@@ -167,7 +183,7 @@ def _build(
         local.number_words(shared.words)
         parts = [SourcePart(**part) for part in arguments["parts"]]
         rows = (row for part in parts for row in read_part(part, choices.fields))
-        index.add(_documents(rows), threads=1)
+        index.add(_documents(rows, shared.dimension), threads=1)
         with local.state() as (connection, snapshot):
             ranker, forms = local.words.ranker(connection, snapshot)
             known = connection.execute("SELECT total(known) FROM documents").fetchone()[0]

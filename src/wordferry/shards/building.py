@@ -146,6 +146,7 @@ class ShardBuild:
         tasks = [Task(_counts(part), count_words, {"part": part.to_json()}) for part in self.parts]
         self._run.run(tasks, shared)
         self._check_ids()
+        self._dimension = self._vectors_dimension()
         df: dict[str, int] = {}
         for part in self.parts:
             data = load(self._run.folder, _counts(part))
@@ -154,6 +155,17 @@ class ShardBuild:
         known = [word for word in df if word in self.embeddings.vocabulary]
         words = [*known, *(word for word in df if word not in self.embeddings.vocabulary)]
         return _Counted(words, len(known), np.array([df[word] for word in words], dtype=np.int64))
+
+    def _vectors_dimension(self) -> int:
+        """The dimension of the documents' own vectors; parts that do not agree are refused."""
+        found = {part.path: int(self._run.journal.done[_counts(part)].facts["dimension"]) for part in self.parts}
+        sizes = sorted({size for size in found.values() if size})
+        if len(sizes) > 1:
+            one, other = (next(path for path, size in found.items() if size == wanted) for wanted in sizes[:2])
+            raise FormatError(f"{one} has vectors of {sizes[0]} dimensions, and {other} of {sizes[1]}.")
+        if self.choices.fields.vector is not None and not sizes:
+            raise FormatError(f"No document has a vector in {self.choices.fields.vector!r}.")
+        return sizes[0] if sizes else 0
 
     def _check_ids(self) -> None:
         """Refuse an id that two documents have; only where hashes agree the ids are looked at."""
@@ -191,7 +203,7 @@ class ShardBuild:
         folder = self._run.folder
         related = RelatedWords.load(folder / RELATED) if (folder / RELATED).exists() else None
         own = (self.place.address, self.embeddings.fingerprint)
-        shared = BuildInputs(self.choices, self.tokenizer, related, counted.words, *own)
+        shared = BuildInputs(self.choices, self.tokenizer, related, counted.words, *own, self._dimension)
         if related is None or np.isnan(related.c_max):  # each shard would find a c_max of its own
             shards = 1
         tasks = []
