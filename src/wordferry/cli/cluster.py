@@ -158,7 +158,7 @@ def duplicates(
     run: dict[str, Any],
     out: Output,
 ) -> None:
-    """Find all pairs of documents that are close, and their groups, as 'wordferry duplicates' does."""
+    """Find all pairs of documents that are close, and their groups."""
     from wordferry.shards import jobs
 
     _show(jobs.duplicates(documents, output, threshold, choices, shards=shards, **run), out)
