@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wordferry
-from wordferry.compare.search import Searcher
+from wordferry.base.runtime import Run
+from wordferry.compare.measure import Measure
 from wordferry.index.all_pairs import Join, _all_pairs, _joined, close_pairs, loosened
 
 VECTORS = np.random.default_rng(3).normal(size=(40, 6)).astype(np.float32)
@@ -27,12 +28,11 @@ def found(blocks):
 def both(documents, distance, overlap, threshold, weights="counts", unknown="match"):
     """The pairs of the join and of the comparison of everything."""
     options = {"overlap": overlap, "embeddings": WORDS, "weights": weights, "unknown": unknown, "on_empty": "keep"}
-    searcher = Searcher(documents, distance, **options)
-    whole = searcher.among(slice(0, len(searcher)), threads=1)
+    whole = Measure(distance, **options).problem(documents, run=Run(threads=1))
     join = Join.of(whole.y.masses, whole.distance.least_moves(whole), loosened(threshold))
     return (
         found(_joined(whole, join, threshold, None)),
-        found(_all_pairs(searcher, threshold, threads=1, progress=None)),
+        found(_all_pairs(whole, threshold, None)),
         join,
     )
 
@@ -65,9 +65,9 @@ def test_a_join_finds_what_comparing_everything_finds(documents, kind, threshold
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.6])
 def test_the_sample_has_the_same_pairs(threshold):
     articles = [str(article.text) for article in wordferry.sample().articles]
-    searcher = Searcher(articles, "rel-rwmd", weights="idf")
-    joined = found(close_pairs(searcher, threshold, threads=1, progress=None))
-    every = found(_all_pairs(searcher, threshold, threads=1, progress=None))
+    whole = Measure("rel-rwmd", weights="idf").problem(articles, run=Run(threads=1))
+    joined = found(close_pairs(whole, threshold, None))
+    every = found(_all_pairs(whole, threshold, None))
     assert threshold == 0.05 or joined
     check(joined, every, threshold)
 
@@ -90,11 +90,10 @@ def test_a_join_is_taken_only_where_it_is_less_work():
 
 
 def test_where_words_may_stay_for_nothing_there_is_no_join():
-    searcher = Searcher([["w01"], ["w02"]], "rel-rwmd", overlap="keep", embeddings=WORDS)
-    whole = searcher.among(slice(0, 2), threads=1)
+    whole = Measure("rel-rwmd", overlap="keep", embeddings=WORDS).problem([["w01"], ["w02"]])
     assert whole.distance.least_moves(whole) is None
     for name in ("wmd", "rwmd", "wcd", "cosine"):
-        whole = Searcher([["w01"], ["w02"]], name, embeddings=WORDS).among(slice(0, 2), threads=1)
+        whole = Measure(name, embeddings=WORDS).problem([["w01"], ["w02"]])
         assert whole.distance.least_moves(whole) is None
 
 

@@ -104,7 +104,7 @@ def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None)
     if embeddings is not None:
         given = as_embeddings(embeddings)
         given = given.stored if is_matrix(X) or is_matrix(Y) else given  # no column is of a word that comes later
-        return given if given.normalized or record.costs <= {"euclidean"} else _unit(given, record)
+        return vectors_by_cost(given, record)
     matrices = [name for name, value in (("X", X), ("Y", Y)) if is_matrix(value)]
     if not matrices:
         from wordferry.texts.datasets import default_embeddings
@@ -118,8 +118,10 @@ def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None)
 _units: WeakKeyDictionary[Embeddings, Embeddings] = WeakKeyDictionary()
 
 
-def _unit(embeddings: Embeddings, record: Distance) -> Embeddings:
-    """Vectors of length 1, made once for as long as the given ones live."""
+def vectors_by_cost(embeddings: Embeddings, record: Distance) -> Embeddings:
+    """Vectors of length 1 where words cost the cosine of their angle, made once for as long as the given ones live."""
+    if embeddings.normalized or record.costs <= {"euclidean"}:
+        return embeddings
     if len(record.costs) > 1:
         raise InputError(
             f"{record.name} has cosine and Euclidean costs, which agree only on vectors of length 1: "

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Neighbors
 from wordferry.base.runtime import MEMORY, Run, ShowProgress
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k, check_mask, nearest
@@ -52,8 +50,6 @@ class Searcher:
     memory : bytes to work in beside the collection and the result.
     device : where to compute: "cpu", "cuda" (one NVIDIA GPU) or "auto" (a GPU where there is one); None means
         ``WORDFERRY_DEVICE``, else "cpu".
-    words : columns that count as words of Y even where no document has them: where the documents' own words are none of
-        ``related``, whose words others are joined to.
 
     Examples
     --------
@@ -78,10 +74,9 @@ class Searcher:
         threads: int | None = None,
         memory: int = MEMORY,
         device: str | None = None,
-        words: Int64Array | None = None,
     ) -> None:
         measure = Measure(distance, overlap, side, weights, unknown, embeddings, related, tokenizer, on_empty)
-        self._open(measure, Y, Run(threads, memory, None, device), words)
+        self._open(measure, Y, Run(threads, memory, None, device))
 
     @classmethod
     def of(cls, measure: Measure, Y: Any, run: Run | None = None) -> Searcher:
@@ -107,7 +102,7 @@ class Searcher:
         self._open(measure, Y, run or Run())
         return self
 
-    def _open(self, measure: Measure, Y: Any, run: Run, words: Int64Array | None = None) -> None:
+    def _open(self, measure: Measure, Y: Any, run: Run) -> None:
         self.embeddings = vectors_for(Y, None, measure.distance, measure.embeddings)
         self.measure, self.run = measure.changed(embeddings=self.embeddings), run
         self._vocabulary = None if self.embeddings is None else OpenVocabulary(self.embeddings.vocabulary)
@@ -115,8 +110,7 @@ class Searcher:
         self._columns = second.matrix.shape[1] if self._vocabulary is None else len(self._vocabulary)
         self._weights = self.measure.fitted_weights(second.matrix, self._vocabulary)
         second = second.weighed(self._weights, measure.on_empty, "Y")
-        used = words_of(second.matrix)
-        self._words = used if words is None else np.union1d(used, words)
+        self._words = words_of(second.matrix)
         self._frame = self.measure.frame(self._words, self._columns, self._vocabulary, run.threads)
         self.related = self._frame.related
         self.bags = second.bags(self._frame, self._weights, "Y")
@@ -142,11 +136,6 @@ class Searcher:
         frame = self._frame.extended(words_of(first.matrix), columns, words)
         run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=progress)
         return self.measure.problem_of(first.bags(frame, weights, "X"), self.bags, frame, run)
-
-    def among(self, rows: slice, *, threads: int | None = None) -> Problem:
-        """The problem of some documents of the collection against all of it; nothing is prepared again."""
-        run = replace(self.run, threads=self.run.threads if threads is None else threads, progress=None)
-        return self.measure.problem_of(self.bags.slice(rows.start, rows.stop), self.bags, self._frame, run)
 
     def top_k(
         self,

@@ -21,7 +21,6 @@ from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import nearest
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
-from wordferry.compare.search import Searcher
 from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import text_of
 from wordferry.encoders.given import rows_of
@@ -29,6 +28,7 @@ from wordferry.errors import InputError
 from wordferry.index.duplicates import Duplicates, Pair, PairWords, written
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
+from wordferry.index.search.memory import Prepared
 from wordferry.index.search.requests import Request
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import words_of_row
@@ -48,21 +48,20 @@ _ROUNDING = 1e-4
 
 
 def close_pairs(
-    searcher: Searcher, threshold: float, *, threads: int | None, progress: Progress | None
+    whole: Problem, threshold: float, progress: Progress | None
 ) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
-    """All pairs of documents of a searcher (i < j) at a distance of at most the threshold, block by block.
+    """All pairs (i < j) of documents that are compared with each other, at most the threshold apart, block by block.
 
     Where words that are not shared must move, only pairs are computed that share enough; else, where there is a cheaper
     distance that never exceeds this one, only pairs that pass it.
     """
-    whole = searcher.among(slice(0, len(searcher)), threads=threads)
-    least = whole.distance.least_moves(whole) if whole.side == "both" and len(whole.y) == len(searcher) else None
+    least = whole.distance.least_moves(whole) if whole.side == "both" and len(whole.y) == whole.y.passed else None
     if least is not None:
         join = Join.of(whole.y.masses, least, loosened(threshold))
         if join.pays:
             yield from _joined(whole, join, threshold, progress)
             return
-    yield from _all_pairs(searcher, threshold, threads=threads, progress=progress)
+    yield from _all_pairs(whole, threshold, progress)
 
 
 def _joined(
@@ -104,13 +103,13 @@ def _grouped(whole: Problem, i: Int64Array, j: Int64Array) -> Float32Array:
 
 
 def _all_pairs(
-    searcher: Searcher, threshold: float, *, threads: int | None, progress: Progress | None
+    whole: Problem, threshold: float, progress: Progress | None
 ) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
     """The close pairs, by comparing all documents with each other."""
-    total, start = len(searcher), 0
+    total, start = whole.shape[0], 0
     while start < total:
         stop = min(total, start + max(1, BLOCK_VALUES // max(1, total - start)))
-        block = searcher.among(slice(start, stop), threads=threads).part(slice(0, stop - start), slice(start, total))
+        block = whole.part(slice(start, stop), slice(start, total))
         bounds = block.distance.bounds(block.overlap, block.frame.unknown is not None)
         first = block.by(*bounds[0]) if bounds else block
         values = fill(first, np.empty(block.shape, dtype=np.float32))
@@ -165,8 +164,8 @@ def duplicates(
         if snapshot.documents < 2:
             return Duplicates(threshold=threshold)
         view, live = index.view(snapshot, measure), snapshot.live_rows()
-        searcher = memory.whole(view, measure.distance, measure.overlap)
-        blocks = list(close_pairs(searcher, threshold, threads=threads, progress=progress))
+        whole = memory.whole(view, measure.distance, measure.overlap).among_themselves(threads)
+        blocks = list(close_pairs(whole, threshold, progress))
         i, j, near = (np.concatenate([[], *(block[column] for block in blocks)]) for column in range(3))
         i, j = live[i.astype(np.int64)], live[j.astype(np.int64)]
         if meaning is not None:
@@ -251,13 +250,13 @@ def _vectors(index: LocalIndex, given: Sequence[Entry]) -> Float32Array:
 
 
 def _pairs_between(
-    view: View, searcher: Searcher, theirs: Sequence[Any], threshold: float, how: tuple[int | None, Progress | None]
+    view: View, searcher: Prepared, theirs: Sequence[Any], threshold: float, how: tuple[int | None, Progress | None]
 ) -> Iterator[tuple[int, int, float]]:
     """All (document of the collection, one of those given, distance) of at most the threshold, block by block."""
     threads, progress = how
     step = max(1, BLOCK_VALUES // max(1, len(searcher)))
     for start in range(0, len(theirs), step):
-        problem = searcher.problem(memory.encode_queries(view, theirs[start : start + step]), threads=threads)
+        problem = searcher.problem(theirs[start : start + step], threads)
         values = fill(problem, np.empty(problem.shape, dtype=np.float32))
         for j, i in np.argwhere(values <= threshold).tolist():
             yield i, j + start, float(values[j, i])
@@ -280,11 +279,13 @@ def knn_graph(
         view, live = index.view(snapshot, measure), snapshot.live_rows()
         k = min(k, total - 1)
         indices, distances = np.empty((total, k), dtype=np.int64), np.empty((total, k), dtype=np.float32)
-        searcher = memory.whole(view, measure.distance, measure.overlap) if total < _MANY else None
+        whole = None
+        if total < _MANY:
+            whole = memory.whole(view, measure.distance, measure.overlap).among_themselves(threads)
         for start in range(0, total if k > 0 else 0, _BATCH):
             span = slice(start, min(total, start + _BATCH))
-            if searcher is not None:
-                near = nearest(searcher.among(span, threads=threads), k + 1).without_self(start)
+            if whole is not None:
+                near = nearest(whole.part(span, slice(0, total)), k + 1).without_self(start)
             else:
                 near = _through_lists(view, live, span, (measure, k + 1, threads))
             indices[span], distances[span] = near.indices, near.distances

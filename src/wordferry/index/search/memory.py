@@ -1,56 +1,36 @@
 """Documents of an index compared as they are in memory: what the posting lists cannot decide, and explanations.
 
-A word has a column: the row of its vector, or behind those, for a word without one, its number. The words of a document
-then have the order in which the index stores them, and every sum goes the way it goes in the index.
+A word has a column: the row of its vector, or behind those, for a word without one, its place among such words. The
+words of a document then have the order in which the index stores them, and every sum goes the way it goes in the index.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Counts, Int64Array, Neighbors
+from wordferry.base.arrays import Counts, Float64Array, Int64Array, Neighbors
 from wordferry.base.lazy import sparse as sp
-from wordferry.compare.problem import Distance
-from wordferry.compare.search import Searcher
+from wordferry.base.runtime import Run
+from wordferry.compare.bags import Bags
+from wordferry.compare.frame import Frame
+from wordferry.compare.nearest import nearest
+from wordferry.compare.prepare import vectors_by_cost, words_of
+from wordferry.compare.problem import Distance, Problem
 from wordferry.explanations.explain import Explanation, explanation_of
-from wordferry.index.search.requests import Request, padded
+from wordferry.index.search.requests import Request
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import damaged_among
 from wordferry.kernels.lists import Found
-from wordferry.texts.bow import Encoded
 from wordferry.texts.weights import Weighting
-from wordferry.words.open_vocabulary import OpenVocabulary
+from wordferry.words.related.whole import related_of
+from wordferry.words.vocabulary import Vocabulary
 
-
-def columns(view: View, numbers: Int64Array, vectors: Int64Array) -> Int64Array:
-    """The columns of some words, given by their numbers and vectors."""
-    return np.where(vectors >= 0, vectors, len(view.embeddings) + numbers)
-
-
-def weights_by_column(view: View) -> Weighting:
-    """What words weigh by column; words that the dictionary does not have weigh what a new word does."""
-    terms, given = view.snapshot.terms, view.weights.weighting
-
-    def made() -> Weighting:
-        new = view.weights.new
-        known = new.copy() if len(new) else np.full(len(view.embeddings), given.unseen)
-        known[terms.rows] = given.per_word[terms.numbers]
-        return replace(given, per_word=np.concatenate([known, given.per_word]))
-
-    found: Weighting = view.kept(None, "columns", made)
-    return found
-
-
-def weights_to(weights: Weighting, size: int) -> Weighting:
-    """Weights of ``size`` columns: those behind the last are of new words."""
-    more = np.full(size - len(weights.per_word), weights.unseen)
-    return replace(weights, per_word=np.concatenate([weights.per_word, more])) if len(more) else weights
+_NO_NUMBERS = np.zeros(0, np.int64)
 
 
 def documents_of(view: View, rows: Int64Array) -> Counts:
@@ -69,97 +49,119 @@ def documents_of(view: View, rows: Int64Array) -> Counts:
     return Counts(indptr, bags.words[some], bags.counts[some])
 
 
-def query_rows(queries: Sequence[QueryWords]) -> Counts:
-    """Queries as rows of counts by number."""
-    indptr = np.cumsum([0, *map(len, queries)]).astype(np.int64)
-    words = np.concatenate([np.zeros(0, np.int64), *(one.numbers for one in queries)])
-    counts = np.concatenate([np.zeros(0), *(one.counts for one in queries)])
-    return Counts(indptr, words, counts)
+class Prepared:
+    """Documents, given by the numbers of their words, as masses over the words in play.
 
-
-def encoded(view: View, rows: Counts, vectors: Int64Array, also: Int64Array | None = None) -> Encoded:
-    """Rows of counts by number, whose words have these vectors, as a searcher takes them.
-
-    Words without a vector need no more than a name of their own: one that is made of the number. ``also`` are numbers
-    of such words that are to have a column, and with it their weight, though no row has them.
+    ``also`` are words without a vector that have a column in the order of their numbers though no document has them.
+    The view, which may keep this, is not kept.
     """
-    size = len(view.embeddings)
-    column = columns(view, rows.words.astype(np.int64), vectors)
-    more = np.zeros(0, np.int64) if also is None else size + also[also < view.snapshot.terms.size]
-    apart = np.unique(np.concatenate([column[column >= size], more]))
-    vocabulary = OpenVocabulary(view.embeddings.vocabulary)
-    vocabulary.add_others([_name(number) for number in (apart - size).tolist()])
-    places = np.where(column >= size, size + np.searchsorted(apart, column), column).astype(np.int32)
-    shape = (len(rows.indptr) - 1, size + len(apart))
-    matrix = sp.csr_array((rows.counts.astype(np.int32), places, rows.indptr), shape=shape)
-    tokens = np.asarray(matrix.sum(axis=1)).astype(np.int64)
-    return Encoded(matrix, np.arange(shape[0]), tokens, tokens, Counter(), shape[0], vocabulary)
+
+    def __init__(
+        self, view: View, distance: Distance, overlap: str, documents: Counts, also: Int64Array = _NO_NUMBERS
+    ) -> None:
+        self.distance, self.overlap, self._words = distance, overlap, view.embeddings.vocabulary
+        self._weighting, self._known = view.weights.weighting, _known_weights(view)
+        terms, vectors = view.snapshot.terms, view.snapshot.terms.row_of[documents.words].astype(np.int64)
+        self._apart = np.unique(np.concatenate([documents.words[vectors < 0], also[also < terms.size]]))
+        matrix, weights, spelled = self._read(documents, vectors)
+        embeddings, related = vectors_by_cost(view.embeddings, distance), None
+        if distance.needs_related:
+            related = related_of(view.embeddings) if view.graph is None else view.graph
+        # Related words are joined to words that have some, of which one is needed.
+        words = np.union1d(words_of(matrix), terms.rows[:1])
+        self._frame = Frame.build(words, matrix.shape[1], embeddings, related, spelled)
+        self.bags = Bags.of(matrix, np.arange(matrix.shape[0]), self._frame, weights, "Y")
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    def _read(self, rows: Counts, vectors: Int64Array) -> tuple[sp.csr_array, Weighting | None, Any]:
+        """Rows of counts by column, what the columns weigh (None for plain counts), and how they are spelled."""
+        given, numbers, size = self._weighting, rows.words, len(self._words)
+        new = np.setdiff1d(numbers[vectors < 0], self._apart)
+        places = np.searchsorted(self._apart, numbers)
+        later = np.append(self._apart, -1)[places] != numbers
+        places[later] = len(self._apart) + np.searchsorted(new, numbers[later])
+        apart = np.concatenate([self._apart, new])
+        columns, shape = np.where(vectors >= 0, vectors, size + places), (len(rows.indptr) - 1, size + len(apart))
+        matrix = sp.csr_array((rows.counts.astype(np.float64), columns, rows.indptr), shape=shape)
+        weights = None
+        if given.scheme != "counts":
+            weights = replace(given, per_word=np.concatenate([self._known, given.of(apart)]))
+            matrix.data *= weights.per_word[columns] > 0
+            matrix.eliminate_zeros()
+        matrix.sort_indices()
+        return matrix, weights, _Spelled(self._words, apart)
+
+    def problem(self, queries: Sequence[QueryWords], threads: int | None) -> Problem:
+        """The problem of queries against the documents; words that are new to these are put behind theirs."""
+        numbers, vectors, counts = (
+            np.concatenate([getattr(one, name) for one in queries]) for name in ("numbers", "vectors", "counts")
+        )
+        indptr = np.cumsum([0, *map(len, queries)])
+        matrix, weights, spelled = self._read(Counts(indptr, numbers, counts), vectors)
+        frame = self._frame.extended(words_of(matrix), matrix.shape[1], spelled)
+        return self._against(Bags.of(matrix, np.arange(len(queries)), frame, weights, "X"), frame, threads)
+
+    def among_themselves(self, threads: int | None) -> Problem:
+        """The problem of the documents against each other; nothing is prepared again."""
+        return self._against(self.bags, self._frame, threads)
+
+    def _against(self, x: Bags, frame: Frame, threads: int | None) -> Problem:
+        frame = frame.priced(self.distance.cost)
+        return Problem(self.distance, self.overlap, "both", x, self.bags, frame, Run(threads))
 
 
-def _name(number: int) -> str:
-    return f"\0{number}"
+def _known_weights(view: View) -> Float64Array:
+    """What words with a vector weigh by its row; those that the dictionary does not have weigh what a new word does."""
 
+    def made() -> Float64Array:
+        terms, given, new = view.snapshot.terms, view.weights.weighting, view.weights.new
+        known = new.copy() if len(new) else np.full(len(view.embeddings), given.unseen)
+        known[terms.rows] = given.per_word[terms.numbers]
+        return known
 
-def searcher(view: View, distance: Distance, overlap: str, documents: Encoded) -> Searcher:
-    """Documents prepared for a distance, with what words weigh in the view."""
-    weights, size = weights_by_column(view), len(view.embeddings)
-    assert isinstance(documents.vocabulary, OpenVocabulary)
-    numbers = np.array([int(name[1:]) for name in documents.vocabulary.extra], dtype=np.int64)
-    per_word = np.concatenate([weights.per_word[:size], weights.of(size + numbers)])
-    return Searcher(
-        documents,
-        distance,
-        embeddings=view.embeddings,
-        related=view.graph if distance.needs_related else None,
-        overlap=overlap if distance.overlaps else None,
-        weights="counts" if weights.scheme == "counts" else replace(weights, per_word=per_word),
-        unknown="match" if view.weights.keeps else "drop",
-        on_empty="keep",
-        words=view.snapshot.terms.rows[:1],  # related words are joined to words that have some, of which one is needed
-    )
-
-
-def _vectors(view: View, rows: Counts) -> Int64Array:
-    found: Int64Array = view.snapshot.terms.row_of[rows.words].astype(np.int64)
+    found: Float64Array = view.kept(None, "known weights", made)
     return found
 
 
-def encode_queries(view: View, asked: Sequence[QueryWords], also: Int64Array | None = None) -> Encoded:
-    """Queries as a searcher takes them."""
-    vectors = np.concatenate([np.zeros(0, np.int64), *(words.vectors for words in asked)])
-    return encoded(view, query_rows(asked), vectors, also)
+@dataclass(frozen=True)
+class _Spelled:
+    """The words of columns; those without a vector have ``numbers``, which ``names`` spell where they are asked for."""
+
+    words: Vocabulary
+    numbers: Int64Array
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    def __getitem__(self, column: int) -> str:
+        behind = column - len(self.words)
+        return self.words[column] if behind < 0 else self.names.get(int(self.numbers[behind]), "")
 
 
-def compared(view: View, words: QueryWords, request: Request, rows: Int64Array) -> Neighbors:
-    """The nearest of some rows, ascending, to a query."""
-    documents = documents_of(view, rows)
-    also = words.numbers[words.with_vectors :]
-    prepared = encoded(view, documents, _vectors(view, documents), also)
-    some = searcher(view, request.distance, request.overlap, prepared)
-    near = some.top_k(encode_queries(view, [words]), min(request.k, len(rows)), threads=request.threads)
-    return near.renumbered(rows)
+def compared(view: View, queries: Sequence[QueryWords], request: Request, rows: Int64Array) -> Neighbors:
+    """The nearest of some rows, ascending, to each query."""
+    also = np.concatenate([words.numbers[words.with_vectors :] for words in queries])
+    some = Prepared(view, request.distance, request.overlap, documents_of(view, rows), also)
+    return nearest(some.problem(queries, request.threads), min(request.k, len(rows))).renumbered(rows)
 
 
-def whole(view: View, distance: Distance, overlap: str) -> Searcher:
+def whole(view: View, distance: Distance, overlap: str) -> Prepared:
     """All living documents, prepared; kept as long as the view is."""
 
-    def made() -> Searcher:
-        documents = documents_of(view, view.snapshot.live_rows())
-        also = np.flatnonzero(view.snapshot.terms.row_of < 0) if view.is_shard else None
-        return searcher(view, distance, overlap, encoded(view, documents, _vectors(view, documents), also))
+    def made() -> Prepared:
+        also = np.flatnonzero(view.snapshot.terms.row_of < 0) if view.is_shard else _NO_NUMBERS
+        return Prepared(view, distance, overlap, documents_of(view, view.snapshot.live_rows()), also)
 
-    found: Searcher = view.kept(None, ("whole", distance.name, overlap), made)
+    found: Prepared = view.kept(None, ("whole", distance.name, overlap), made)
     return found
 
 
 def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Found:
     """The k nearest rows to each query, by comparing with every document."""
     live = view.snapshot.live_rows()
-    allowed = None if request.mask is None else request.mask[live]
-    prepared = whole(view, request.distance, request.overlap)
-    k = min(request.k, len(live))
-    near = prepared.top_k(encode_queries(view, queries), k, mask=allowed, threads=request.threads).renumbered(live)
-    near = padded(near, request.k)
+    problem = whole(view, request.distance, request.overlap).problem(queries, request.threads)
+    near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
+    near = near.renumbered(live).resized(request.k)
     return Found(near.indices, near.distances, 0, len(live) * len(queries))
 
 
@@ -182,25 +184,18 @@ def explain(
     view: View, distance: Distance, overlap: str, pair: tuple[QueryWords, QueryWords], names: Mapping[int, str]
 ) -> Explanation:
     """Why two documents are as far apart as they are by a distance; ``names`` spell words without a vector."""
-    graph = view.graph if distance.needs_related else None
-    if distance.needs_related and (graph is None or np.isnan(graph.c_max)):
-        # Too few words for related words to leave any out: they are looked for among those of all documents.
-        both = whole(view, distance, overlap).problem(encode_queries(view, pair), threads=1)
-        problem = replace(both, y=both.x).part(slice(0, 1), slice(1, 2))
+    if lacks_graph(view, distance):
+        prepared = whole(view, distance, overlap)
     else:
-        also = pair[0].numbers[pair[0].with_vectors :]
-        second = searcher(view, distance, overlap, encode_queries(view, pair[1:], also))
-        problem = second.problem(encode_queries(view, pair[:1]), threads=1)
-    spelled: Any = _Spelled(problem.frame.vocabulary, {_name(number): word for number, word in names.items()})
+        also = np.concatenate([words.numbers[words.with_vectors :] for words in pair])
+        nothing = Counts(np.zeros(1, np.int64), _NO_NUMBERS, _NO_NUMBERS)
+        prepared = Prepared(view, distance, overlap, nothing, also)
+    both = prepared.problem(pair, 1)
+    problem = replace(both, y=both.x).part(slice(0, 1), slice(1, 2))
+    spelled: Any = replace(problem.frame.vocabulary, names=names)  # type: ignore[type-var]
     return explanation_of(replace(problem, frame=replace(problem.frame, vocabulary=spelled)))
 
 
-class _Spelled:
-    """The words of columns, where those without a vector were named by their numbers."""
-
-    def __init__(self, words: Any, names: Mapping[str, str]) -> None:
-        self._words, self._names = words, names
-
-    def __getitem__(self, column: int) -> str:
-        word = self._words[column]
-        return self._names.get(word, word)
+def lacks_graph(view: View, distance: Distance) -> bool:
+    """Whether there are too few words for related words to leave any out: these are then sought in all documents."""
+    return distance.needs_related and (view.graph is None or bool(np.isnan(view.graph.c_max)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -159,12 +159,3 @@ def nearest_to_nothing(view: View, request: Request) -> Found:
     sums = np.concatenate([np.zeros(0), *(view.documents(part).sums for part in view.snapshot.parts)])
     values = np.where(sums[rows] == 0, 0, np.inf).astype(np.float32)
     return request.ranked(rows, values[None, :], 0)
-
-
-def padded(near: Neighbors, k: int) -> Neighbors:
-    """Neighbours with k places: -1 and infinity where there are fewer."""
-    more = ((0, 0), (0, k - near.indices.shape[1]))
-    if more[1][1] <= 0:
-        return near
-    indices = np.pad(near.indices, more, constant_values=-1)
-    return replace(near, indices=indices, distances=np.pad(near.distances, more, constant_values=np.inf))

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import Counts, Float32Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.base.cancel import check_cancelled
-from wordferry.base.lazy import sparse as sp
 from wordferry.compare.problem import Distance, Shared
-from wordferry.compare.search import Searcher
 from wordferry.index.search import lists, memory
-from wordferry.index.search.requests import Request, in_order, padded
+from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.kernels import passes
@@ -93,7 +91,7 @@ class SharedWords:
                 rows.append(some)
                 visited += seen
         every = rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows))
-        near = padded(_nearest(view, queries, every, request), request.k)
+        near = _nearest(view, queries, every, request).resized(request.k)
         return Found(near.indices, near.distances, visited, len(every) * len(queries))
 
 
@@ -119,25 +117,8 @@ def _candidates(view: View, query: SharedQuery, request: Request) -> tuple[Int64
 
 def _nearest(view: View, queries: Sequence[QueryWords], rows: Int64Array, request: Request) -> Neighbors:
     """The nearest of some rows, ascending, to each query; worked through a block of rows at a time."""
-    new = max((int(words.numbers.max(initial=-1)) + 1 for words in queries), default=0)
-    size = len(view.embeddings) + max(view.snapshot.terms.size, new)
-    weights = memory.weights_by_column(view)
-    vectors = np.concatenate([words.vectors for words in queries])
-    asked = _matrix(view, memory.query_rows(queries), vectors, size)
     blocks = []
     for start in range(0, len(rows), _ROWS):
         check_cancelled()
-        block = rows[start : start + _ROWS]
-        documents = memory.documents_of(view, block)
-        matrix = _matrix(view, documents, view.snapshot.terms.row_of[documents.words], size)
-        given = "counts" if weights.scheme == "counts" else memory.weights_to(weights, size)
-        some = Searcher(matrix, request.distance, weights=given, on_empty="keep")
-        blocks.append(some.top_k(asked, min(request.k, len(block)), threads=request.threads).renumbered(block))
+        blocks.append(memory.compared(view, queries, request, rows[start : start + _ROWS]))
     return Neighbors.merge(blocks, min(request.k, len(rows)))
-
-
-def _matrix(view: View, rows: Counts, vectors: Int64Array, size: int) -> sp.csr_array:
-    """Rows of counts by number as a matrix with a column for each word."""
-    column = memory.columns(view, rows.words.astype(np.int64), vectors)
-    shape = (len(rows.indptr) - 1, size)
-    return sp.csr_array((rows.counts.astype(np.float64), column, rows.indptr), shape=shape)

@@ -19,7 +19,7 @@ from wordferry.base.cancel import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
 from wordferry.index.search.costs import nearest_costs, touched_words
-from wordferry.index.search.requests import Request, in_order, padded
+from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part
@@ -81,7 +81,7 @@ class Shortlist:
         true = request.distance.family in TRUE
         bounds = _by_true_costs(view, words, kind) if true else _by_related_costs(view, words, kind)
         tightened = partial(_walked, view, words) if true and self._pays(view, request.distance) else None
-        return _nearest(view, bounds, request, partial(memory.compared, view, words, request), tightened)
+        return _nearest(view, bounds, request, partial(memory.compared, view, [words], request), tightened)
 
     @staticmethod
     def _pays(view: View, distance: Distance) -> bool:
@@ -174,7 +174,7 @@ def _nearest(
         if len(values) <= _WHOLE:
             return None
     found, evaluated = _ascending(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)
-    found = padded(found, k)
+    found = found.resized(k)
     return Found(found.indices, found.distances, bounds.visited, evaluated)
 
 

@@ -20,7 +20,7 @@ from wordferry.index.results import shown
 from wordferry.index.search import memory
 from wordferry.index.search.centroids import Centroids
 from wordferry.index.search.lists import RelatedLists
-from wordferry.index.search.requests import Ask, Request, padded
+from wordferry.index.search.requests import Ask, Request
 from wordferry.index.search.shared_words import SharedWords
 from wordferry.index.search.shortlist import Shortlist
 from wordferry.index.search.views import View
@@ -89,8 +89,7 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
     k = min(ask.k, view.snapshot.documents)
     distance = ask.rerank.distance
     request = replace(request, distance=distance, overlap=ask.rerank.overlap, k=k, progress=None)
-    graph = view.graph if distance.needs_related else None
-    whole = distance.needs_related and (graph is None or np.isnan(graph.c_max))
+    whole = memory.lacks_graph(view, distance)
     found = []
     for words, row in zip(queries, near.indices, strict=True):
         rows = np.sort(row[row >= 0])
@@ -100,7 +99,7 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
             some = memory.scan(view, [words], replace(request, mask=mask))
             found.append(Neighbors(some.rows, some.distances))
         else:
-            found.append(padded(memory.compared(view, words, request, rows), k))
+            found.append(memory.compared(view, [words], request, rows).resized(k))
     rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
     return Neighbors(rows, distances, counts=near.counts)
 
