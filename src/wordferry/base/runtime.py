@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
@@ -28,6 +28,7 @@ logger.addHandler(logging.NullHandler())
 
 MEMORY = 256 << 20
 """Default of ``memory=``: bytes to work in beside the inputs and the output."""
+LEAST_MEMORY = 1 << 20
 DEVICES = ("cpu", "cuda", "auto")
 """What ``device=`` may name."""
 
@@ -222,7 +223,7 @@ class Run:
     def __post_init__(self) -> None:
         if self.threads is not None:  # else it is decided when threads are needed: a single pair needs none
             object.__setattr__(self, "threads", thread_count(self.threads))
-        object.__setattr__(self, "memory", check_memory(self.memory))
+        object.__setattr__(self, "memory", whole_number(self.memory, "memory", LEAST_MEMORY, of="bytes"))
         object.__setattr__(self, "progress", progress_for(self.progress))
         object.__setattr__(self, "device", device_name(self.device))
 
@@ -230,16 +231,3 @@ class Run:
     def workers(self) -> int:
         """The number of threads, decided."""
         return thread_count(self.threads)
-
-    def telling(self, progress: ShowProgress) -> Run:
-        """This run with another progress, e.g. that of a part of the job."""
-        return replace(self, progress=progress)
-
-    def within(self, memory: int) -> Run:
-        """This run with less memory, but never less than a megabyte."""
-        return replace(self, memory=max(memory, 1 << 20))
-
-
-def check_memory(memory: Any) -> int:
-    """A number of bytes, at least a megabyte."""
-    return whole_number(memory, "memory", 1 << 20, of="bytes")

@@ -14,7 +14,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Report
+from wordferry.base.runtime import LEAST_MEMORY, Report
 from wordferry.compare.distances.transport import ByPairs, raise_unsolved, solve_pairs, solvers
 from wordferry.compare.on_device import PairSolver
 from wordferry.compare.plan import fill
@@ -49,16 +49,16 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
     values = np.full((problem.shape[0], k), np.inf, np.float32)
     proved = np.ones((problem.shape[0], k), bool)
     counts = np.zeros(4, np.int64)
-    method, slack = _method(problem), _slack(problem)
-    half = problem.run.memory // 2
+    method = next(method for method in problem.distance.methods if isinstance(method, ByPairs))
+    slack = _slack(problem)
+    half = max(problem.run.memory // 2, LEAST_MEMORY)
     at_once = max(1, half // (8 * max(1, problem.shape[1])))  # two bounds per pair; the other half is to work in
     report = Report(problem.run.progress, problem.shape[0])
     for start in range(0, problem.shape[0] if k_used else 0, at_once):
         stop = min(start + at_once, problem.shape[0])
         told = report.part(start / problem.shape[0], stop / problem.shape[0])
         some = problem.part(slice(start, stop), slice(0, problem.shape[1]))
-        run = problem.run.within(half).telling(told.part(0, _SHARE_OF_BOUNDS))
-        bounds = lower_bounds(some.running(run))
+        bounds = lower_bounds(some.running(memory=half, progress=told.part(0, _SHARE_OF_BOUNDS)))
         told = told.part(_SHARE_OF_BOUNDS, 1)
         for block in method.blocks(problem, start, stop):
             here = slice(block.start, block.stop)
@@ -155,7 +155,7 @@ def lower_bounds(problem: Problem) -> Float32Array:
     for distance, overlap in problem.distance.bounds(problem.overlap, problem.frame.unknown is not None):
         part = problem.by(distance, overlap)
         if bounds is not None:  # the first tells how far it is; the others are cheap
-            part = part.running(problem.run.telling(None))
+            part = part.running(progress=None)
         with np.errstate(over="ignore", invalid="ignore"):
             found = fill(part, np.empty(problem.shape, np.float32))
         bounds = found if bounds is None else np.maximum(bounds, found, out=bounds)
@@ -167,10 +167,5 @@ def lower_bounds(problem: Problem) -> Float32Array:
     return bounds
 
 
-def _method(problem: Problem) -> ByPairs:
-    """The method whose blocks can be searched."""
-    return next(method for method in problem.distance.methods if isinstance(method, ByPairs))
-
-
 def _slack(problem: Problem) -> float:
-    return _SLACK * (2 * problem.frame.longest if problem.graph is None else problem.frame.c_max)
+    return _SLACK * (2 * problem.frame.longest if problem.frame.graph is None else problem.frame.c_max)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
-from wordferry.base.runtime import Report
+from wordferry.base.runtime import LEAST_MEMORY, Report
 from wordferry.compare import cascade
 from wordferry.compare.plan import MethodPlan, fill, find_method, make_plan
 from wordferry.compare.problem import Problem
@@ -67,13 +67,13 @@ def nearest(
 
 def _nearest_on_device(problem: Problem, k: int, mask: BoolArray | None, plan: MethodPlan) -> Neighbors:
     """Lists reduced by a method's own search; rows in which rounding could have decided are searched on the CPU."""
-    on_cpu = problem.running(replace(problem.run, device="cpu"))
+    on_cpu = problem.running(device="cpu")
     found = find_method(problem, plan.method).nearest(problem, k, mask)
     if found is None:
         return _nearest_values(on_cpu, k, mask, make_plan(on_cpu))
     lists, unsure = found
     if len(unsure):
-        some = replace(on_cpu.running(on_cpu.run.telling(None)), x=problem.x.take(unsure))
+        some = replace(on_cpu.running(progress=None), x=problem.x.take(unsure))
         again = _nearest_values(some, k, mask, make_plan(some))
         lists.indices[unsure], lists.distances[unsure] = again.indices, again.distances
     return replace(lists, counts={**lists.counts, "refined": len(unsure)})
@@ -84,8 +84,8 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Meth
     if find_method(problem, plan.method).device:
         return _nearest_on_device(problem, k, mask, plan)
     heaps = Heaps(problem.shape[0], k)
-    half = problem.run.memory // 2
-    rows, columns = _tile_shape(problem, half)
+    half = max(problem.run.memory // 2, LEAST_MEMORY)
+    rows, columns = _tile_shape(problem, problem.run.memory // 2)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
     blocks = list(problem.tiles(rows, columns))
     values = np.empty((min(rows, problem.shape[0]), min(columns, problem.shape[1])), dtype=np.float32)
@@ -93,7 +93,7 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Meth
         shape = some.stop - some.start, others.stop - others.start
         block = values.ravel()[: shape[0] * shape[1]].reshape(shape)
         tick = report.part(number / len(blocks), (number + 1) / len(blocks))
-        fill(problem.part(some, others).running(problem.run.within(half).telling(tick)), block, plan)
+        fill(problem.part(some, others).running(memory=half, progress=tick), block, plan)
         heaps.offer(some, block, others.start, None if mask is None else mask[others], problem.threads)
     found = heaps.finish(problem.threads)
     report(1.0)
@@ -111,10 +111,10 @@ def within(problem: Problem, radius: float) -> Iterator[tuple[Int64Array, Int64A
     rows, columns = _tile_shape(problem, problem.run.memory // 2)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
     blocks = list(problem.tiles(rows, columns))
-    run = problem.run.within(problem.run.memory // 2)
+    half = max(problem.run.memory // 2, LEAST_MEMORY)
     for number, (some, others) in enumerate(blocks):
         tick = report.part(number / len(blocks), (number + 1) / len(blocks))
-        part = problem.part(some, others).running(run.telling(tick))
+        part = problem.part(some, others).running(memory=half, progress=tick)
         if problem.distance.transport:
             i, j, near = _solved(part, cascade.lower_bounds(part) <= loose)
         else:
@@ -130,9 +130,7 @@ def _solved(problem: Problem, chosen: BoolArray) -> tuple[Int64Array, Int64Array
     found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
     for row in np.flatnonzero(chosen.any(axis=1)).tolist():
         columns = np.flatnonzero(chosen[row])
-        one = replace(
-            problem, x=problem.x.slice(row, row + 1), y=problem.y.take(columns), run=problem.run.telling(None)
-        )
+        one = replace(problem.running(progress=None), x=problem.x.slice(row, row + 1), y=problem.y.take(columns))
         values = fill(one, np.empty(one.shape, dtype=np.float32))[0]
         found.append((np.full(len(columns), row), columns, values))
     i, j, near = (np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -40,9 +40,9 @@ class MethodPlan:
 
 def make_plan(problem: Problem, algorithm: str = "auto") -> MethodPlan:
     """The cheapest method that applies, of the algorithm asked for; the choice is logged at debug level."""
-    _check_algorithm(problem, algorithm)
     found = problem.methods
     if algorithm != "auto":
+        _check_algorithm(problem, algorithm)
         found = [method for method in found if method.algorithm == algorithm]
     if not found:
         raise Unsupported(
@@ -64,7 +64,7 @@ def fill(problem: Problem, out: Float32Array, plan: MethodPlan | None = None) ->
     chosen = plan or make_plan(problem)
     method = find_method(problem, chosen.method)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
-    if not problem.x.nnz or not problem.y.nnz:  # every pair has an empty document, so nothing is left to compute
+    if not problem.x.masses.nnz or not problem.y.masses.nnz:  # every pair has an empty document
         out.fill(np.inf)
         problem.settle_empty(out)
     elif out.size:
@@ -89,7 +89,7 @@ def _check_algorithm(problem: Problem, algorithm: str) -> None:
     if algorithm not in ALGORITHMS:
         raise InputError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}; got {algorithm!r}.")
     kinds = {method.algorithm for method in problem.distance.methods}
-    if algorithm != "auto" and algorithm not in kinds:
+    if algorithm not in kinds:
         raise InputError(f"algorithm={algorithm!r} has no meaning for {problem.distance.name}. Leave it out.")
     if algorithm == "linear" and problem.overlap == "residual":
         raise InputError(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report, Run
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
@@ -120,7 +121,7 @@ class Distance:
         """The parameters of the formula and their values."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get(_PARAMETER)}
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The identity: the family, with the parameters that are not the default ones. ``find_distance`` reads it."""
         plain = {f.name: f.default for f in fields(self)}
@@ -180,7 +181,7 @@ class MoverDistance(Distance):
         if self.cost not in COSTS:
             raise InputError(f"cost must be one of {', '.join(map(repr, COSTS))}; got {self.cost!r}.")
 
-    @property
+    @cached_property
     def metric(self) -> bool:
         """True when the cost is a metric, so that mass common to two documents may stay where it is."""
         return self.cost == COSTS[0]
@@ -210,11 +211,6 @@ class Problem:
     run: Run
 
     @property
-    def graph(self) -> Csr | None:
-        """Costs of related words; None where the distance needs none."""
-        return self.frame.graph
-
-    @property
     def shape(self) -> tuple[int, int]:
         return len(self.x), len(self.y)
 
@@ -241,7 +237,7 @@ class Problem:
     def part(self, rows: slice, columns: slice) -> Problem:
         """The problem of some rows of x and some of y."""
         x, y = self.x.slice(rows.start, rows.stop), self.y.slice(columns.start, columns.stop)
-        return replace(self, x=x, y=y, run=self.run.telling(None))
+        return replace(self, x=x, y=y, run=replace(self.run, progress=None))
 
     def by(self, distance: Distance, overlap: str, side: str = "both") -> Problem:
         """The problem of these documents by another distance, one that needs no word that is not in play."""
@@ -249,9 +245,9 @@ class Problem:
         frame = frame.priced(distance.cost)
         return replace(self, distance=distance, overlap=overlap, side=side, frame=frame)
 
-    def running(self, run: Run) -> Problem:
-        """The problem, run in another way."""
-        return replace(self, run=run)
+    def running(self, **how: Any) -> Problem:
+        """The problem, run in another way: with other fields of :class:`~wordferry.Run`."""
+        return replace(self, run=replace(self.run, **how))
 
     def tiles(self, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
         """Blocks of at most rows x columns pairs, row blocks outside."""

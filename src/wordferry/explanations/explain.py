@@ -161,7 +161,7 @@ def explanation_of(problem: Problem) -> Explanation:
     found = problem.distance.moves(problem)
     rows, total = rows_of(found, names)
     a, b = ({names[word]: mass for word, mass in bag_of(bags).items()} for bags in (problem.x, problem.y))
-    priced = problem.graph is not None or problem.frame.unknown is not None
+    priced = problem.frame.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
     return Explanation(problem.distance.name, mode, found.side, total, tuple(rows), a, b, c_max, found.facts)

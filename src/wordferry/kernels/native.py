@@ -5,20 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from wordferry import _native
-from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
 
-
-def cpu_variant() -> str:
-    """The instruction-set variant that the kernels run as on this machine."""
-    return _native.cpu_variant()
-
-
-def parse_numbers(text: bytes, begin: int, out: Float32Array) -> bool:
-    """Fill ``out`` with the numbers that stand in a line from ``begin`` on, one blank between them.
-
-    False when the line holds anything else, or what only ``float`` takes for a number.
-    """
-    return _native.parse_numbers(text, begin, out)
+cpu_variant = _native.cpu_variant
+"""The instruction-set variant that the kernels run as on this machine."""
+parse_numbers = _native.parse_numbers
+"""``parse_numbers(text, begin, out)`` fills ``out`` with the numbers of a line from ``begin`` on, one blank between
+them; False when the line holds anything else, or what only ``float`` takes for a number."""
+product_error = _native.product_error
+"""How far |x|^2 + |y|^2 - 2xy in float32 can be from the squared distance, relative to |x|^2 + |y|^2, by dimensions."""
+union_graph = _native.union_graph
+"""``union_graph(own, distances)``: indptr, indices and data of the graph of i and j where either lists the other."""
 
 
 class Points:
@@ -72,18 +69,8 @@ def pair_distances(
     return out
 
 
-def product_error(dimensions: int) -> float:
-    """How far |x|^2 + |y|^2 - 2xy in float32 can be from the squared distance, relative to |x|^2 + |y|^2."""
-    return _native.product_error(dimensions)
-
-
 def nearest_centroids(products: Float32Array, half_norms: Float32Array, count: int) -> Int32Array:
     """The ``count`` nearest centroids of each row, nearest first, from inner products and half squared norms."""
     out = np.empty((len(products), count), np.int32)
     _native.nearest_centroids(products, half_norms, out)
     return out
-
-
-def union_graph(own: Int32Array, distances: Float32Array) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """indptr, indices and data of the graph that joins i and j when either lists the other."""
-    return _native.union_graph(own, distances)

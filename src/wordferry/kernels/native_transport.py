@@ -119,11 +119,12 @@ class WordCosts(NamedTuple):
     shared: bool = False
 
 
+@dataclass(frozen=True)
 class Documents:
     """Two sets of documents with whole weights, and one kind of costs between their words: nothing changes later."""
 
-    def __init__(self, native: _native.TransportDocuments, shape: tuple[int, int]) -> None:
-        self._native, self.shape = native, shape
+    _native: _native.TransportDocuments
+    shape: tuple[int, int]
 
     @classmethod
     def by_distances(cls, x: WholeView, y: WholeView, costs: WordCosts, rule: Rule) -> Documents:

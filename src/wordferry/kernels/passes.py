@@ -12,6 +12,17 @@ FAR_AWAY = np.float32(1e30)
 """A larger cost than any, for a word that must not move to itself; finite, so that 0 times it is 0."""
 
 View = _native.Csr
+transposed_max = _native.transposed_max
+"""``transposed_max(out, other, threads)``: ``out = maximum(out, other.T)``, in place."""
+word_distances = _native.word_distances
+"""``word_distances(a, a_squares, b, b_squares, out, threads)``: ``out[i, j]`` is the distance of the vectors ``a[i]``
+and ``b[j]``; its bits depend on these two alone."""
+document_minima = _native.document_minima
+"""``document_minima(documents, costs, nearest, column, threads)``: ``nearest[panel, column + c, lane]`` is the least
+``costs[w, c]`` of the words w of the document."""
+refine_cosine = _native.refine_cosine
+"""``refine_cosine(x, y, limit, out, threads)``: distances below ``limit`` again, without cancellation; rows have length
+1."""
 
 
 def view(matrix: Csr) -> View:
@@ -69,28 +80,11 @@ def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = Fal
     _native.make_symmetric(values, from_lower, threads)
 
 
-def transposed_max(out: Float32Array, other: Float32Array, threads: int) -> None:
-    """``out = maximum(out, other.T)``, in place."""
-    _native.transposed_max(out, other, threads)
-
-
 def squares(vectors: Float32Array) -> Float32Array:
     """Squared lengths of vectors."""
     out = np.empty(len(vectors), dtype=np.float32)
     _native.squared_lengths(vectors, out)
     return out
-
-
-def word_distances(
-    a: Float32Array, a_squares: Float32Array, b: Float32Array, b_squares: Float32Array, out: Float32Array, threads: int
-) -> None:
-    """``out[i, j]`` = the distance of vectors ``a[i]`` and ``b[j]``; its bits depend on these two alone."""
-    _native.word_distances(a, a_squares, b, b_squares, out, threads)
-
-
-def document_minima(documents: View, costs: Float32Array, nearest: Float32Array, column: int, threads: int) -> None:
-    """``nearest[panel, column + c, lane] = min(costs[w, c] for the words w of the document)``."""
-    _native.document_minima(documents, costs, nearest, column, threads)
 
 
 def accumulate(
@@ -148,11 +142,6 @@ def dense_pairs(
     """
     kind, way = _native.Overlap[overlap], _native.Side[side]
     _native.dense_pairs(x, y, costs, own, *known, far, kind, way, out, threads)
-
-
-def refine_cosine(x: View, y: View, limit: float, out: Float32Array, threads: int) -> None:
-    """Cosine distances below ``limit`` again, without cancellation; rows have length 1."""
-    _native.refine_cosine(x, y, limit, out, threads)
 
 
 class Heaps:

@@ -161,13 +161,6 @@ class Embeddings:
         result: Float32Array = self.matrix[self.vocabulary.id(word)]
         return result
 
-    def followed_by(self, more: Embeddings) -> Embeddings:
-        """A new Embeddings with the words of another behind these; the two have no word in common."""
-        words = Vocabulary([*self.vocabulary, *more.vocabulary])
-        known = self.lengths is not None and more.lengths is not None
-        lengths = np.concatenate([self.lengths, more.lengths]) if known else None
-        return Embeddings._trusted(words, np.concatenate([self.matrix, more.matrix]), self.normalized, lengths)
-
     def restrict(self, words: Iterable[str] | Iterable[int] | Int64Array) -> Embeddings:
         """A new Embeddings of some words (or ids), in the order given; words without a vector are left out."""
         if not isinstance(words, str | np.ndarray):

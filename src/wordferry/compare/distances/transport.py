@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class ByPairs(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        words = problem.x.nnz / max(rows, 1) * problem.y.nnz / max(columns, 1)
+        words = problem.x.masses.nnz / max(rows, 1) * problem.y.masses.nnz / max(columns, 1)
         return rows * columns * words * _ARC * (0.5 if problem.symmetric else 1)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
@@ -155,7 +156,7 @@ def solve_pairs(problem: Problem, solver: on_device.PairSolver, i: Any, j: Any) 
 def _solve_on_cpu(problem: Problem, rows: Int64Array, columns: Int64Array) -> Float32Array:
     """Distances of pairs, all of one row of x by one thread."""
     values = np.empty(len(rows), dtype=np.float32)
-    alone = problem.running(replace(problem.run, device="cpu", threads=1, progress=None))
+    alone = problem.running(device="cpu", threads=1, progress=None)
 
     def solve_row(row: int) -> float:
         some = rows == row
@@ -242,6 +243,11 @@ def _solved(supply: Sequence[float], demand: Sequence[float], costs: Float64Arra
 _EFFORT = Effort(8.0, pair=20.0)
 
 
+@cache
+def _relaxed(cost: str) -> Relaxed:
+    return Relaxed(cost=cost)
+
+
 @dataclass(frozen=True, repr=False)
 class WordMoverTransport(MoverDistance):
     """Word Mover's Distance. True distances are a metric, so the three overlaps are equal; cosine costs are none."""
@@ -259,7 +265,7 @@ class WordMoverTransport(MoverDistance):
 
     def bounds(self, overlap: str, unknown: bool = False) -> tuple[tuple[Distance, str], ...]:
         # Words without a vector lie in no space with the others, so that their centroid bounds nothing.
-        relaxed = (Relaxed(cost=self.cost), "omr" if self.metric or overlap != "keep" else "keep")
+        relaxed = (_relaxed(self.cost), "omr" if self.metric or overlap != "keep" else "keep")
         return (relaxed,) if unknown else (relaxed, (CentroidDistance(cost=self.cost), "keep"))
 
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
