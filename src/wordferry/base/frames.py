@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, Generic, TypeVar, overload
 
 from wordferry.base.runtime import optional_import
+from wordferry.base.values import column_kind, kind_of
 
 _LONGEST = 200
 """Letters of a text that a notebook shows."""
@@ -186,17 +187,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = 
 
 
 def _uniform(values: list[Any]) -> list[Any]:
-    kinds = {_kind(value) for value in values if value is not None and value != []}  # an empty list is of any kind
-    if len(kinds) < 2:
+    kinds = {kind_of(value) for value in values} - {"", "list "}  # an empty list is of any kind
+    if len(kinds) < 2 or column_kind(kinds) != "other":
         return values
     return [value if value is None or isinstance(value, str) else json.dumps(value, default=str) for value in values]
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, list | tuple):
-        return "list of " + "/".join(sorted({_kind(one) for one in value}))
-    return type(value).__name__

@@ -1,7 +1,8 @@
-"""Values as other libraries hand them over, as plain Python: for metadata, which is stored as JSON."""
+"""Values as other libraries hand them over, as plain Python for metadata; and the kinds of values of a column."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -58,3 +59,30 @@ def _named(value: Any) -> Any:
         if isinstance(value, kind):
             return plain_value(kind(value))
     return value
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value, as far as columns care; "" for None."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return f"list {column_kind({kind_of(one) for one in value})}"
+    kinds = {bool: "bool", int: "int", float: "float", str: "str"}
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "other")
+
+
+def column_kind(kinds: Iterable[str]) -> str:
+    """The kind of a column that holds values of these kinds: "other" is written as JSON.
+
+    >>> column_kind({"int", "float", ""}), column_kind({"int", "str"}), column_kind({"list str", "list "})
+    ('float', 'other', 'list str')
+    """
+    found = set(kinds) - {""}
+    if not found:
+        return ""
+    if all(kind.startswith("list ") for kind in found):
+        inner = column_kind({kind.removeprefix("list ") for kind in found})
+        return f"list {inner}" if inner not in ("other",) and not inner.startswith("list") else "other"
+    if len(found) == 1:
+        return next(iter(found))
+    return "float" if found == {"int", "float"} else "other"

@@ -9,12 +9,13 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from wordferry.base.runtime import optional_import
+from wordferry.base.values import column_kind, kind_of
 from wordferry.errors import InputError
 
 FORMATS = ("jsonl", "json", "csv", "parquet")
@@ -134,33 +135,6 @@ def cell(value: Any) -> Any:
     if value is None:
         return ""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | tuple | Mapping) else value
-
-
-def kind_of(value: Any) -> str:
-    """The kind of a value, as far as columns care; "" for None."""
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        return f"list {column_kind({kind_of(one) for one in value})}"
-    kinds = {bool: "bool", int: "int", float: "float", str: "str"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "other")
-
-
-def column_kind(kinds: Iterable[str]) -> str:
-    """The kind of a column that holds values of these kinds: "other" is written as JSON.
-
-    >>> column_kind({"int", "float", ""}), column_kind({"int", "str"}), column_kind({"list str", "list "})
-    ('float', 'other', 'list str')
-    """
-    found = set(kinds) - {""}
-    if not found:
-        return ""
-    if all(kind.startswith("list ") for kind in found):
-        inner = column_kind({kind.removeprefix("list ") for kind in found})
-        return f"list {inner}" if inner not in ("other",) and not inner.startswith("list") else "other"
-    if len(found) == 1:
-        return next(iter(found))
-    return "float" if found == {"int", "float"} else "other"
 
 
 def _arrow_type(arrow: Any, kind: str) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import LEAST_MEMORY, Report
-from wordferry.compare.distances.transport import ByPairs, raise_unsolved, solve_pairs, solvers
+from wordferry.compare.distances.transport import ByPairs, solve_pairs, solvers, unsolved
 from wordferry.compare.on_device import PairSolver
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
@@ -64,7 +64,8 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
             here = slice(block.start, block.stop)
             near = bounds[block.start - start : block.stop - start]
             found = block.documents.search(near, allowed, slack, k_used, limit, problem.threads)
-            raise_unsolved(problem, block, found[4])
+            if found[4][0] >= 0:
+                raise unsolved(problem, block, found[4])
             rows[here, :k_used], values[here, :k_used], proved[here, :k_used] = found[:3]
             counts += found[3].sum(axis=0)
             told(block.stop - start, stop - start)

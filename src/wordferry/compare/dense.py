@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array, Int32Array
+from wordferry.base.arrays import Csr, Float32Array
 from wordferry.compare.bags import Bags
-from wordferry.compare.frame import Frame
 from wordferry.compare.masses import summable
 from wordferry.compare.problem import Problem
 from wordferry.kernels import passes
@@ -117,7 +116,11 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
     other = problem.y.ordered
     y_vectors, y_squares = problem.y.ordered_vectors(frame)
     for i in range(x.shape[0]):
-        words, mass, known = _known_first(*x.row(i), frame)
+        words, mass = x.row(i)
+        known = len(words)
+        if frame.unknown is not None:  # words without a vector, which come last, are rounded
+            known -= int(np.count_nonzero(frame.unknown[words]))
+            mass = np.concatenate([mass[:known], summable(mass[known:])])
         width = max(16, -(-known // 16) * 16)
         costs = passes.aligned(max(len(y_vectors), 1), width)
         few = frame.vectors_of(words[:known])
@@ -135,11 +138,3 @@ def standard(problem: Problem, out: Float32Array, tick: Any) -> None:
             passes.view(row), other.view, costs, own, both, far, problem.overlap, problem.side, place, threads
         )
         tick((i + 1) / x.shape[0])
-
-
-def _known_first(words: Int32Array, masses: Float32Array, frame: Frame) -> tuple[Int32Array, Float32Array, int]:
-    """The words of a document, those without a vector, which come last, rounded, and how many the others are."""
-    if frame.unknown is None:
-        return words, masses, len(words)
-    known = len(words) - int(np.count_nonzero(frame.unknown[words]))
-    return words, np.concatenate([masses[:known], summable(masses[known:])]), known

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -208,7 +208,11 @@ class Ranker:
         """
         query, missing = self.query(tokens)
         found = self.find(query, k, settings, allowed, vector)
-        ranking = ranked(found, partial(self.near, query), k, (query, missing, settings))
+
+        def around(rows: Int64Array, m: int) -> Surroundings:
+            return self.source.around(rows, m, self.idf, stems_of(query))
+
+        ranking = ranked(found, around, k, (query, missing, settings))
         return replace(ranking, visited=found.visited, evaluated=found.evaluated)
 
     def find(
@@ -220,7 +224,9 @@ class Ranker:
         vector: CodedQuery | None,
     ) -> Candidates:
         """The rows that the best k may come from: the best by their own words, and the best by meaning."""
-        mask = self._living(allowed)
+        mask = allowed
+        if self.alive is not None and allowed is not self.alive:
+            mask = self.alive if allowed is None else allowed & self.alive
         by_meaning = vector is not None and settings.meaning != 0
         wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
         asked, constants = _stems(query, settings), self.saturation(settings)
@@ -234,15 +240,6 @@ class Ranker:
         words = np.concatenate([best.scores, self.source.scores(asked, constants, more)])
         return Candidates(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
 
-    def _living(self, allowed: BoolArray | None) -> BoolArray | None:
-        if self.alive is None or allowed is self.alive:
-            return allowed
-        return self.alive if allowed is None else allowed & self.alive
-
-    def near(self, query: Sequence[QueryWord], rows: Int64Array, m: int) -> Surroundings:
-        """The m nearest of some rows to each of them, and which of them have every word of a query in some form."""
-        return self.source.around(rows, m, self.idf, stems_of(query))
-
 
 def _stems(query: Sequence[QueryWord], settings: Settings) -> QueryStems:
     return QueryStems(
@@ -252,13 +249,12 @@ def _stems(query: Sequence[QueryWord], settings: Settings) -> QueryStems:
     )
 
 
+_NOBODY = Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))
+
+
 def stems_of(query: Sequence[QueryWord]) -> Int32Array:
     """The stems of a query, ascending."""
     return np.array(sorted({word.group for word in query}), dtype=np.int32)
-
-
-def _nobody() -> Surroundings:
-    return Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))
 
 
 def ranked(
@@ -275,7 +271,7 @@ def ranked(
         order = np.lexsort((rows, -own))[: np.count_nonzero(own > 0)]
         rows, own, meaning = rows[order], own[order], meaning.select(order)
     count = min(len(rows), settings.candidates) if settings.lifts else 0
-    around = surroundings(rows[:count], settings.neighbours) if count > 1 else _nobody()
+    around = surroundings(rows[:count], settings.neighbours) if count > 1 else _NOBODY
     ranking, order = _ranking(rows, own, around, k, about)
     return ranking if meaning is None else replace(ranking, meaning=meaning.select(order))
 

@@ -63,7 +63,8 @@ class ByPairs(Method):
             part = out[block.start : block.stop]
             mirror = block.start if problem.symmetric else None
             where = block.documents.all_pairs(part, problem.threads, mirror_from=mirror)
-            raise_unsolved(problem, block, where)
+            if where[0] >= 0:
+                raise unsolved(problem, block, where)
             if problem.symmetric:
                 out[block.stop :, block.start : block.stop] = part[:, block.stop :].T
                 square = part[:, block.start : block.stop]
@@ -222,11 +223,9 @@ def _query_ranges(x: Csr, targets: int) -> Iterator[tuple[int, int]]:
         yield start, x.shape[0]
 
 
-def raise_unsolved(problem: Problem, block: Block, where: tuple[int, int]) -> None:
-    """SolverError for a pair whose costs have no optimum."""
-    if where[0] < 0:
-        return
-    raise SolverError(
+def unsolved(problem: Problem, block: Block, where: tuple[int, int]) -> SolverError:
+    """The error for a pair whose costs have no optimum."""
+    return SolverError(
         f"Documents {int(problem.x.rows[block.start + where[0]])} and {int(problem.y.rows[where[1]])} have word "
         "distances that are NaN or infinite. Vectors must be of moderate size: pass normalize=True to Embeddings."
     )
