@@ -53,7 +53,7 @@ class Searcher:
 
     Examples
     --------
-    >>> emb = Embeddings(["cat", "dog", "cow"], np.eye(3))
+    >>> emb = Embeddings(["cat", "dog", "cow"], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     >>> Searcher([["cat"], ["dog"]], "bow-l1", embeddings=emb).top_k([["cow", "dog"]], 1).indices.tolist()
     [[1]]
     """

@@ -209,9 +209,9 @@ def leakage(
     with index.state() as (connection, snapshot):
         if snapshot.documents and given:
             view, live = index.view(snapshot, measure), snapshot.live_rows()
-            searcher = memory.whole(view, measure.distance, measure.overlap)
+            prepared = memory.whole(view, measure.distance, measure.overlap)
             theirs = [view.words(connection, looked_up(some, view.embeddings.vocabulary)) for some in tokens]
-            found = [(int(live[i]), j, d) for i, j, d in _pairs_between(view, searcher, theirs, threshold, how)]
+            found = [(int(live[i]), j, d) for i, j, d in _pairs_between(prepared, theirs, threshold, how)]
         rows = np.unique([i for i, _, _ in found]).astype(np.int64)
         if meaning is not None and found:
             codes = Codes.join([snapshot.codes_of(rows), Codes.of(_vectors(index, given))])
@@ -250,13 +250,13 @@ def _vectors(index: LocalIndex, given: Sequence[Entry]) -> Float32Array:
 
 
 def _pairs_between(
-    view: View, searcher: Prepared, theirs: Sequence[Any], threshold: float, how: tuple[int | None, Progress | None]
+    prepared: Prepared, theirs: Sequence[Any], threshold: float, how: tuple[int | None, Progress | None]
 ) -> Iterator[tuple[int, int, float]]:
     """All (document of the collection, one of those given, distance) of at most the threshold, block by block."""
     threads, progress = how
-    step = max(1, BLOCK_VALUES // max(1, len(searcher)))
+    step = max(1, BLOCK_VALUES // max(1, len(prepared)))
     for start in range(0, len(theirs), step):
-        problem = searcher.problem(theirs[start : start + step], threads)
+        problem = prepared.problem(theirs[start : start + step], threads)
         values = fill(problem, np.empty(problem.shape, dtype=np.float32))
         for j, i in np.argwhere(values <= threshold).tolist():
             yield i, j + start, float(values[j, i])
