@@ -139,6 +139,11 @@ class Bags:
     def __len__(self) -> int:
         return self.masses.shape[0]
 
+    @property
+    def nnz(self) -> int:
+        """Stored (document, word) pairs."""
+        return self.masses.nnz
+
     def slice(self, start: int, stop: int) -> Bags:
         """The rows ``start`` to ``stop``, without copying; all of them are these very bags."""
         if start == 0 and stop == len(self):

@@ -64,7 +64,7 @@ def fill(problem: Problem, out: Float32Array, plan: MethodPlan | None = None) ->
     chosen = plan or make_plan(problem)
     method = find_method(problem, chosen.method)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
-    if not problem.x.masses.nnz or not problem.y.masses.nnz:  # every pair has an empty document
+    if not problem.x.nnz or not problem.y.nnz:  # every pair has an empty document
         out.fill(np.inf)
         problem.settle_empty(out)
     elif out.size:

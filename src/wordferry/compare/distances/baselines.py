@@ -25,7 +25,7 @@ class _Panels(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        words = problem.x.masses.nnz / max(rows, 1) + problem.y.masses.nnz / max(columns, 1)
+        words = problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)
         return rows * columns * _PASS * words / 16
 
 

@@ -42,8 +42,8 @@ class Blocks(Method):
         d = _dimensions(problem)
         n_x, n_y = len(problem.x.words), len(problem.y.words)
         sides = 1 if problem.symmetric or problem.side != "both" else 2
-        sums = (problem.y.masses.nnz * rows + problem.x.masses.nnz * columns) / 16 * _PASS
-        minima = (problem.x.masses.nnz * n_y + problem.y.masses.nnz * n_x) * _MINIMUM
+        sums = (problem.y.nnz * rows + problem.x.nnz * columns) / 16 * _PASS
+        minima = (problem.x.nnz * n_y + problem.y.nnz * n_x) * _MINIMUM
         return float(sides * (n_x * n_y * d * _FLOP + (minima + sums) / 2 + (n_x + n_y) * d * _GATHER))
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
@@ -79,9 +79,9 @@ class QueryRows(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        few = problem.x.masses.nnz if rows <= columns else problem.y.masses.nnz
+        few = problem.x.nnz if rows <= columns else problem.y.nnz
         other = len(problem.y.words if rows <= columns else problem.x.words)
-        words = (problem.x.masses.nnz / max(rows, 1) + problem.y.masses.nnz / max(columns, 1)) / 2
+        words = (problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)) / 2
         products = other * _dimensions(problem) * (few * _FLOP + _GATHER)
         return float(products + rows * columns * (_PAIR + words * words * _FOLD))
 

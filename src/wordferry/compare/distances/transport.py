@@ -55,7 +55,7 @@ class ByPairs(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        words = problem.x.masses.nnz / max(rows, 1) * problem.y.masses.nnz / max(columns, 1)
+        words = problem.x.nnz / max(rows, 1) * problem.y.nnz / max(columns, 1)
         return rows * columns * words * _ARC * (0.5 if problem.symmetric else 1)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
