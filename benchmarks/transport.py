@@ -2,6 +2,7 @@
 
     python benchmarks/transport.py                          # solver and documents, one thread, generated data
     python benchmarks/transport.py --search                 # also exact top-10 on real data (see --data)
+    python benchmarks/transport.py --sizes --explain        # what explanations of long texts cost, beside distances
     python benchmarks/transport.py --save                   # and keep the results
 
 Times are CPU seconds of one thread, the least of several runs; rivals are measured in the same run. The real data is
@@ -20,7 +21,9 @@ import scipy.sparse as sp
 import harness
 import wordferry
 from harness import GensimWmd, Results, least, timed
+from wordferry.compare.distances import RECOMMENDED
 from wordferry.kernels import native_transport
+from wordferry.texts.sentences import sentences
 from wordferry.words.related.graph import RelatedWords
 
 SIZES = (10, 40, 70, 200)
@@ -207,6 +210,18 @@ def act_row(folder: Path, name: str, vectors: str, queries: int) -> dict[str, An
     return row
 
 
+def explained_row(distance: str, count: int) -> dict[str, Any]:
+    """An explanation of two texts of some sentences of the sample, by word and by sentence, beside their distance."""
+    lines = [text[a:b].strip() for text in wordferry.sample().texts for a, b in sentences(text)]
+    texts = [" ".join(lines[start : start + count]) for start in (0, 1000)]
+    runs = 3 if count >= 100 else 7
+    alone = least(lambda: wordferry.distance(*texts, distance), runs)
+    words = least(lambda: wordferry.explain(*texts, distance), runs)
+    by = least(lambda: wordferry.explain(*texts, distance, by="sentence"), runs)
+    own = {"job": f"explain {distance}, {count} sentences", "distance ms": 1e3 * alone}
+    return {**own, "by word, times": words / alone, "by sentence, times": by / alone}
+
+
 def add(results: Results, row: dict[str, Any]) -> None:
     """Print a row, and keep its figures under what it is about."""
     cells = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
@@ -220,6 +235,7 @@ def main() -> None:
     parser = harness.parser(__doc__)
     harness.data_option(parser)
     parser.add_argument("--search", action="store_true", help="exact top-10 on real data")
+    parser.add_argument("--explain", action="store_true", help="explanations of long texts")
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     arguments = parser.parse_args()
@@ -234,6 +250,10 @@ def main() -> None:
             add(results, gensim_row(embeddings, distinct))
             add(results, single_row(embeddings, distinct))
         add(results, related_row(embeddings, 70))
+    if arguments.explain:
+        for distance in ("wmd", "rel-rwmd", RECOMMENDED):
+            for count in (10, 30, 100, 200):
+                add(results, explained_row(distance, count))
     if arguments.search:
         for name in SETS:
             for vectors in VECTORS:

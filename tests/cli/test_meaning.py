@@ -67,3 +67,24 @@ def test_an_encoder_that_is_not_there(index: Path, tmp_path: Path, capsys: pytes
     code, _, error = run(capsys, "search", index, "cat", "--encoder", "model2vec:/nowhere")
     assert code == 2
     assert "needs the path of a model" in error
+
+
+def test_brought_vectors_in_shards_and_what_is_said_without_an_encoder(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, shards = tmp_path / "out.jsonl", tmp_path / "shards"
+    run(capsys, "index", "export", index, "-o", file, "--vectors", "v")
+    assert run(capsys, "cluster", "index", file, "--shards", 1, "-o", shards, "--vectors", "v")[0] == 0
+    _, rows, _ = run(capsys, "search", shards, "a kitten naps", "-k", 1, "--encoder", "wordllama")
+    assert rows[0]["id"] in {"a", "c"}
+    code, _, said = run(capsys, "search", shards, "a kitten naps")
+    assert code == 2
+    assert "Pass an --encoder, or search by words alone with --set meaning=0." in said
+
+
+def test_leakage_by_words_and_meaning(index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "more.jsonl"
+    file.write_text('{"id": "a", "text": "a cat sleeps on the chair"}\n')
+    _, rows, _ = run(capsys, "duplicates", index, "--threshold", 5, "--against", file, "--meaning", 0.3)
+    assert [(row["first"], row["second"]) for row in rows] == [("a", "a")]
+    assert len(run(capsys, "duplicates", index, "--threshold", 5, "--against", file)[1]) > 1

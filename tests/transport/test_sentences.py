@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 import wordferry
 from wordferry.base.cancel import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError
+from wordferry.explanations.marked import SplitText
 from wordferry.texts.datasets import sample
 from wordferry.texts.sentences import passages, sentences
+from wordferry.texts.tokenizers import WordTokenizer, default_tokenizer, stop_words
 
 A = "The cat sleeps on the sofa. Prices fell at the exchange! Nobody spoke of <b>it</b>."
 B = "Shares dropped on Monday. A kitten rests. He said nothing."
@@ -64,6 +67,39 @@ def test_a_word_of_every_sentence_goes_from_one_to_the_next(distance):
     assert math.fsum(pair.cost for pair in by.pairs) == pytest.approx(by.distance, abs=1e-12)
     whole = {(pair.a, pair.b) for pair in by.pairs if len(pair.rows) >= 2}
     assert {(f"Farmers saw {one}.", f"{one.title()} met farmers.") for one in animals} <= whole
+
+
+class CountingTokenizer(WordTokenizer):
+    """The package's tokenizer, and how often it is called."""
+
+    calls = 0
+
+    def __call__(self, text, elided=None):
+        type(self).calls += 1
+        return super().__call__(text, elided)
+
+
+def test_texts_are_split_once():
+    by = wordferry.explain(A, B, by="sentence", tokenizer=CountingTokenizer(stop=stop_words()))
+    assert CountingTokenizer.calls == 2
+    assert by.to_columns() == wordferry.explain(A, B).by_sentence().to_columns()
+
+
+@pytest.mark.parametrize(
+    "more", ["", " A 0EndOfSentence0 mark.", " Naïve café. 今日は晴れ。明日は雨！", " C++ is\n.NET e-mail"]
+)
+def test_words_of_sentences_are_those_of_the_text(more):
+    found = SplitText.of(A + more)
+    assert found.words == default_tokenizer()(A + more)
+    each = [default_tokenizer()((A + more)[start:end]) for start, end in sentences(A + more)]
+    assert found.numbers == [number for number, words in enumerate(each) for _ in words]
+
+
+def test_rows_are_a_sequence():
+    rows = wordferry.explain(A, B).rows
+    assert list(rows) == list(rows[:]) == [rows[n] for n in range(len(rows))]
+    assert rows == wordferry.explain(A, B).rows != rows[1:]
+    assert replace(wordferry.explain(A, B), rows=rows[:3]).by_sentence().pairs
 
 
 def test_sentences_need_texts_and_places():

@@ -32,6 +32,8 @@ _PHRASES = {
     "Open it with Index.open, or replace": "Replace",
     "Make one with Index.create or wordferry": "Make one with: wordferry",
     "on_duplicate='first'": "--keep-first",
+    "Pass its vector (vector=), or an ": "Pass an ",
+    "with meaning=0": "with --set meaning=0",
 }
 """What the library says of its functions, and the command line of its own."""
 

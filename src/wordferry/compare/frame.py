@@ -127,10 +127,20 @@ class Frame:
 
     def name(self, word: int) -> str:
         """What a word is called, by its compact id."""
-        number = int(self.words[word])
-        if self.vocabulary is not None:
-            return self.vocabulary[number]
-        return str(number) if self.embeddings is None else self.embeddings.vocabulary[number]
+        return self.names([int(self.words[word])])[0]
+
+    def names(self, numbers: list[int] | None = None) -> list[str]:
+        """What all words are called, in the order of their compact ids; or those with some numbers."""
+        numbers = self.words.tolist() if numbers is None else numbers
+        words = (
+            self.vocabulary if self.embeddings is None or self.vocabulary is not None else self.embeddings.vocabulary
+        )
+        if words is None:
+            return list(map(str, numbers))
+        if not isinstance(words, OpenVocabulary):
+            return [words[number] for number in numbers]
+        closed, extra, size = words.closed, words.extra, len(words.closed)
+        return [closed[number] if number < size else extra[number - size] for number in numbers]
 
     @cached_property
     def vectors(self) -> Float32Array:

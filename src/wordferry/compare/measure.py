@@ -21,11 +21,11 @@ from wordferry.compare.prepare import ReadDocuments, is_matrix, renumbered, vect
 from wordferry.compare.problem import Distance, Problem
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
-from wordferry.explanations.marked import SentenceExplanation
+from wordferry.explanations.marked import SentenceExplanation, SplitText
 from wordferry.texts import bow
 from wordferry.texts.bow import OnEmpty, Unknown
 from wordferry.texts.tables import as_documents, no_column
-from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, as_tokenizer
 from wordferry.texts.weights import Weighting, fit_weights
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
@@ -291,9 +291,16 @@ class Measure:
         True
         """
         with bow.ways_out("give both texts a word: there is nothing to explain otherwise"):
-            problem = self.problem(one(a), one(b), Run(threads=1))
+            # Words of the package's tokenizers end where a sentence ends, so that texts need be split only once.
+            once = by == "sentence" and isinstance(as_tokenizer(self.tokenizer), WordTokenizer)
+            split = [SplitText.of(text, self.tokenizer) for text in (a, b) if once and isinstance(text, str)]
+            first, second = (split[0].words, split[1].words) if len(split) == 2 else (a, b)
+            problem = self.problem(one(first), one(second), Run(threads=1))
         told = explanation_of(problem)
-        return (told if is_matrix(a) or is_matrix(b) else told.with_texts(a, b, self.tokenizer)).told_by(by)
+        if is_matrix(a) or is_matrix(b):
+            return told.told_by(by)
+        told = told.with_texts(a, b, self.tokenizer)
+        return told.by_sentence((split[0], split[1])) if len(split) == 2 else told.told_by(by)
 
     # How it is prepared -----------------------------------------------------------------------------------------------
 

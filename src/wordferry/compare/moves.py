@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct
 from wordferry.base.cancel import check_cancelled
@@ -15,24 +17,52 @@ from wordferry.kernels import native_transport, reference
 from wordferry.kernels.reference import Move
 
 Bag = dict[int, float]
+KIND = "<U7"
+"""The type of an array of kinds."""
+_NO_KINDS = np.zeros(0, dtype=KIND)
 _BLOCK = 1024
 """Words whose costs are computed together; between two blocks cancelling is noticed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Taken:
-    """A distance taken apart: moves, the kind of each, and the direction they show.
+    """A distance taken apart: moves as columns, the kind of each, and the direction they show.
 
     A kind says how a move is priced: "same" (stays, free), "moved" (at the distance of the vectors), "related" (at
     the distance of related words), "c_max" (no related word), or for distances without moves "both", "a" or "b":
     whose word it is.
     """
 
-    moves: list[Move]
-    kinds: list[str]
+    sources: Int64Array
+    """Words that mass comes from; -1 for none."""
+    targets: Int64Array
+    masses: Float64Array
+    distances: Float64Array
+    kinds: npt.NDArray[np.str_]
     side: str = "both"
     facts: dict[str, float] = field(default_factory=dict)
     """Figures that belong to the value, by name: how well it is known."""
+
+    @classmethod
+    def of(cls, moves: Sequence[Move], kinds: npt.ArrayLike = ()) -> Taken:
+        """The columns of moves."""
+        sources, targets, masses, distances = zip(*moves, strict=True) if moves else ((), (), (), ())
+        ends = (np.array([-1 if word is None else word for word in some], np.int64) for some in (sources, targets))
+        values = (np.array(some, np.float64) for some in (masses, distances))
+        return cls(next(ends), next(ends), next(values), next(values), np.asarray(kinds, dtype=KIND))
+
+    @classmethod
+    def join(cls, parts: Sequence[Taken]) -> Taken:
+        """The moves of several, one after the other."""
+        words = (np.concatenate([getattr(part, name) for part in parts]) for name in ("sources", "targets"))
+        values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("masses", "distances"))
+        kinds = np.concatenate([part.kinds for part in parts])
+        return cls(next(words), next(words), next(values), next(values), kinds)
+
+    @property
+    def total(self) -> float:
+        """What all moves cost."""
+        return math.fsum((self.masses * self.distances).tolist())
 
 
 def bag_of(bags: Bags) -> Bag:
@@ -101,40 +131,47 @@ class Costs:
         entries: Int64Array = np.repeat(starts - before, sizes) + np.arange(sizes.sum())
         return np.repeat(np.arange(len(rows)), sizes), entries
 
-    def kinds(self, moves: list[Move]) -> list[str]:
-        """How each move is priced."""
-        sources, targets = (np.array([move[side] for move in moves], dtype=np.int64) for side in (0, 1))
+    def priced(self, taken: Taken, side: str = "both") -> Taken:
+        """Moves with the kind of each."""
+        sources, targets = taken.sources, taken.targets
         graph, unknown = self.frame.graph, self.frame.unknown
-        found = np.full(len(moves), "moved", dtype="<U7")
+        found = np.full(len(sources), "moved", dtype=KIND)
         if graph is not None:
             words = distinct(sources)
             row, entry = self._entries(words)
             width = len(self.frame.words)
-            pairs = words[row] * width + graph.indices[entry]
-            found = np.where(np.isin(sources * width + targets, pairs), "related", "c_max")
+            pairs = np.sort(words[row] * width + graph.indices[entry])
+            asked = sources * width + targets
+            place = np.minimum(np.searchsorted(pairs, asked), max(len(pairs) - 1, 0))
+            found = np.where(pairs[place] == asked if len(pairs) else False, "related", "c_max").astype(KIND)
+            found = np.broadcast_to(found, len(sources)).copy()
         if unknown is not None:
             found[unknown[sources] | unknown[targets]] = "c_max"
         found[sources == targets] = "same"
-        return list(found.tolist())
+        return replace(taken, kinds=found, side=side)
 
-    def taken(self, moves: list[Move], side: str = "both") -> Taken:
-        """Moves and their kinds."""
-        return Taken(moves, self.kinds(moves), side)
-
-    def one_way(self, x: Bag, y: Bag, overlap: str) -> list[Move]:
+    def one_way(self, x: Bag, y: Bag, overlap: str) -> Taken:
         """What :func:`wordferry.kernels.reference.one_way` gives, a block of words at a time."""
-        moves = [] if overlap == "keep" else reference.staying(x, y)
-        if overlap != "keep":
-            x, rest = reference.residual(x, y)
-            y = rest if overlap == "residual" else y
-        words, targets, masses = _words(x), _words(y), list(x.values())
+        words, targets = _words(x), _words(y)
+        masses, others = (np.fromiter(bag.values(), dtype=np.float64, count=len(bag)) for bag in (x, y))
+        blocks = []
+        if overlap != "keep":  # what reference.staying and reference.residual say
+            there, here = np.zeros(len(self.frame.words)), np.zeros(len(self.frame.words))
+            there[targets], here[words] = others, masses
+            common = np.flatnonzero(there[words] > 0)
+            stays = np.minimum(masses, there[words])[common]
+            blocks.append(Taken(words[common], words[common], stays, np.zeros(len(common)), _NO_KINDS))
+            left, right = masses > there[words], others > here[targets]
+            left &= right.any()  # equal bags up to rounding have nothing left
+            words, masses = words[left], (masses - there[words])[left]
+            targets = targets[right] if overlap == "residual" else targets
         for start in range(0, len(words), _BLOCK):
             check_cancelled()
-            block = words[start : start + _BLOCK]
-            best, near = (self._nearest if self.frame.graph is None else self._nearest_related)(block, targets, overlap)
-            ends = zip(block.tolist(), targets[best].tolist(), masses[start : start + _BLOCK], strict=True)
-            moves += [Move(i, j, mass, cost) for (i, j, mass), cost in zip(ends, near.tolist(), strict=True)]
-        return moves
+            some = slice(start, start + _BLOCK)
+            nearest = self._nearest if self.frame.graph is None else self._nearest_related
+            best, near = nearest(words[some], targets, overlap)
+            blocks.append(Taken(words[some], targets[best], masses[some], near, _NO_KINDS))
+        return Taken.join(blocks) if blocks else Taken.of([])
 
     def _nearest(self, words: Int64Array, targets: Int64Array, overlap: str) -> tuple[Int64Array, Float64Array]:
         """The place of the first nearest target of each word, and its cost; with "omr" of the nearest other word."""
@@ -196,16 +233,12 @@ def relaxed_taken(frame: Frame, x: Bag, y: Bag, overlap: str, side: str) -> Take
     costs = Costs(frame)
     ends = {"left": (x, y), "right": (y, x)}
     sides = {name: costs.one_way(*ends[name], overlap) for name in ends if side in ("both", name)}
-    side = reference.chosen_side(sides, side)
-    kinds = costs.kinds(sides[side])
+    side = max(sides, key=lambda name: sides[name].total)
+    taken = costs.priced(sides[side], side)
     # A word without a related one is as far from every word: it goes to none of them in particular.
-    moves = [
-        move._replace(target=None) if kind == "c_max" else move for move, kind in zip(sides[side], kinds, strict=True)
-    ]
-    return Taken(moves, kinds, side)
+    return replace(taken, targets=np.where(taken.kinds == "c_max", -1, taken.targets))
 
 
 def by_word(moves: list[Move]) -> Taken:
     """What each word adds, by whose word it is."""
-    kinds = ["a" if move.target is None else "b" if move.source is None else "both" for move in moves]
-    return Taken(moves, kinds)
+    return Taken.of(moves, ["a" if move.target is None else "b" if move.source is None else "both" for move in moves])

@@ -193,5 +193,5 @@ def _write_parquet(file: Path, vectors: Iterable[sp.csr_array], ids: list[str]) 
 def write_words(file: Path, sparse: Sparse) -> None:
     """The word of each dimension, one per line; the second half of the dimensions has the same words again."""
     frame = sparse.searcher.problem([[]]).frame
-    words = [frame.name(number) for number in range(sparse.dimensions // 2)]
+    words = frame.names()[: sparse.dimensions // 2]
     write_whole(file, ("\n".join(words) + "\n").encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from wordferry.base.frames import Tabular, columns_of
 from wordferry.compare.moves import bag_of
 from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
-from wordferry.explanations.marked import MarkedText, SentenceExplanation, by_sentence
+from wordferry.explanations.marked import MarkedText, SentenceExplanation, SplitText, by_sentence
 from wordferry.explanations.rows import Row, rows_of
 
 _BAR, _LEAST_BAR = 20, 4
@@ -35,7 +36,7 @@ class Explanation(Tabular):
     side: str
     """The direction the rows show: "left" moves a's words onto b's, "right" b's onto a's, "both" has no direction."""
     distance: float
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     a: dict[str, float]
     """Words of the first document with their masses, in the order of the vocabulary."""
     b: dict[str, float]
@@ -69,8 +70,10 @@ class Explanation(Tabular):
             raise InputError(f"by must be 'word' or 'sentence', got {by!r}.")
         return self if by == "word" else self.by_sentence()
 
-    def by_sentence(self) -> SentenceExplanation:
+    def by_sentence(self, split: tuple[SplitText, SplitText] | None = None) -> SentenceExplanation:
         """Which sentence of the first text went to which of the second, and with which words.
+
+        ``split`` are the texts, where they were split into sentences before.
 
         >>> import wordferry
         >>> texts = "The cat sleeps. Prices fell.", "Costs dropped sharply. A kitten rests."
@@ -80,7 +83,8 @@ class Explanation(Tabular):
         """
         if self.texts is None:
             raise InputError("Sentences need texts, and matrices have none: explanation.with_texts(a, b) adds them.")
-        return by_sentence(self, self.texts)
+        a, b, tokenizer = self.texts
+        return by_sentence(self, split or (SplitText.of(a, tokenizer), SplitText.of(b, tokenizer)))
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One plain dict per row, with the keys from, to, mass, distance, cost, share and kind."""
@@ -157,14 +161,18 @@ def explanation_of(problem: Problem) -> Explanation:
     """The distance of the only two documents of a problem, taken apart by the distance itself."""
     if 0 in problem.shape or len(problem.x.empty) or len(problem.y.empty):
         raise InputError("Both documents need at least one word to be explained.")
-    names = [_written(problem.frame.name(word)) for word in range(len(problem.frame.words))]
+    names = problem.frame.names()
+    if not "".join(names).isascii():
+        names = list(map(_written, names))
     found = problem.distance.moves(problem)
-    rows, total = rows_of(found, names)
+    rows = rows_of(found, names)
     a, b = ({names[word]: mass for word, mass in bag_of(bags).items()} for bags in (problem.x, problem.y))
     priced = problem.frame.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
-    return Explanation(problem.distance.name, mode, found.side, total, tuple(rows), a, b, c_max, found.facts)
+    return Explanation(
+        problem.distance.name, mode, found.side, math.fsum(rows.costs.tolist()), rows, a, b, c_max, found.facts
+    )
 
 
 def table(explanation: Explanation, limit: int | None = None, width: int | None = None) -> str:

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import math
-import sys
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from wordferry.base.arrays import Float64Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.base.frames import Tabular, columns_of
-from wordferry.explanations.rows import Row
+from wordferry.compare.moves import Taken
+from wordferry.explanations.rows import Row, Rows
 from wordferry.texts.records import document_text
 from wordferry.texts.sentences import sentences
-from wordferry.texts.tokenizers import Span, as_tokenizer
+from wordferry.texts.tokenizers import Span, WordTokenizer, as_tokenizer
 
 if TYPE_CHECKING:
     from wordferry.explanations.explain import Explanation
 
-Masses = dict[int, float]
-"""What is left of a word's mass in each of the sentences that have it."""
-Place = tuple[int, int]
-"""The numbers of a sentence of the first text and one of the second."""
-_NOWHERE = sys.maxsize
-"""In the place of a sentence's number, for a word that stands in none; behind all others."""
 _MOST_WAYS = 64
 """A word of every sentence says nothing about which two belong together."""
 _SHOWN_WORDS = 6
 _NOTHING = 1e-12
+_MARK = "0endofsentence0"
 
 
 @dataclass(frozen=True)
@@ -57,41 +54,77 @@ class MarkedText:
 
 @dataclass(frozen=True)
 class SplitText:
-    """The sentences of a text, and how often each of them has each word."""
+    """The sentences of a text, its words in their order, and the number of each word's sentence."""
 
-    sentences: dict[int, str]
-    counts: dict[str, dict[int, int]]
+    sentences: list[str]
+    words: list[str]
+    numbers: list[int]
 
     @classmethod
     def of(cls, document: Any, tokenizer: Any = None) -> SplitText:
         """A document as it was compared; tokens are one sentence."""
         given = document_text(document, "The text")
-        if isinstance(given, str):
-            split = as_tokenizer(tokenizer)
-            texts = [given[start:end].strip() for start, end in sentences(given)]
-            words: Iterable[Sequence[str]] = map(split, texts)
-        else:
-            texts, words = [" ".join(given)], [given]
-        counts: dict[str, dict[int, int]] = {}
-        for number, tokens in enumerate(words):
-            for word in tokens:
-                there = counts.setdefault(word, {})
-                there[number] = there.get(number, 0) + 1
-        return cls(dict(enumerate(texts)), counts)
+        if not isinstance(given, str):
+            return cls([" ".join(given)], list(given), [0] * len(given))
+        split = as_tokenizer(tokenizer)
+        texts = [given[start:end].strip() for start, end in sentences(given)]
+        words: list[str] = []
+        numbers: list[int] = []
+        for number, found in enumerate(_words_of_each(texts, split)):
+            words += found
+            numbers += [number] * len(found)
+        return cls(texts, words, numbers)
 
-    def masses(self, bag: dict[str, float]) -> dict[str, Masses]:
-        """For each word of the bag its mass by sentence, in equal parts for each time that it stands there."""
-        found: dict[str, Masses] = {}
-        for word, mass in bag.items():
-            there = self.counts.get(word)
-            if there is None:
-                found[word] = {_NOWHERE: mass}
-            elif len(there) == 1:
-                found[word] = dict.fromkeys(there, mass)
-            else:
-                total = sum(there.values())
-                found[word] = {number: mass * count / total for number, count in there.items()}
-        return found
+
+def _words_of_each(texts: Sequence[str], split: Callable[[str], list[str]]) -> Iterator[list[str]]:
+    """The words of each sentence; the package's tokenizer splits all of them in one call, with a mark between two."""
+    every = f" {_MARK} ".join(texts)
+    if (
+        not isinstance(split, WordTokenizer)
+        or split.min_length > len(_MARK)
+        or every.lower().count(_MARK) >= len(texts)
+    ):
+        yield from map(split, texts)
+        return
+    words, start = [*split(every), _MARK], 0
+    for _ in texts:
+        end = words.index(_MARK, start)
+        yield words[start:end]
+        start = end + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The words of one text by sentence: those of word w are the entries from ``starts[w]`` to ``starts[w + 1]``."""
+
+    starts: Int64Array
+    sentences: Int64Array
+    masses: Float64Array
+    """A word's mass in each sentence, in equal parts for each time that it stands there."""
+
+    @classmethod
+    def of(cls, text: SplitText, names: Sequence[str], bag: Mapping[str, float]) -> Placed:
+        """The words ``names`` of a text, and last of all none; what stands in no sentence is behind the last one."""
+        number = {name: place for place, name in enumerate(names)}
+        words = np.array([number.get(word, -1) for word in text.words], dtype=np.int64)
+        width = len(text.sentences) + 1
+        keys = words * width + np.array(text.numbers, dtype=np.int64)
+        keys, counts = np.unique(keys[words >= 0], return_counts=True)
+        sizes = np.bincount(keys // width, minlength=len(names) + 1)
+        absent = np.flatnonzero(sizes == 0)
+        keys, counts = np.append(keys, absent * width + width - 1), np.append(counts, np.ones(len(absent), np.int64))
+        order = np.argsort(keys)
+        keys, counts = keys[order], counts[order].astype(np.float64)
+        sizes[absent] = 1
+        starts = np.append(0, np.cumsum(sizes))
+        own = np.array([*map(bag.get, names, repeat(0.0)), 0.0])
+        shares = counts / np.repeat(np.add.reduceat(counts, starts[:-1]), sizes)
+        return cls(starts, keys % width, shares * np.repeat(own, sizes))
+
+    def spans(self, words: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Where the entries of words begin, and how many there are; -1 is none of the words."""
+        places = np.where(words < 0, len(self.starts) - 2, words)
+        return self.starts[places], self.starts[places + 1] - self.starts[places]
 
 
 @dataclass(frozen=True)
@@ -104,8 +137,13 @@ class SentencePair:
     cost: float
     share: float
     """Of the whole distance."""
-    rows: tuple[Row, ...] = field(repr=False)
-    """The words that moved, the most expensive first; their costs sum to ``cost``."""
+    _every: Sequence[Row] = field(repr=False, compare=False)
+    _own: slice = field(repr=False, compare=False)
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The words that moved, the most expensive first; their costs sum to ``cost``."""
+        return self._every[self._own]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the words that carry most."""
@@ -164,106 +202,115 @@ class SentenceExplanation(Tabular):
         return f"SentenceExplanation({self.explanation.name} = {self.distance:.6f}, {len(self.pairs)} pairs)"
 
 
-def by_sentence(explanation: Explanation, texts: tuple[Any, Any, Any]) -> SentenceExplanation:
+def by_sentence(explanation: Explanation, texts: tuple[SplitText, SplitText]) -> SentenceExplanation:
     """Give each move of words the sentences that the words stand in."""
-    *documents, tokenizer = texts
-    first, second = (SplitText.of(document, tokenizer) for document in documents)
-    moves = _moves(explanation, first.masses(explanation.a), second.masses(explanation.b))
-    affinity = _affinity(moves)
-    found: dict[Place, list[Row]] = {}
-    for number, (row, left, right) in enumerate(moves):
-        if number % 256 == 0:
-            check_cancelled()
-        if len(left) == 1 == len(right):
-            found.setdefault((next(iter(left)), next(iter(right))), []).append(row)
-            continue
-        for place, mass in _placed(row.mass, left, right, affinity):
-            found.setdefault(place, []).append(row if mass == row.mass else row.part(mass))
-    pairs = []
-    for (a, b), rows in found.items():
-        pair = _pair(first.sentences.get(a), second.sentences.get(b), rows)
-        pairs.append((a, -pair.mass, b, pair))
-    pairs.sort()  # by the sentence of the first text; no two have the same places
-    return SentenceExplanation(explanation, tuple(one[3] for one in pairs))
+    check_cancelled()
+    rows = Rows.of(explanation.rows)
+    rows = rows.select(np.argsort(rows.taken.distances, kind="stable"))
+    first, second = (
+        Placed.of(text, rows.names, bag) for text, bag in zip(texts, (explanation.a, explanation.b), strict=True)
+    )
+    ends = (rows.taken.sources, rows.taken.targets)[:: -1 if explanation.side == "right" else 1]
+    # The side that a relaxed distance moves onto has no mass of its own: it may take any amount.
+    onto = {"left": 1, "right": 0}.get(explanation.side)
+    row, one, other, mass = _shared_out(rows.taken, (first, second), ends, onto)
+    a, b = first.sentences[one], second.sentences[other]
+    placed = rows.select(row, mass)
+    width = len(texts[1].sentences) + 1
+    order = np.lexsort((-placed.costs, a * width + b))
+    key, placed = (a * width + b)[order], placed.select(order)
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    columns = (placed.taken.masses, placed.costs, placed.shares)
+    sums = [np.add.reduceat(some, starts) if len(starts) else some for some in columns]
+    left, right = np.divmod(key[starts], width)
+    nearest = np.lexsort((right, -sums[0], left))
+    spans = map(slice, starts[nearest].tolist(), np.append(starts[1:], len(key))[nearest].tolist())
+    texts_of = ([*text.sentences, None].__getitem__ for text in texts)  # the last one is that of words in none
+    ends_of = (map(find, numbers[nearest].tolist()) for find, numbers in zip(texts_of, (left, right), strict=True))
+    values = (some[nearest].tolist() for some in sums)
+    return SentenceExplanation(explanation, tuple(map(SentencePair, *ends_of, *values, repeat(placed), spans)))
 
 
-def _pair(a: str | None, b: str | None, rows: list[Row]) -> SentencePair:
-    if len(rows) == 1:
-        (row,) = rows
-        return SentencePair(a, b, row.mass, row.cost, row.share, (row,))
-    mass, cost, share = (math.fsum(map(attrgetter(name), rows)) for name in ("mass", "cost", "share"))
-    return SentencePair(a, b, mass, cost, share, tuple(sorted(rows, key=lambda row: -row.cost)))
+Shared = tuple[Int64Array, Int64Array, Int64Array, Float64Array]
+"""Parts of moves: the row, the entry of a word of each text, and the mass."""
 
 
-def _moves(
-    explanation: Explanation, first: dict[str, Masses], second: dict[str, Masses]
-) -> list[tuple[Row, Masses, Masses]]:
-    """Every move, the shortest first, with what is left of both words by sentence.
+def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64Array], onto: int | None) -> Shared:
+    """Share out the mass of every move, the shortest first, to sentences that have most to do with each other.
 
-    The side that a relaxed distance moves onto has no mass of its own: it may take any amount, or from many sentences
-    an equal part into each.
+    How much two sentences have to do with each other is closeness times mass, over all moves that could join them.
     """
-    left, right = (first, second) if explanation.side != "right" else (second, first)
-    found = []
-    for row in sorted(explanation.rows, key=attrgetter("distance")):
-        source = left.get(row.source or "") or {_NOWHERE: row.mass}
-        target = right.get(row.target or "") or {_NOWHERE: row.mass}
-        if explanation.side != "both" and len(target) > 1:
-            many = len(source) * len(target) > _MOST_WAYS
-            target = dict.fromkeys(target, row.mass / len(target) if many else row.mass)
-        found.append((row, target, source) if explanation.side == "right" else (row, source, target))
-    return found
+    (low, size), (other_low, other_size) = (placed.spans(words) for placed, words in zip(texts, ends, strict=True))
+    ways = size * other_size
+    few = np.flatnonzero(ways <= _MOST_WAYS)
+    row = np.repeat(few, ways[few])
+    step = np.arange(len(row)) - np.repeat(np.cumsum(ways[few]) - ways[few], ways[few])
+    one, other = low[row] + step // other_size[row], other_low[row] + step % other_size[row]
+    farthest = float(taken.distances[-1]) if len(taken.distances) else 1.0
+    weights = taken.masses * (1.0 - taken.distances / (farthest or 1.0)) / ways
+    places = texts[0].sentences[one] * (int(texts[1].sentences.max(initial=0)) + 1) + texts[1].sentences[other]
+    _, place = np.unique(places, return_inverse=True)
+    affinity = np.bincount(place, weights[row], minlength=1)[place]
+    single = ways[row] == 1
+    parts = [(row[single], one[single], other[single], taken.masses[row[single]])]
+    several = np.flatnonzero(~single)
+    several = several[np.lexsort((places[several], -affinity[several], row[several]))]
+    left = [placed.masses.tolist() for placed in texts]
+    if onto is not None:
+        left[onto] = [math.inf] * len(left[onto])
+    parts.append(_greedy((row[several], one[several], other[several]), taken.masses, left))
+    for number in np.flatnonzero(ways > _MOST_WAYS).tolist():
+        check_cancelled()
+        mass = float(taken.masses[number])
+        spans = [range(a[number], a[number] + b[number]) for a, b in ((low, size), (other_low, other_size))]
+        if onto is not None:  # an equal part into each
+            into = spans[onto]
+            left[onto][into.start : into.stop] = [mass / len(into)] * len(into)
+        parts.append(_in_order(number, mass, spans, left))
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
 
-def _affinity(moves: Sequence[tuple[Row, Masses, Masses]]) -> dict[Place, float]:
-    """How much two sentences have to do with each other: closeness times mass, over all moves that could join them."""
-    farthest = (moves[-1][0].distance if moves else 1.0) or 1.0
-    found: dict[Place, float] = defaultdict(float)
-    for row, left, right in moves:
-        ways = len(left) * len(right)
-        if ways > _MOST_WAYS:
+def _greedy(ways: tuple[Int64Array, Int64Array, Int64Array], masses: Float64Array, left: list[list[float]]) -> Shared:
+    """Parts of moves by ways in the order of their rows, the best way first; the last one takes what is left."""
+    rows, ones, others = (column.tolist() for column in ways)
+    first, second = left
+    kept, taken = [], []
+    current, rest, least = -1, 0.0, 0.0
+    last = np.append(np.diff(ways[0]) != 0, True).tolist()
+    for place, (row, one, other) in enumerate(zip(rows, ones, others, strict=True)):
+        if row != current:
+            current, rest = row, float(masses[row])
+            least = _NOTHING * rest
+        elif rest <= least:
             continue
-        weight = row.mass * (1.0 - row.distance / farthest) / ways
-        for a in left:
-            for b in right:
-                found[a, b] += weight
-    return found
-
-
-def _placed(mass: float, left: Masses, right: Masses, affinity: Mapping[Place, float]) -> Iterator[tuple[Place, float]]:
-    """Share out the mass of a move, to the sentences first that have most to do with each other.
-
-    A word of many sentences goes from the first to the first, the next to the next, and so on.
-    """
-    if len(left) * len(right) > _MOST_WAYS:
-        yield from _in_order(mass, left, right)
-        return
-    ways = sorted((-affinity.get((a, b), 0.0), a, b) for a in left for b in right)
-    rest = mass
-    for number, (_, a, b) in enumerate(ways, start=1):
-        taken = rest if number == len(ways) else min(rest, left[a], right[b])
-        if taken <= _NOTHING * mass and rest > taken:
+        mass = rest if last[place] else min(rest, first[one], second[other])
+        if mass <= least and rest > mass:
             continue
-        left[a] -= taken
-        right[b] -= taken
-        rest -= taken
-        yield (a, b), taken
-        if rest <= _NOTHING * mass:
-            return
+        first[one] -= mass
+        second[other] -= mass
+        rest -= mass
+        kept.append(place)
+        taken.append(mass)
+    some = np.array(kept, dtype=np.int64)
+    return ways[0][some], ways[1][some], ways[2][some], np.array(taken, dtype=np.float64)
 
 
-def _in_order(mass: float, left: Masses, right: Masses) -> Iterator[tuple[Place, float]]:
-    rest, sources, targets = mass, list(left), list(right)
+def _in_order(row: int, mass: float, spans: Sequence[range], left: list[list[float]]) -> Shared:
+    """A word of many sentences goes from the first to the first, the next to the next, and so on."""
+    first, second = left
+    rest, found = mass, []
+    one, other = spans[0].start, spans[1].start
     while rest > _NOTHING * mass:
-        a, b = sources[0], targets[0]
-        last = len(sources) == 1 == len(targets)
-        taken = rest if last else max(0.0, min(rest, left[a], right[b]))
-        left[a] -= taken
-        right[b] -= taken
-        rest -= taken
-        if taken > 0.0:
-            yield (a, b), taken
-        if len(targets) > 1 and (right[b] <= left[a] or len(sources) == 1):
-            del targets[0]
-        elif len(sources) > 1:
-            del sources[0]
+        ends = one == spans[0].stop - 1, other == spans[1].stop - 1
+        part = rest if all(ends) else max(0.0, min(rest, first[one], second[other]))
+        first[one] -= part
+        second[other] -= part
+        rest -= part
+        if part > 0.0:
+            found.append((one, other, part))
+        if not ends[1] and (second[other] <= first[one] or ends[0]):
+            other += 1
+        elif not ends[0]:
+            one += 1
+    ones, others, masses = zip(*found, strict=True) if found else ((), (), ())
+    return np.full(len(found), row), np.array(ones, np.int64), np.array(others, np.int64), np.array(masses, np.float64)

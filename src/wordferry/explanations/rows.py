@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, overload
 
+import numpy as np
+
+from wordferry.base.arrays import Float64Array, Int64Array
 from wordferry.base.cancel import check_cancelled
 from wordferry.compare.moves import Taken
-
-_CHECKED = 256
-"""Rows after which cancelling is noticed."""
+from wordferry.kernels.reference import Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +46,69 @@ class Row:
             "kind": self.kind,
         }
 
-    def part(self, mass: float) -> Row:
-        """A part of this move, with its part of the cost."""
-        share = mass / self.mass
-        return Row(self.source, self.target, mass, self.distance, self.cost * share, self.share * share, self.kind)
+
+class Rows(Sequence[Row]):
+    """The rows of an explanation as columns, of which objects are made when somebody looks at them."""
+
+    def __init__(self, names: Sequence[str], taken: Taken, costs: Float64Array, shares: Float64Array) -> None:
+        self.names, self.taken, self.costs, self.shares = names, taken, costs, shares
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Rows:
+        """Rows as columns."""
+        if isinstance(rows, Rows):
+            return rows
+        names = list(dict.fromkeys(word for row in rows for word in (row.source, row.target) if word is not None))
+        number: dict[str | None, int] = {word: place for place, word in enumerate(names)}
+        moves = [Move(number.get(row.source), number.get(row.target), row.mass, row.distance) for row in rows]
+        costs, shares = (np.array(list(map(attrgetter(name), rows)), dtype=np.float64) for name in ("cost", "share"))
+        return cls(names, Taken.of(moves, [row.kind for row in rows]), costs, shares)
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def select(self, places: Int64Array, masses: Float64Array | None = None) -> Rows:
+        """Some rows; with ``masses``, those parts of them, each with its part of the cost."""
+        taken, names = self.taken, ("sources", "targets", "masses", "distances", "kinds")
+        some = replace(taken, **{name: getattr(taken, name)[places] for name in names})
+        costs, shares = self.costs[places], self.shares[places]
+        if masses is None:
+            return Rows(self.names, some, costs, shares)
+        parts = np.divide(masses, some.masses, out=np.ones(len(masses)), where=some.masses > 0)
+        return Rows(self.names, replace(some, masses=masses), costs * parts, shares * parts)
+
+    @cached_property
+    def _made(self) -> tuple[Row, ...]:
+        taken, names = self.taken, [*self.names, None]  # -1 is the last of them
+        numbers = (taken.masses, taken.distances, self.costs, self.shares)
+        ends = ([names[word] for word in column.tolist()] for column in (taken.sources, taken.targets))
+        check_cancelled()
+        return tuple(map(Row, *ends, *(column.tolist() for column in numbers), taken.kinds.tolist()))
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Row, ...]: ...
+    def __getitem__(self, place: int | slice) -> Row | tuple[Row, ...]:
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._made == tuple(other)
+
+    def __repr__(self) -> str:
+        return repr(self._made)
 
 
-def rows_of(taken: Taken, names: list[str]) -> tuple[list[Row], float]:
-    """The moves of a distance with words in place of numbers, the most expensive first, and their sum."""
-    costs = [move.mass * move.distance + 0.0 for move in taken.moves]  # no negative zero
-    total = math.fsum(costs)
-    found = []
-    for number, ((source, target, mass, distance), kind, cost) in enumerate(
-        zip(taken.moves, taken.kinds, costs, strict=True)
-    ):
-        if number % _CHECKED == 0:
-            check_cancelled()
-        left = None if source is None else names[source]
-        right = None if target is None else names[target]
-        found.append(Row(left, right, abs(mass), distance, cost, cost / total if total else 0.0, kind))
-    found.sort(key=lambda row: (-row.cost, -row.mass, row.source or "", row.target or ""))
-    return found, total
+def rows_of(taken: Taken, names: Sequence[str]) -> Rows:
+    """The moves of a distance with words in place of numbers, the most expensive first."""
+    check_cancelled()
+    costs = taken.masses * taken.distances + 0.0  # no negative zero
+    total = math.fsum(costs.tolist())
+    made = Rows(names, replace(taken, masses=np.abs(taken.masses)), costs, costs / total if total else costs * 0.0)
+    rank = np.zeros(len(names) + 1, dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(1, len(names) + 1)  # before them is none
+    by = (rank[taken.targets], rank[taken.sources], -made.taken.masses, -costs)
+    return made.select(np.lexsort(by))

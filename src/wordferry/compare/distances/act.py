@@ -54,4 +54,4 @@ class Act(MoverDistance):
         costs = Costs(problem.frame)
         sides = reference.act_moves(x, y, costs.between(x, y), problem.overlap, self.transfers)
         side = reference.chosen_side(sides, problem.side)
-        return costs.taken(sides[side], side)
+        return costs.priced(Taken.of(sides[side]), side)

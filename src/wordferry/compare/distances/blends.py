@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -113,14 +113,13 @@ class Blend(Distance):
 
     def moves(self, problem: Problem) -> Taken:
         """The moves of every part, each at its share of the cost; all are shown from the first document's side."""
-        moves, kinds = [], []
+        parts = []
         for part, share in _parts(problem):
             taken = part.distance.moves(part)
-            for move, kind in zip(taken.moves, taken.kinds, strict=True):
-                ends = (move.target, move.source) if taken.side == "right" else (move.source, move.target)
-                moves.append(move._replace(source=ends[0], target=ends[1], distance=move.distance * share))
-                kinds.append(kind)
-        return Taken(moves, kinds)
+            if taken.side == "right":
+                taken = replace(taken, sources=taken.targets, targets=taken.sources)
+            parts.append(replace(taken, distances=taken.distances * share))
+        return Taken.join(parts)
 
 
 def _checked(share: float, distance: Distance) -> float:

@@ -85,7 +85,8 @@ class Sinkhorn(MoverDistance):
             return [(i, j, float(plan[i, j])) for i, j in np.argwhere(plan > _LEAST_MASS).tolist()]
 
         costs = Costs(problem.frame)
-        taken = costs.taken(costs.cheapest(bag_of(problem.x), bag_of(problem.y), problem.overlap, solved))
+        moves = costs.cheapest(bag_of(problem.x), bag_of(problem.y), problem.overlap, solved)
+        taken = costs.priced(Taken.of(moves))
         if not found:
             return taken
         soft, total = found[0]

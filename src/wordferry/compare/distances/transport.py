@@ -281,7 +281,7 @@ class WordMoverTransport(MoverDistance):
         costs = Costs(problem.frame)
         total = sum(x.values())
         moves = costs.cheapest(x, y, problem.overlap, _solved)
-        return costs.taken([reference.Move(i, j, mass / total, cost) for i, j, mass, cost in moves])
+        return costs.priced(Taken.of([reference.Move(i, j, mass / total, cost) for i, j, mass, cost in moves]))
 
 
 @dataclass(frozen=True, repr=False)
