@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import wordferry
 from tests.encoders.hashing import hashed
 from wordferry.base.cancel import Cancel, cancellable
 from wordferry.encoders import Encoder, encoder, find_encoder, strength
@@ -125,3 +126,11 @@ def test_a_stronger_encoder_counts_for_more() -> None:
     assert weights[0] == 4
     assert weights[-1] == 0.5
     assert strength.strength_of(np.ones((len(strength.SENTENCES), 3), np.float32)) == 0
+
+
+def test_a_query_whose_vectors_are_no_table_is_refused():
+    with wordferry.Index.create() as index:
+        index.add(["the cat sleeps", "stocks fell"], vectors=[[1.0, 0.0], [0.0, 1.0]])
+        for wrong in ([[1.0, 0.0], [1.0]], [["a", "b"], ["c", "d"]]):
+            with pytest.raises(InputError, match="vector must be a row of numbers for each query"):
+                index.search(["cat", "stocks"], vector=wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,6 @@ def test_answers_have_the_part_of_meaning(index: Path) -> None:
 
 
 def test_documents_that_are_added_are_encoded(index: Path, tmp_path: Path) -> None:
-    import shutil
-
     shutil.copytree(index, tmp_path / "index")
     with open_client(tmp_path / "index", writer_token="writer") as client:
         new = {"documents": [{"id": "new", "text": "Prisoners are taught to play the violin."}]}
@@ -124,6 +123,16 @@ def test_what_cannot_be_asked_by_meaning(
 ) -> None:
     with open_client(brought) as client:
         assert said in post(client, f"/api/{path}", asked, status)["error"]
+
+
+def test_documents_without_a_vector_are_refused(brought: Path, tmp_path: Path) -> None:
+    """Nobody is told where the index lies."""
+    shutil.copytree(brought, tmp_path / "index")
+    with open_client(tmp_path / "index", writer_token="writer") as client:
+        new = {"documents": [{"id": "new", "text": "Prisoners are taught to play the violin."}]}
+        said = post(client, "/api/documents", new, 422, headers={"authorization": "Bearer writer"})["error"]
+    assert "this service has no encoder to make more. Nothing was added" in said
+    assert str(tmp_path) not in said
 
 
 def test_an_index_without_vectors_says_so(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def query_vectors(
         try:
             array = np.asarray(given, dtype=np.float32)
         except (TypeError, ValueError) as error:
-            raise InputError(f"vector must be a row of numbers for each query: {error}.") from None
+            raise InputError(f"vector must be a row of numbers for each query: {str(error).rstrip('.')}.") from None
         found = list(rows_of(array[None, :] if array.ndim == 1 and len(texts) == 1 else array, len(texts), None))
     if any(len(one) != dimension for one in found):
         raise InputError(f"The query's vector has {len(found[0])} dimensions, those of the documents have {dimension}.")

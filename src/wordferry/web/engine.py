@@ -272,6 +272,11 @@ class ServedIndex:
 
     def add(self, documents: list[dict[str, Any]], replace: bool) -> dict[str, Any]:
         """Store documents, all or none."""
+        if self._constants:
+            raise InputError(
+                "documents: Those of this index have vectors, and this service has no encoder to make more. Nothing "
+                "was added. Start it with --encoder, or add documents where their vectors are."
+            )
         store = self._index.upsert if replace else self._index.add
         try:
             return {"ids": store(documents)}
