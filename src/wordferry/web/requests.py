@@ -14,13 +14,13 @@ from wordferry.web.settings import Limits
 
 _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
-_LONGEST_VECTOR = 8_192
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _DISTANCE = "How to compare; null: the index's own distance."
 _HERE = {"text": "Obama speaks to the media in Illinois"}
 _THERE = {"text": "The president greets the press in Chicago"}
 """Texts of the examples in the description of the service."""
 _PASSAGES = "Compare only this many passages of b: those whose words are nearest to a's."
+_VECTOR: Any = Annotated[list[float], Field(min_length=1, max_length=8_192)]
 _WHOLE = BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value)
 """JSON knows one kind of number: 5.0 is as whole as 5."""
 
@@ -48,7 +48,6 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
     filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
     searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
     offset = Annotated[int, Field(ge=0, le=limits.k), _WHOLE]
-    vector: Any = Annotated[list[float], Field(min_length=1, max_length=_LONGEST_VECTOR)]
     window: dict[str, Any] = {
         "k": (
             Annotated[int, Field(ge=1, le=limits.k), _WHOLE],
@@ -70,14 +69,7 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
             ),
             distance=(searched | None, Field(default=None, description="Compare by a distance; null: find by words.")),
             explain=(bool, Field(default=False, description="Say of each score what it is made of.")),
-            vectors=(
-                Annotated[list[vector], Field(min_length=1, max_length=limits.batch)] | None,
-                Field(
-                    default=None,
-                    description="The vector of each text, to search by words and meaning; null: the "
-                    "index's encoder makes them, where it has one.",
-                ),
-            ),
+            vectors=_vectors(limits),
             **_weights(),
             **window,
         ),
@@ -91,13 +83,20 @@ def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseM
                 Field(default="words", description="Compare words by a distance, or vectors by 1 - cosine."),
             ),
             vector=(
-                vector | None,
+                _VECTOR | None,
                 Field(default=None, description="By meaning, the text's vector; null: the index's encoder makes it."),
             ),
             **_weights(),
             **window,
         ),
     }
+
+
+def _vectors(limits: Limits) -> tuple[Any, Any]:
+    """A vector for each text of a search."""
+    about = "The vector of each text, to search by words and meaning; null: the index's encoder makes them, if any."
+    every: Any = Annotated[list[_VECTOR], Field(min_length=1, max_length=limits.batch)]
+    return every | None, Field(default=None, description=about)
 
 
 def _weights() -> dict[str, Any]:
