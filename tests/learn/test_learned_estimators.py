@@ -21,6 +21,7 @@ from tests.api.test_estimator_checks import random_vectors
 from wordferry import Embeddings, Index, pairwise
 from wordferry.errors import InputError
 from wordferry.learn import SupervisedWordMover, WordMoverEmbedding
+from wordferry.neighbors import WordMoverClassifier
 
 
 class VectorSupervised(SupervisedWordMover):
@@ -188,6 +189,16 @@ def test_without_steps_vectors_and_weights_are_used_as_they_are(fitted):
     model = SupervisedWordMover(5, max_iter=0, weights="norm", embeddings=fitted.embeddings_).fit(*documents(1, 80))
     texts = documents(2, 20)[0]
     np.testing.assert_allclose(model.predict_proba(texts), fitted.predict_proba(texts), atol=1e-5)
+
+
+def test_neighbours_vote_as_with_the_classifier(fitted):
+    texts, labels = documents(1, 60)
+    asked = documents(2, 40)[0]
+    given = {"embeddings": fitted.embeddings_, "weights": "norm"}
+    model = SupervisedWordMover(7, max_iter=0, **given).fit(texts, labels)
+    classifier = WordMoverClassifier(7, "wmd", **given).fit(texts, labels)
+    np.testing.assert_allclose(model.predict_proba(asked), classifier.predict_proba(asked), atol=1e-5)
+    assert model.predict(asked).tolist() == classifier.predict(asked).tolist()
 
 
 def test_the_module_is_an_attribute():

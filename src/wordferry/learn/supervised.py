@@ -15,7 +15,7 @@ from wordferry.base.runtime import ShowProgress, no_progress, optional_import, p
 from wordferry.compare.nearest import check_k
 from wordferry.errors import InputError
 from wordferry.judge.fitting import WordMover
-from wordferry.judge.voting import PAPER_K
+from wordferry.judge.voting import PAPER_K, vote_by_gap
 from wordferry.learn.checkpoints import problem_digest, read_state, write_state
 from wordferry.learn.metric import LabelledDocuments, Metric
 from wordferry.learn.training import STAGES, Settings, State, Training, held_out_rows
@@ -38,7 +38,8 @@ class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type
 
     The map and the weights make near documents of one class nearer: they lower the loss of neighbourhood components
     analysis over transport costs, beginning with distances of centroids. :meth:`predict` is k-NN in the learned
-    metric, where a neighbour at distance d votes with exp(-d), the probability that was trained.
+    metric, with the votes of :class:`~wordferry.neighbors.WordMoverClassifier`: a neighbour counts by how much nearer
+    it is than the last.
 
     Parameters
     ----------
@@ -244,18 +245,13 @@ class SupervisedWordMover(ClassifierMixin, TransformerMixin, WordMover):  # type
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Float64Array:
-        """The probability of each class: a neighbour at distance d has a share proportional to exp(-d)."""
+        """The share of each class among the votes of the nearest documents, each by its gap to the last of them."""
         validation.check_is_fitted(self)
         k = min(check_k(self.n_neighbors), self.n_samples_fit_)
         distances, indices = self._nearest(self._read(X, reset=False), k, False)
-        there = indices >= 0
-        nearest = np.where(there.any(axis=1), np.where(there, distances, np.inf).min(axis=1), 0.0)
-        votes = np.where(there, np.exp(nearest[:, None] - np.where(there, distances, 0.0)), 0.0)
-        shares = np.zeros((len(indices), len(self.classes_)))
-        rows = np.broadcast_to(np.arange(len(indices))[:, None], indices.shape)
-        np.add.at(shares, (rows[there], self._classes[indices[there]]), votes[there])
-        sums = shares.sum(axis=1, keepdims=True)
-        return np.where(sums > 0, np.divide(shares, sums, where=sums > 0, out=np.zeros_like(shares)), self._shares)
+        classes = np.where(indices >= 0, self._classes[indices], -1)
+        shares = vote_by_gap(classes, distances, len(self.classes_), k).shares
+        return np.where(shares.any(axis=1, keepdims=True), shares, self._shares)
 
     def transform(self, X: Any) -> Any:
         """Learned vectors: of documents, or of words.
