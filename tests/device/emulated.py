@@ -59,6 +59,7 @@ class Emulated:
     def __init__(self, library: Library, free: int = 1 << 30) -> None:
         self.xp: Any = np
         self.shared_bytes = 227 << 10
+        self.streams = 2
         self.free = free
         self._library = library
         self.launches: list[str] = []

@@ -7,6 +7,7 @@ another library can take CuPy's place here, and tests run the same kernels in pl
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import cycle
@@ -35,6 +36,8 @@ class Runtime(Protocol):
     """An array module with NumPy's names: its arrays lie on the device."""
     shared_bytes: int
     """Shared memory that a block may have."""
+    streams: int
+    """Launches that may overlap."""
 
     def put(self, array: Any) -> Any:
         """A contiguous copy of a NumPy array on the device; arrays that are there already stay as they are."""
@@ -82,6 +85,7 @@ class Cuda:
             )
         self.xp = cupy
         self.shared_bytes = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+        self.streams = _STREAMS
         self._streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(_STREAMS)]
         self._modules: dict[str, Any] = {}
         self._kernels: dict[str, Any] = {}
@@ -110,7 +114,8 @@ class Cuda:
         if module not in self._modules:
             code = "\n".join(f'#include "{header}"' for header in (SIZED_HEADERS if slots else HEADERS))
             sized = (f"-DWF_SLOTS={slots}", f"-DWF_{name}") if slots else ()
-            self._modules[module] = self.xp.RawModule(code=code, options=("-std=c++17", f"-I{SOURCES}", *sized))
+            options = ("-std=c++17", f"-I{SOURCES}", f"-DWF_SOURCES={_digest()}", *sized)
+            self._modules[module] = self.xp.RawModule(code=code, options=options)
         self._kernels[kernel] = self._modules[module].get_function(name)
         return self._kernels[kernel]
 
@@ -155,6 +160,12 @@ class Cuda:
 
     def release(self) -> None:
         self.xp.get_default_memory_pool().free_all_blocks()
+
+
+def _digest() -> str:
+    """A number for the headers as they are: what CuPy keeps on disk is found by the options, not by what is included."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.cuh")))
+    return f"0x{zlib.crc32(text.encode()):08x}"
 
 
 def plain(argument: Any) -> Any:

@@ -20,8 +20,8 @@ MOST_ROWS = 2048
 """its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
-_BLOCKS, _SCRATCH_BYTES = 4096, 1 << 30
-"""Blocks of a launch whose costs are in device memory, and what those may take."""
+_BLOCKS, _SCRATCH_BYTES = 4608, 2 << 30
+"""Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
 _LARGE_CELLS = 1 << 14
@@ -57,11 +57,9 @@ def shared_bytes(rows: int, columns: int, cells: int) -> int:
     def padded(size: int) -> int:
         return -(-size // 8) * 8
 
-    arcs = rows + columns + 32
-    whole = 16 * rows + 16 * columns + 8 * arcs
-    return (
-        whole + 2 * padded(4 * rows) + 3 * padded(2 * arcs) + 2 * padded(2 * columns) + 2 * padded(2 * rows) + 4 * cells
-    )
+    words = -(-rows // 32)
+    whole = 8 * rows + 8 * columns + padded(4 * rows) + padded(4 * columns) + padded(4 * columns * words)
+    return whole + padded(4 * words) + padded(2 * columns) + padded(2 * rows) + 4 * cells
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,18 @@ class Launch:
         """Whether the costs of a problem are kept in shared memory."""
         return 4 * self.cells <= _COSTS_BYTES
 
-    def blocks(self) -> int:
-        return len(self.order) if self.in_shared else min(len(self.order), _BLOCKS, _SCRATCH_BYTES // (4 * self.cells))
+    @property
+    def shared_bytes(self) -> int:
+        return shared_bytes(self.rows, self.columns, self.cells if self.in_shared else 0)
 
-    def scratch(self) -> Any:
-        """Room for the costs of each block in device memory, or None."""
-        return None if self.in_shared else runtime().xp.empty(self.blocks() * self.cells, dtype=np.float32)
+    @property
+    def bytes_of_block(self) -> int:
+        """Device memory of a block: flows, masses and words of both documents, and costs that are not in shared memory."""
+        return 8 * self.cells + 24 * self.rows + (0 if self.in_shared else -(-4 * self.cells // 8) * 8)
+
+    def blocks(self, room: int) -> int:
+        """Blocks that have ``room`` bytes of device memory together."""
+        return max(1, min(len(self.order), _BLOCKS, room // self.bytes_of_block))
 
 
 def launches(rows: Any, columns: Any) -> Iterator[Launch]:
@@ -111,6 +115,28 @@ def launches(rows: Any, columns: Any) -> Iterator[Launch]:
         if len(some):
             most = [int(sizes[some].max()) for sizes in (rows, columns, cells)]
             yield Launch(fitting[some], *most)
+
+
+def run_launches(kernel: str, rows: Any, columns: Any, arguments: tuple[Any, ...]) -> SolvedPairs:
+    """Solve problems, by their sizes on the device, with one of the kernels, which takes ``arguments`` behind what says
+    which problems a launch has. The device may still be at work when this returns."""
+    device, results = runtime(), SolvedBatch(len(rows))
+    parts = list(launches(rows, columns))
+    room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
+    sizes = [part.blocks(room) * part.bytes_of_block for part in parts]
+    scratch = [  # launches of one stream follow each other, and have it in turn
+        device.xp.empty(max(sizes[k :: device.streams]), dtype=np.uint8) for k in range(device.streams) if sizes[k:]
+    ]
+    drawn = device.xp.zeros(len(parts), dtype=np.uint32)
+    with device.overlapping() as stream:  # all these arrays live until the other streams have been waited for
+        for k, part in enumerate(parts):
+            with stream():
+                device.launch(
+                    f"{kernel}:{part.slots}", part.blocks(room), 32, part.shared_bytes, part.order, len(part.order),
+                    drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells, part.in_shared,
+                    scratch[k % device.streams], part.bytes_of_block, results.values, results.gaps, results.steps,
+                )  # fmt: skip
+    return results.solved()
 
 
 class SolvedBatch:
@@ -138,29 +164,9 @@ class Given:
 
     def solve(self) -> SolvedPairs:
         """Solve all that fit; there must be no more columns than rows."""
-        device, results = runtime(), SolvedBatch(len(self.row_offsets) - 1)
-        arrays = [
-            device.put(array)
-            for array in (
-                self.row_offsets,
-                self.column_offsets,
-                self.cost_offsets,
-                self.masses_a,
-                self.masses_b,
-                self.costs,
-            )
-        ]
-        parts = list(launches(arrays[0][1:] - arrays[0][:-1], arrays[1][1:] - arrays[1][:-1]))  # live until all end
-        with device.overlapping() as stream:
-            for some in parts:
-                cells = some.cells if some.in_shared else 0
-                with stream():
-                    device.launch(
-                        f"solve_given:{some.slots}", some.blocks(), 32, shared_bytes(some.rows, some.columns, cells),
-                        some.order, len(some.order), some.blocks(), *arrays, some.rows, some.columns, some.cells,
-                        some.scratch(), results.values, results.gaps, results.steps,
-                    )  # fmt: skip
-        return results.solved()
+        given = (self.row_offsets, self.column_offsets, self.cost_offsets, self.masses_a, self.masses_b, self.costs)
+        arrays = tuple(map(runtime().put, given))
+        return run_launches("solve_given", *(ends[1:] - ends[:-1] for ends in arrays[:2]), arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,22 +232,14 @@ def solve_documents(
 
     Pairs of no ``cells`` are left out. The device may still be at work when this returns.
     """
-    device, results = runtime(), SolvedBatch(len(pairs[0]))
+    device = runtime()
     places = [device.put(part.astype(np.int32)) for part in pairs]
     lengths = [sizes * (cells > 0) for sizes in (x.lengths[places[0]], y.lengths[places[1]])]
     if isinstance(costs, TableCosts):
         known = (costs.table, costs.row_of, costs.column_of, int(costs.table.shape[1]), None, None, None, 0.0, False)
     else:
         known = (None, None, None, 0, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
-    parts = list(launches(device.xp.maximum(*lengths), device.xp.minimum(*lengths)))  # live until all end
-    with device.overlapping() as stream:
-        for some in parts:
-            own = 2 * (-(-4 * some.rows // 8) * 8) + 16 * some.rows
-            shared = own + shared_bytes(some.rows, some.columns, some.cells if some.in_shared else 0)
-            with stream():
-                device.launch(
-                    f"solve_documents:{some.slots}", some.blocks(), 32, shared, *places, some.order, len(some.order),
-                    some.blocks(), x.indptr, x.words, x.weights, x.sums, y.indptr, y.words, y.weights, y.sums, *known,
-                    some.rows, some.columns, some.cells, some.scratch(), results.values, results.gaps, results.steps,
-                )  # fmt: skip
-    return results.solved()
+    sides = (part for side in (x, y) for part in (side.indptr, side.words, side.weights, side.sums))
+    return run_launches(
+        "solve_documents", device.xp.maximum(*lengths), device.xp.minimum(*lengths), (*places, *sides, *known)
+    )

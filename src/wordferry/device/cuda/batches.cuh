@@ -63,12 +63,43 @@ struct TableCosts {
   Index columns;
 };
 
+template <int slots>
 WF_DEVICE void gather_costs(Problem& p, const TableCosts& table, const int* rows, const int* columns, bool swapped) {
-  for (int i = 0; i < p.rows; ++i) {
-    WF_LANES(lane) {
-      for (int j = lane; j < p.columns; j += 32) {
-        const int x = swapped ? columns[j] : rows[i], y = swapped ? rows[i] : columns[j];
-        p.costs[i * p.columns + j] = table.table[table.row_of[x] * table.columns + table.column_of[y]];
+  constexpr int count = rows_at_once<slots>;
+  const int* row_place = swapped ? table.column_of : table.row_of;
+  const int* column_place = swapped ? table.row_of : table.column_of;
+  const Index across = swapped ? 1 : table.columns, along = swapped ? table.columns : 1;
+  LaneArray<Index, slots> start;
+  WF_LANES(lane) {
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) {
+      const int j = lane + 32 * s;
+      start(lane, s) = j < p.columns ? column_place[columns[j]] * along : 0;
+    }
+  }
+  for (int first = 0; first < p.rows; first += 32) {
+    Lanes<int> place;
+    WF_LANES(lane) place[lane] = first + lane < p.rows ? row_place[rows[first + lane]] : 0;
+    for (int low = 0; low < 32 && first + low < p.rows; low += count) {
+      LaneArray<float, slots * count> cost;
+      WF_UNROLL
+      for (int b = 0; b < count; ++b) {
+        const float* row = table.table + warp_from(place, low + b) * across;
+        WF_LANES(lane) {
+          WF_UNROLL
+          for (int s = 0; s < slots; ++s) cost(lane, b * slots + s) = row[start(lane, s)];
+        }
+      }
+      WF_LANES(lane) {
+        WF_UNROLL
+        for (int b = 0; b < count; ++b) {
+          const int i = first + low + b;
+          WF_UNROLL
+          for (int s = 0; s < slots; ++s) {
+            const int j = lane + 32 * s;
+            if (i < p.rows && j < p.columns) p.costs[i * p.columns + j] = cost(lane, b * slots + s);
+          }
+        }
       }
     }
   }
@@ -107,22 +138,24 @@ WF_DEVICE void write_result(Index problem, double total, double gap, int steps, 
 }  // namespace wordferry
 
 #ifdef WF_solve_given
-// Problems as they are: masses and costs one behind the other, from offsets. Blocks take every `stride`-th problem of
-// `order`. `scratch` holds `cells` costs for each block where they are too many for shared memory.
+// Problems as they are: masses and costs one behind the other, from offsets. Blocks draw problems of `order` from `next`.
+// `scratch` has `room` bytes for each block: its flows, and its costs where they are not in shared memory.
 WF_KERNEL(solve_given)
-(const long long* order, wordferry::Index count, wordferry::Index stride, const wordferry::Index* row_offsets,
+(const long long* order, wordferry::Index count, unsigned* next, const wordferry::Index* row_offsets,
  const wordferry::Index* column_offsets, const wordferry::Index* cost_offsets, const long long* masses_a,
  const long long* masses_b, const double* costs, wordferry::Index most_rows, wordferry::Index most_columns,
- wordferry::Index cells, float* scratch, double* totals, double* gaps, int* steps) {
+ wordferry::Index cells, int shared_costs, char* scratch, wordferry::Index room, double* totals, double* gaps,
+ int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
     static_cast<void>(warp);
-    for (Index k = block_number(); k < count; k += stride) {
+    Mass* flow = reinterpret_cast<Mass*>(scratch + block_number() * room);
+    Problem p;
+    place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
+                  static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(flow + cells));
+    p.flow = flow;
+    for (Index k = drawn(next); k < count; k = drawn(next)) {
       const Index problem = order[k];
-      Problem p;
-      float* room = scratch == nullptr ? nullptr : scratch + block_number() * cells;
-      place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
-                    static_cast<int>(most_columns), room);
       p.rows = static_cast<int>(row_offsets[problem + 1] - row_offsets[problem]);
       p.columns = static_cast<int>(column_offsets[problem + 1] - column_offsets[problem]);
       p.fine = costs + cost_offsets[problem];
@@ -149,23 +182,29 @@ WF_KERNEL(solve_given)
 #endif
 
 #ifdef WF_solve_documents
-// Pairs of documents with whole weights. Without a table costs are those of related words.
+// Pairs of documents with whole weights. Without a table costs are those of related words. `scratch` as above, and behind
+// it masses and words of both documents.
 WF_KERNEL(solve_documents)
-(const int* pairs_x, const int* pairs_y, const long long* order, wordferry::Index count, wordferry::Index stride,
+(const long long* order, wordferry::Index count, unsigned* next, const int* pairs_x, const int* pairs_y,
  const wordferry::Index* x_indptr, const int* x_words, const long long* x_weights, const long long* x_sums,
  const wordferry::Index* y_indptr, const int* y_words, const long long* y_weights, const long long* y_sums,
  const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns,
  const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max, int keep,
- wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, float* scratch, double* values, double* gaps, int* steps) {
+ wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, int shared_costs, char* scratch,
+ wordferry::Index room, double* values, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
     static_cast<void>(warp);
-    char* memory = reinterpret_cast<char*>(shared_memory());
-    int* x_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_rows)));
-    int* y_left = reinterpret_cast<int*>(placed(memory, 4 * static_cast<int>(most_rows)));
-    Mass* x_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_rows)));
-    Mass* y_mass = reinterpret_cast<Mass*>(placed(memory, 8 * static_cast<int>(most_rows)));
-    for (Index k = block_number(); k < count; k += stride) {
+    Mass* flow = reinterpret_cast<Mass*>(scratch + block_number() * room);
+    Mass* x_mass = flow + cells;
+    Mass* y_mass = x_mass + most_rows;
+    int* x_left = reinterpret_cast<int*>(y_mass + most_rows);
+    int* y_left = x_left + most_rows;
+    Problem p;
+    place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
+                  static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(y_left + most_rows));
+    p.flow = flow;
+    for (Index k = drawn(next); k < count; k = drawn(next)) {
       const Index problem = order[k];
       const int i = pairs_x[problem], j = pairs_y[problem];
       const Mass x_sum = x_sums[i], y_sum = y_sums[j];
@@ -176,9 +215,6 @@ WF_KERNEL(solve_documents)
                   equal ? 1 : x_sum};
       const int xs = take_common(x, y, keep != 0, x_left, x_mass), ys = take_common(y, x, keep != 0, y_left, y_mass);
       const bool swapped = xs < ys;  // the fewer words are the columns, which a search goes over
-      Problem p;
-      float* room = scratch == nullptr ? nullptr : scratch + block_number() * cells;
-      place_problem(p, memory, static_cast<int>(most_rows), static_cast<int>(most_columns), room);
       p.rows = swapped ? ys : xs;
       p.columns = swapped ? xs : ys;
       WF_LANES(lane) {
@@ -193,7 +229,7 @@ WF_KERNEL(solve_documents)
         const int* rows = swapped ? y_left : x_left;
         const int* columns = swapped ? x_left : y_left;
         if (table != nullptr) {
-          gather_costs(p, {table, row_of, column_of, table_columns}, rows, columns, swapped);
+          gather_costs<WF_SLOTS>(p, {table, row_of, column_of, table_columns}, rows, columns, swapped);
         } else {
           gather_related(p, {graph_indptr, graph_words, graph_costs}, c_max, rows, columns);
         }

@@ -51,7 +51,12 @@ WF_DEVICE float rough_root(float value) {
   asm("sqrt.approx.f32 %0, %1;" : "=f"(found) : "f"(value));
   return found;
 }
-WF_DEVICE float power_of_two(float value) { return exp2f(value); }
+WF_DEVICE float rough_power_of_two(float value) {
+  float found;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(found) : "f"(value));
+  return found;
+}
+WF_DEVICE float rough_quotient(float a, float b) { return __fdividef(a, b); }
 WF_DEVICE float log_two(float value) { return log2f(value); }
 WF_DEVICE float lesser(float a, float b) { return fminf(a, b); }
 WF_DEVICE float greater(float a, float b) { return fmaxf(a, b); }
@@ -61,6 +66,10 @@ WF_DEVICE int bits_set(unsigned mask) { return __popc(mask); }
 WF_DEVICE void atomic_least(unsigned* place, unsigned value) { atomicMin(place, value); }
 WF_DEVICE void atomic_set_bits(unsigned* place, unsigned mask) { atomicOr(place, mask); }
 WF_DEVICE void atomic_add(double* place, double value) { atomicAdd(place, value); }
+// The next of the numbers 0, 1, ... that blocks draw from one place.
+WF_DEVICE Index drawn(unsigned* place) {
+  return static_cast<Index>(__shfl_sync(0xffffffffu, (threadIdx.x & 31) == 0 ? atomicAdd(place, 1u) : 0u, 0));
+}
 
 WF_DEVICE unsigned warp_ballot(Lanes<bool>& flag) { return __ballot_sync(0xffffffffu, flag.value); }
 WF_DEVICE unsigned warp_least(Lanes<unsigned>& key) {
@@ -82,6 +91,13 @@ WF_DEVICE double warp_least(Lanes<double>& term) {
   double value = term.value;
   for (int step = 16; step > 0; step >>= 1) value = fmin(value, __shfl_xor_sync(0xffffffffu, value, step));
   return value;
+}
+// The least of numbers that are not negative.
+WF_DEVICE long long warp_least(Lanes<long long>& term) {
+  Lanes<unsigned> part{static_cast<unsigned>(term.value >> 32)};
+  const unsigned high = warp_least(part);
+  part.value = part.value == high ? static_cast<unsigned>(term.value) : 0xffffffffu;
+  return static_cast<long long>(high) << 32 | warp_least(part);
 }
 template <class T>
 WF_DEVICE T warp_from(Lanes<T>& value, int lane) {
@@ -148,7 +164,8 @@ WF_DEVICE float unfused(float a, float b, float c) { return a * b + c; }  // com
 WF_DEVICE double unfused(double a, double b, double c) { return a * b + c; }
 WF_DEVICE float root(float value) { return std::sqrt(value); }
 WF_DEVICE float rough_root(float value) { return std::sqrt(value); }
-WF_DEVICE float power_of_two(float value) { return std::exp2(value); }
+WF_DEVICE float rough_power_of_two(float value) { return std::exp2(value); }
+WF_DEVICE float rough_quotient(float a, float b) { return a / b; }
 WF_DEVICE float log_two(float value) { return std::log2(value); }
 WF_DEVICE float lesser(float a, float b) { return std::fmin(a, b); }
 WF_DEVICE float greater(float a, float b) { return std::fmax(a, b); }
@@ -158,13 +175,13 @@ WF_DEVICE int bits_set(unsigned mask) { return __builtin_popcount(mask); }
 WF_DEVICE void atomic_least(unsigned* place, unsigned value) { *place = std::min(*place, value); }
 WF_DEVICE void atomic_set_bits(unsigned* place, unsigned mask) { *place |= mask; }
 WF_DEVICE void atomic_add(double* place, double value) { *place += value; }
+WF_DEVICE Index drawn(unsigned* place) { return static_cast<Index>((*place)++); }
 
 WF_DEVICE unsigned warp_ballot(Lanes<bool>& flag) {
   unsigned mask = 0;
   WF_LANES(lane) mask |= flag[lane] ? 1u << lane : 0u;
   return mask;
 }
-WF_DEVICE unsigned warp_least(Lanes<unsigned>& key) { return *std::min_element(key.value, key.value + 32); }
 template <class T>
 WF_DEVICE T warp_sum(Lanes<T>& term) {
   T halves[32];
@@ -174,7 +191,10 @@ WF_DEVICE T warp_sum(Lanes<T>& term) {
   }
   return halves[0];
 }
-WF_DEVICE double warp_least(Lanes<double>& term) { return *std::min_element(term.value, term.value + 32); }
+template <class T>
+WF_DEVICE T warp_least(Lanes<T>& term) {
+  return *std::min_element(term.value, term.value + 32);
+}
 template <class T>
 WF_DEVICE T warp_from(Lanes<T>& value, int lane) {
   return value[lane];

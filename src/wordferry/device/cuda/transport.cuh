@@ -1,8 +1,9 @@
 // Exact transport: one warp solves one problem, by successive shortest paths with whole masses.
 //
 // Sources are rows, sinks are columns, of which there are no more than rows: the steps of a search are columns. Column j
-// belongs to lane j % 32, slot j / 32. Prices of columns and what a search
-// knows of them stay in registers; costs, duals of rows and the flows, a list of arcs for each column, in shared memory.
+// belongs to lane j % 32, slot j / 32. Prices of columns and what a search knows of them stay in registers; costs, duals
+// of rows and a bit for each cell with flow in shared memory; the flows themselves, which only the ends of searches need,
+// in device memory. Costs of several rows are under way at a time, since a warp by itself would wait for each.
 // Prices start soft (a few rounds of entropic scaling), which leaves less than half of the searches' steps. The search is
 // in float32; afterwards duals are computed anew along the flows in float64, and `gap` bounds how far the plan can be
 // from the optimum: sum of flow * (cost - dual of the row - dual of the column) with duals that are feasible.
@@ -17,32 +18,23 @@ using Mass = long long;
 constexpr int soft_rounds = 6;
 constexpr float soft_share = 0.1f;  // softness, as a share of the typical gap between a cost and the least of its row
 constexpr float tiny_sum = 1e-30f;
-constexpr int no_arc = -1;
 
 // A problem in shared memory; every array is aligned to 8 bytes.
 struct Problem {
-  float* costs;  // rows x columns; in device memory where they are many
+  float* costs;        // rows x columns; in device memory where they are many
   const double* fine;  // costs in float64 where there are such
-  int rows, columns, capacity;
-  double* row_dual;
-  double* column_dual;
+  Mass* flow;          // rows x columns, in device memory; holds something only where a bit is set
+  int rows, columns, words;
   Mass* excess;
-  Mass* room;
-  Mass* amount;  // of each arc
-  float* potential;  // of rows, as the search uses it
-  float* reached;    // distance at which a row was reached, infinite before
-  short* arc_row;
-  short* arc_column;
-  short* next_arc;
-  short* head;        // first arc of each column
-  short* parent;      // of each column: the row it was reached from
-  short* row_parent;  // of each row: the column it was reached from
-  short* row_arc;     // and by which arc
-  int arcs;           // in use or once used
-  int free_arc;       // first of the list of unused ones
+  Mass* room;           // of each column
+  double* column_dual;  // takes the place of `room` once everything is sent
+  float* potential;     // of rows, as the search uses it
+  float* settled;       // distance at which a search settled a column
+  unsigned* bits;       // of each column: the rows that send to it, `words` words
+  unsigned* reached;    // rows that a search has reached
+  short* parent;        // of each column: the row it was reached from
+  short* row_parent;    // of each row: the column it was reached from
 };
-
-WF_DEVICE int arc_room(int rows, int columns) { return rows + columns + 32; }
 
 WF_DEVICE char* placed(char*& memory, int bytes) {
   char* start = memory;
@@ -52,21 +44,16 @@ WF_DEVICE char* placed(char*& memory, int bytes) {
 
 // Sets the arrays of a problem of at most `rows` x `columns`; `costs` is used where it is not null.
 WF_DEVICE void place_problem(Problem& p, char* memory, int rows, int columns, float* costs) {
-  p.capacity = arc_room(rows, columns);
-  p.row_dual = reinterpret_cast<double*>(placed(memory, 8 * rows));
-  p.column_dual = reinterpret_cast<double*>(placed(memory, 8 * columns));
+  const int words = (rows + 31) / 32;
   p.excess = reinterpret_cast<Mass*>(placed(memory, 8 * rows));
   p.room = reinterpret_cast<Mass*>(placed(memory, 8 * columns));
-  p.amount = reinterpret_cast<Mass*>(placed(memory, 8 * p.capacity));
+  p.column_dual = reinterpret_cast<double*>(p.room);
   p.potential = reinterpret_cast<float*>(placed(memory, 4 * rows));
-  p.reached = reinterpret_cast<float*>(placed(memory, 4 * rows));
-  p.arc_row = reinterpret_cast<short*>(placed(memory, 2 * p.capacity));
-  p.arc_column = reinterpret_cast<short*>(placed(memory, 2 * p.capacity));
-  p.next_arc = reinterpret_cast<short*>(placed(memory, 2 * p.capacity));
-  p.head = reinterpret_cast<short*>(placed(memory, 2 * columns));
+  p.settled = reinterpret_cast<float*>(placed(memory, 4 * columns));
+  p.bits = reinterpret_cast<unsigned*>(placed(memory, 4 * columns * words));
+  p.reached = reinterpret_cast<unsigned*>(placed(memory, 4 * words));
   p.parent = reinterpret_cast<short*>(placed(memory, 2 * columns));
   p.row_parent = reinterpret_cast<short*>(placed(memory, 2 * rows));
-  p.row_arc = reinterpret_cast<short*>(placed(memory, 2 * rows));
   p.costs = costs != nullptr ? costs : reinterpret_cast<float*>(memory);
   p.fine = nullptr;
 }
@@ -76,78 +63,68 @@ WF_DEVICE double cost_of(const Problem& p, int row, int column) {
   return p.fine != nullptr ? p.fine[cell] : static_cast<double>(p.costs[cell]);
 }
 
-// Adds to the flow of an arc. For one lane.
-WF_DEVICE bool add_flow(Problem& p, int row, int column, Mass mass) {
-  for (int arc = p.head[column]; arc != no_arc; arc = p.next_arc[arc]) {
-    if (p.arc_row[arc] == row) {
-      p.amount[arc] += mass;
-      return true;
-    }
-  }
-  int arc = p.free_arc;
-  if (arc != no_arc) {
-    p.free_arc = p.next_arc[arc];
-  } else if (p.arcs < p.capacity) {
-    arc = p.arcs++;
-  } else {
-    return false;
-  }
-  p.amount[arc] = mass;
-  p.arc_row[arc] = static_cast<short>(row);
-  p.arc_column[arc] = static_cast<short>(column);
-  p.next_arc[arc] = p.head[column];
-  p.head[column] = static_cast<short>(arc);
-  return true;
-}
+WF_DEVICE unsigned bit_of(int row) { return 1u << (row & 31); }
+WF_DEVICE unsigned& bits_at(const Problem& p, int row, int column) { return p.bits[column * p.words + (row >> 5)]; }
+WF_DEVICE bool has_flow(const Problem& p, int row, int column) { return (bits_at(p, row, column) & bit_of(row)) != 0; }
 
-// Takes from the flow of an arc; an arc without flow leaves the list of its column. For one lane.
-WF_DEVICE void take_flow(Problem& p, int arc, Mass mass) {
-  p.amount[arc] -= mass;
-  if (p.amount[arc] > 0) return;
-  const int column = p.arc_column[arc];
-  if (p.head[column] == arc) {
-    p.head[column] = p.next_arc[arc];
-  } else {
-    int before = p.head[column];
-    while (p.next_arc[before] != arc) before = p.next_arc[before];
-    p.next_arc[before] = p.next_arc[arc];
-  }
-  p.next_arc[arc] = static_cast<short>(p.free_arc);
-  p.free_arc = arc;
-}
+template <int number>
+struct Count {
+  static constexpr int value = number;
+};
 
-// p.arcs and p.free_arc are those of lane 0 alone while it changes flows; this tells the others.
-WF_DEVICE void share_flows(Problem& p, Lanes<int>& arcs, Lanes<int>& free_arc) {
-  p.arcs = warp_from(arcs, 0);
-  p.free_arc = warp_from(free_arc, 0);
-  WF_FENCE();
-}
+// Rows whose costs are under way at a time; more would not fit into registers.
+template <int slots>
+constexpr int rows_at_once = slots <= 4 ? 4 : slots <= 8 ? 2 : 1;
 
 template <int slots>
 struct Columns {
-  LaneArray<float, slots> price;   // dual of the column
-  LaneArray<float, slots> key;     // distance; no number once the column is settled, or where there is none
-  LaneArray<float, slots> settled;  // distance at which it was settled, infinite before
+  LaneArray<float, slots> price;  // dual of the column
+  LaneArray<float, slots> key;    // distance; no number once the column is settled, or where there is none
   LaneArray<int, slots> parent;
+  Lanes<unsigned> open;  // a bit for each slot: the column has room
 };
 
-// The least of each row of costs less prices becomes its potential; p.parent is not used here.
+// The least of (cost - price) of some rows from `first` on; of the last one again where there are fewer.
+template <int slots, int count>
+WF_DEVICE void least_of_rows(const Problem& p, Columns<slots>& c, int first, LaneArray<unsigned, count>& own,
+                             unsigned* least) {
+  WF_LANES(lane) {
+    float value[count];
+    WF_UNROLL
+    for (int b = 0; b < count; ++b) value[b] = infinite();
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) {
+      const int j = lane + 32 * s;
+      WF_UNROLL
+      for (int b = 0; b < count; ++b) {
+        const int i = first + b < p.rows ? first + b : p.rows - 1;
+        if (j < p.columns) value[b] = lesser(value[b], p.costs[i * p.columns + j] - c.price(lane, s));
+      }
+    }
+    WF_UNROLL
+    for (int b = 0; b < count; ++b) own(lane, b) = in_order(value[b]);
+  }
+  WF_UNROLL
+  for (int b = 0; b < count; ++b) {
+    Lanes<unsigned> key;
+    WF_LANES(lane) key[lane] = own(lane, b);
+    least[b] = warp_least(key);
+  }
+}
+
+// The least of each row of costs less prices becomes its potential.
 template <int slots>
 WF_DEVICE void lower_rows(Problem& p, Columns<slots>& c) {
-  for (int i = 0; i < p.rows; ++i) {
-    Lanes<unsigned> least;
+  constexpr int count = rows_at_once<slots>;
+  for (int first = 0; first < p.rows; first += count) {
+    LaneArray<unsigned, count> own;
+    unsigned least[count];
+    least_of_rows<slots, count>(p, c, first, own, least);
     WF_LANES(lane) {
-      float value = infinite();
       WF_UNROLL
-      for (int s = 0; s < slots; ++s) {
-        const int j = lane + 32 * s;
-        if (j < p.columns) value = lesser(value, p.costs[i * p.columns + j] - c.price(lane, s));
+      for (int b = 0; b < count; ++b) {
+        if (lane == 0 && first + b < p.rows) p.potential[first + b] = from_order(least[b]);
       }
-      least[lane] = in_order(value);
-    }
-    const float value = from_order(warp_least(least));
-    WF_LANES(lane) {
-      if (lane == 0) p.potential[i] = value;
     }
   }
   WF_FENCE();
@@ -157,6 +134,7 @@ WF_DEVICE void lower_rows(Problem& p, Columns<slots>& c) {
 // g_j = b_j / sum_i K_ij f_i, K_ij = exp((least_i - c_ij) / softness).
 template <int slots>
 WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
+  constexpr int count = rows_at_once<slots>;
   Lanes<float> sample;
   WF_LANES(lane) {
     sample[lane] = 0;
@@ -178,23 +156,40 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
       WF_UNROLL
       for (int s = 0; s < slots; ++s) sums(lane, s) = 0;
     }
-    for (int i = 0; i < p.rows; ++i) {
-      LaneArray<float, slots> near;
-      Lanes<float> reach;
-      const float least = p.potential[i] * steep;
+    for (int first = 0; first < p.rows; first += count) {
+      LaneArray<float, slots * count> near;
+      LaneArray<float, count> reach;
       WF_LANES(lane) {
-        reach[lane] = 0;
         WF_UNROLL
-        for (int s = 0; s < slots; ++s) {
-          const int j = lane + 32 * s;
-          near(lane, s) = j < p.columns ? power_of_two(least - p.costs[i * p.columns + j] * steep) : 0.0f;
-          reach[lane] = fused(near(lane, s), scaling(lane, s), reach[lane]);
+        for (int b = 0; b < count; ++b) {
+          const int i = first + b < p.rows ? first + b : p.rows - 1;
+          const float least = p.potential[i] * steep;
+          reach(lane, b) = 0;
+          WF_UNROLL
+          for (int s = 0; s < slots; ++s) {
+            const int j = lane + 32 * s;
+            const float cost = j < p.columns ? p.costs[i * p.columns + j] : infinite();
+            near(lane, b * slots + s) = rough_power_of_two(fused(-cost, steep, least));
+            reach(lane, b) = fused(near(lane, b * slots + s), scaling(lane, s), reach(lane, b));
+          }
         }
       }
-      const float factor = static_cast<float>(p.excess[i]) * share / (warp_sum(reach) + tiny_sum);
+      float factor[count];
+      WF_UNROLL
+      for (int b = 0; b < count; ++b) {
+        Lanes<float> sum;
+        WF_LANES(lane) sum[lane] = reach(lane, b);
+        const float mass = first + b < p.rows ? static_cast<float>(p.excess[first + b]) * share : 0.0f;
+        factor[b] = rough_quotient(mass, warp_sum(sum) + tiny_sum);
+      }
       WF_LANES(lane) {
         WF_UNROLL
-        for (int s = 0; s < slots; ++s) sums(lane, s) = fused(near(lane, s), factor, sums(lane, s));
+        for (int b = 0; b < count; ++b) {
+          WF_UNROLL
+          for (int s = 0; s < slots; ++s) {
+            sums(lane, s) = fused(near(lane, b * slots + s), factor[b], sums(lane, s));
+          }
+        }
       }
     }
     WF_LANES(lane) {
@@ -217,49 +212,52 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
 
 // Raises prices until each column has a tight arc, and sends what fits along the tight arcs of columns and of rows.
 template <int slots>
-WF_DEVICE bool start_flows(Problem& p, Columns<slots>& c) {
+WF_DEVICE void start_flows(Problem& p, Columns<slots>& c) {
+  constexpr int count = rows_at_once<slots>;
   WF_LANES(lane) {
+    LaneArray<int, slots> row;
     WF_UNROLL
     for (int s = 0; s < slots; ++s) {
-      const int j = lane + 32 * s;
-      float least = infinite();
-      int row = 0;
-      for (int i = 0; j < p.columns && i < p.rows; ++i) {
-        const float value = p.costs[i * p.columns + j] - p.potential[i];
-        if (value < least) {
-          least = value;
-          row = i;
-        }
-      }
-      if (j < p.columns) {
-        c.price(lane, s) = least;
-        p.parent[j] = static_cast<short>(row);
-        p.head[j] = no_arc;
-      }
+      c.price(lane, s) = infinite();
+      row(lane, s) = 0;
     }
-  }
-  for (int i = 0; i < p.rows; ++i) {  // the tight column of each row
-    Lanes<unsigned> least;
-    WF_LANES(lane) {
-      float value = infinite();
+    for (int first = 0; first < p.rows; first += count) {
       WF_UNROLL
-      for (int s = 0; s < slots; ++s) {
-        const int j = lane + 32 * s;
-        if (j < p.columns) value = lesser(value, p.costs[i * p.columns + j] - c.price(lane, s));
-      }
-      least[lane] = in_order(value);
-    }
-    const unsigned found = warp_least(least);
-    WF_LANES(lane) {
-      if (lane == 0) {
-        p.potential[i] = from_order(found);
-        p.reached[i] = infinite();
-      }
-      if (least[lane] == found) {
+      for (int b = 0; b < count; ++b) {
+        const int i = first + b < p.rows ? first + b : p.rows - 1;
+        const float potential = p.potential[i];
         WF_UNROLL
         for (int s = 0; s < slots; ++s) {
           const int j = lane + 32 * s;
-          if (j < p.columns && in_order(p.costs[i * p.columns + j] - c.price(lane, s)) == found) {
+          const float value = j < p.columns ? p.costs[i * p.columns + j] - potential : infinite();
+          if (value < c.price(lane, s)) {
+            c.price(lane, s) = value;
+            row(lane, s) = i;
+          }
+        }
+      }
+    }
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) {
+      if (lane + 32 * s < p.columns) p.parent[lane + 32 * s] = static_cast<short>(row(lane, s));
+    }
+    for (int k = lane; k < p.columns * p.words; k += 32) p.bits[k] = 0;
+  }
+  for (int first = 0; first < p.rows; first += count) {  // the tight column of each row
+    LaneArray<unsigned, count> own;
+    unsigned least[count];
+    least_of_rows<slots, count>(p, c, first, own, least);
+    WF_LANES(lane) {
+      WF_UNROLL
+      for (int b = 0; b < count; ++b) {
+        const int i = first + b;
+        if (i >= p.rows) continue;
+        if (lane == 0) p.potential[i] = from_order(least[b]);
+        if (own(lane, b) != least[b]) continue;
+        WF_UNROLL
+        for (int s = 0; s < slots; ++s) {
+          const int j = lane + 32 * s;
+          if (j < p.columns && in_order(p.costs[i * p.columns + j] - c.price(lane, s)) == least[b]) {
             p.row_parent[i] = static_cast<short>(j);
           }
         }
@@ -267,234 +265,373 @@ WF_DEVICE bool start_flows(Problem& p, Columns<slots>& c) {
     }
   }
   WF_FENCE();
-  Lanes<int> arcs, free_arc;
-  Lanes<bool> fits;
   WF_LANES(lane) {
-    arcs[lane] = 0;
-    free_arc[lane] = no_arc;
-    fits[lane] = true;
-    if (lane == 0) {
-      p.arcs = 0;
-      p.free_arc = no_arc;
-      for (int k = 0; k < p.rows + p.columns; ++k) {
-        const int i = k < p.rows ? k : p.parent[k - p.rows], j = k < p.rows ? p.row_parent[k] : k - p.rows;
-        const Mass mass = p.excess[i] < p.room[j] ? p.excess[i] : p.room[j];
-        if (mass <= 0) continue;
-        p.excess[i] -= mass;
-        p.room[j] -= mass;
-        fits[lane] = add_flow(p, i, j, mass) && fits[lane];
-      }
-      arcs[lane] = p.arcs;
-      free_arc[lane] = p.free_arc;
+    for (int k = 0; lane == 0 && k < p.rows + p.columns; ++k) {
+      const int i = k < p.rows ? k : p.parent[k - p.rows], j = k < p.rows ? p.row_parent[k] : k - p.rows;
+      const Mass mass = p.excess[i] < p.room[j] ? p.excess[i] : p.room[j];
+      if (mass <= 0) continue;  // so that no arc is sent along twice
+      p.excess[i] -= mass;
+      p.room[j] -= mass;
+      p.flow[i * p.columns + j] = mass;
+      bits_at(p, i, j) |= bit_of(i);
     }
   }
-  share_flows(p, arcs, free_arc);
-  return warp_from(fits, 0);
+  WF_FENCE();
+  WF_LANES(lane) {
+    c.open[lane] = 0;
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) {
+      const int j = lane + 32 * s;
+      if (j < p.columns && p.room[j] > 0) c.open[lane] |= 1u << s;
+    }
+  }
 }
 
-// Distances of columns over an arc from a row that was reached at `distance`.
+// Distances of columns from a source.
 template <int slots>
-WF_DEVICE void relax(const Problem& p, Columns<slots>& c, int row, float distance, bool first) {
-  const float base = distance - p.potential[row];
-  const float* costs = p.costs + row * p.columns;
+WF_DEVICE void relax_source(const Problem& p, Columns<slots>& c, int source) {
+  const float base = -p.potential[source];
   WF_LANES(lane) {
     WF_UNROLL
     for (int s = 0; s < slots; ++s) {
       const int j = lane + 32 * s;
-      if (j >= p.columns) {
-        if (first) c.key(lane, s) = no_number();
-        continue;
-      }
-      const float value = greater(base + (costs[j] - c.price(lane, s)), distance);
-      if (first || value < c.key(lane, s)) {
-        c.key(lane, s) = value;
-        c.parent(lane, s) = row;
-      }
-      if (first) c.settled(lane, s) = infinite();
+      c.parent(lane, s) = source;
+      c.key(lane, s) = no_number();
+      if (j < p.columns) c.key(lane, s) = greater(base + (p.costs[source * p.columns + j] - c.price(lane, s)), 0.0f);
     }
   }
 }
 
-// The column at the least distance that is not settled, and that distance's bits; -1 where there is none.
+// Distances of columns over arcs from some rows that were reached at `distance`.
+template <int slots, int count>
+WF_DEVICE void relax(const Problem& p, Columns<slots>& c, const int* rows, float distance) {
+  WF_LANES(lane) {
+    float base[count];
+    WF_UNROLL
+    for (int b = 0; b < count; ++b) base[b] = distance - p.potential[rows[b]];
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) {
+      const int j = lane + 32 * s;
+      if (j >= p.columns) continue;
+      WF_UNROLL
+      for (int b = 0; b < count; ++b) {
+        const float value = greater(base[b] + (p.costs[rows[b] * p.columns + j] - c.price(lane, s)), distance);
+        if (value < c.key(lane, s)) {
+          c.key(lane, s) = value;
+          c.parent(lane, s) = rows[b];
+        }
+      }
+    }
+  }
+}
+
+template <int count, class Visit>
+WF_DEVICE void visit_lowest(unsigned& bits, int first, Visit& visit) {
+  int rows[count];
+  WF_UNROLL
+  for (int b = 0; b < count; ++b) {
+    rows[b] = first + lowest_bit(bits);
+    bits &= bits - 1;
+  }
+  visit(Count<count>{}, rows);
+}
+
+// Rows that send to a column and have not been reached yet, some at a time; they are reached now.
+template <int most, class Visit>
+WF_DEVICE void visit_fresh(const Problem& p, int column, Visit visit) {
+  for (int first = 0; first < p.words; first += 32) {
+    Lanes<unsigned> fresh;
+    Lanes<bool> some;
+    WF_LANES(lane) {
+      fresh[lane] = 0;
+      if (first + lane < p.words) {
+        const unsigned before = p.reached[first + lane];
+        fresh[lane] = p.bits[column * p.words + first + lane] & ~before;
+        p.reached[first + lane] = before | fresh[lane];
+      }
+      some[lane] = fresh[lane] != 0;
+    }
+    for (unsigned owners = warp_ballot(some); owners != 0; owners &= owners - 1) {
+      const int owner = lowest_bit(owners), row = 32 * (first + owner);
+      unsigned bits = warp_from(fresh, owner);
+      for (int left = bits_set(bits); left > 0;) {
+        if constexpr (most >= 4) {
+          if (left >= 4) {
+            visit_lowest<4>(bits, row, visit);
+            left -= 4;
+            continue;
+          }
+        }
+        if constexpr (most >= 2) {
+          if (left >= 2) {
+            visit_lowest<2>(bits, row, visit);
+            left -= 2;
+            continue;
+          }
+        }
+        visit_lowest<1>(bits, row, visit);
+        left -= 1;
+      }
+    }
+  }
+}
+
+// The column at the least distance that is not settled, that distance's bits and whether the column has room; -1 where
+// there is none.
 template <int slots>
-WF_DEVICE int nearest_column(const Problem& p, Columns<slots>& c, unsigned& bits) {
+WF_DEVICE int nearest_column(Columns<slots>& c, unsigned& bits, bool& open) {
   Lanes<unsigned> least;
   Lanes<int> slot;
   Lanes<bool> own;
   WF_LANES(lane) {
-    least[lane] = 0x7fffffffu;
+    least[lane] = bits_of(c.key(lane, 0));
     slot[lane] = 0;
     WF_UNROLL
-    for (int s = 0; s < slots; ++s) {
-      const unsigned key = lane + 32 * s < p.columns ? bits_of(c.key(lane, s)) : 0x7fffffffu;
+    for (int s = 1; s < slots; ++s) {
+      const unsigned key = bits_of(c.key(lane, s));
       if (key < least[lane]) {
         least[lane] = key;
         slot[lane] = s;
       }
     }
+    slot[lane] |= static_cast<int>((c.open[lane] >> slot[lane]) & 1u) << 8;
   }
   bits = warp_least(least);
   if (bits >= infinity_bits) return -1;
   WF_LANES(lane) own[lane] = least[lane] == bits;
-  const int owner = lowest_bit(warp_ballot(own));
-  return owner + 32 * warp_from(slot, owner);
+  const int owner = lowest_bit(warp_ballot(own)), found = warp_from(slot, owner);
+  open = (found >> 8) != 0;
+  return owner + 32 * (found & 0xff);
 }
 
-// Sends what fits along the path from the source to a column with room. For one lane.
-WF_DEVICE bool send(Problem& p, int source, int sink) {
-  Mass mass = p.excess[source] < p.room[sink] ? p.excess[source] : p.room[sink];
-  for (int i = p.parent[sink]; i != source; i = p.parent[p.row_parent[i]]) {
-    const Mass flow = p.amount[p.row_arc[i]];
-    mass = flow < mass ? flow : mass;
-  }
-  p.excess[source] -= mass;
-  p.room[sink] -= mass;
-  bool fits = true;
-  for (int j = sink;;) {
-    const int i = p.parent[j];
-    fits = add_flow(p, i, j, mass) && fits;
-    if (i == source) return fits;
-    j = p.row_parent[i];
-    take_flow(p, p.row_arc[i], mass);
-  }
-}
+// Up to 32 arcs of a path, from its sink on: lane k has the k-th column, the row it was reached from, and the column that
+// row was reached from (-1: it is the source).
+struct PathPart {
+  Lanes<int> row, column, next;
+  int count;
+};
 
-// One shortest path from a source, over columns in rising distance; then duals follow and flow is sent.
-template <int slots>
-WF_DEVICE bool search(Problem& p, Columns<slots>& c, int source, int& steps) {
-  relax(p, c, source, 0.0f, true);
-  unsigned bits = 0;
-  int column = nearest_column(p, c, bits);
-  while (column >= 0 && p.room[column] == 0) {
-    ++steps;
-    const float distance = float_of(bits);
+// Follows a path from a column; returns the column where the next part begins, or -1.
+WF_DEVICE int follow(const Problem& p, int source, int column, PathPart& part) {
+  for (part.count = 0; part.count < 32 && column >= 0; ++part.count) {
+    const int row = p.parent[column], next = row == source ? -1 : p.row_parent[row];
     WF_LANES(lane) {
-      WF_UNROLL
-      for (int s = 0; s < slots; ++s) {
-        if (lane + 32 * s == column) {
-          c.settled(lane, s) = distance;
-          c.key(lane, s) = no_number();
-        }
+      if (lane == part.count) {
+        part.row[lane] = row;
+        part.column[lane] = column;
+        part.next[lane] = next;
       }
     }
-    for (int arc = p.head[column]; arc != no_arc; arc = p.next_arc[arc]) {
-      const int row = p.arc_row[arc];
-      if (row == source || p.reached[row] < infinite()) continue;
-      WF_FENCE();
-      WF_LANES(lane) {
-        if (lane == 0) {
-          p.reached[row] = distance;
-          p.row_parent[row] = static_cast<short>(column);
-          p.row_arc[row] = static_cast<short>(arc);
-        }
+    column = next;
+  }
+  return column;
+}
+
+// Sends what fits along the path from the source to a column with room. Says whether the search can go on from there:
+// the column is full, the source is not empty, and all arcs that led here still have flow.
+WF_DEVICE bool send(Problem& p, int source, int sink, bool& full) {
+  const Mass supply = p.excess[source], room = p.room[sink];
+  Mass mass = supply < room ? supply : room;
+  PathPart part;
+  int rest = follow(p, source, sink, part);
+  const bool whole = rest < 0;
+  while (!whole || part.count > 1) {
+    Lanes<Mass> flow;
+    WF_LANES(lane) {
+      const bool there = lane < part.count && part.next[lane] >= 0;
+      flow[lane] = there ? p.flow[part.row[lane] * p.columns + part.next[lane]] : mass;
+    }
+    mass = warp_least(flow);
+    if (rest < 0) break;
+    rest = follow(p, source, rest, part);
+  }
+  WF_FENCE();
+  if (!whole) rest = follow(p, source, sink, part);
+  bool emptied = false;
+  while (true) {
+    Lanes<bool> none;
+    WF_LANES(lane) {
+      if (lane < part.count) {
+        Mass& flow = p.flow[part.row[lane] * p.columns + part.column[lane]];
+        unsigned& bits = bits_at(p, part.row[lane], part.column[lane]);
+        flow = (bits & bit_of(part.row[lane])) != 0 ? flow + mass : mass;
+        bits |= bit_of(part.row[lane]);
       }
-      relax(p, c, row, distance, false);
     }
     WF_FENCE();
-    column = nearest_column(p, c, bits);
+    WF_LANES(lane) {
+      none[lane] = false;
+      if (lane < part.count && part.next[lane] >= 0) {
+        Mass& flow = p.flow[part.row[lane] * p.columns + part.next[lane]];
+        flow -= mass;
+        none[lane] = flow == 0;
+        if (none[lane]) bits_at(p, part.row[lane], part.next[lane]) &= ~bit_of(part.row[lane]);
+      }
+    }
+    emptied = warp_ballot(none) != 0 || emptied;
+    WF_FENCE();
+    if (rest < 0) break;
+    rest = follow(p, source, rest, part);
   }
-  if (column < 0) return false;
-  const float end = float_of(bits);
-  Lanes<int> arcs, free_arc;
-  Lanes<bool> fits;
+  WF_LANES(lane) {
+    if (lane == 0) {
+      p.excess[source] = supply - mass;
+      p.room[sink] = room - mass;
+    }
+  }
+  WF_FENCE();
+  full = mass == room;
+  return full && mass < supply && !emptied;
+}
+
+// Shortest paths from a source, over columns in rising distance, until it is empty or an arc of the tree is; then duals
+// follow.
+template <int slots>
+WF_DEVICE bool search(Problem& p, Columns<slots>& c, int source, int& steps) {
+  WF_LANES(lane) {
+    for (int w = lane; w < p.words; w += 32) p.reached[w] = w == source >> 5 ? bit_of(source) : 0;
+  }
+  relax_source(p, c, source);
+  float end = 0;
+  while (true) {
+    unsigned bits = 0;
+    bool open = false, goes_on = true;
+    const int column = nearest_column(c, bits, open);
+    if (column < 0) return false;
+    ++steps;
+    end = float_of(bits);
+    WF_LANES(lane) {
+      if (lane == 0) p.settled[column] = end;
+      WF_UNROLL
+      for (int s = 0; s < slots; ++s) {
+        if (lane + 32 * s == column) c.key(lane, s) = no_number();
+        if (open && lane + 32 * s < p.columns) p.parent[lane + 32 * s] = static_cast<short>(c.parent(lane, s));
+      }
+    }
+    if (open) {
+      WF_FENCE();
+      bool full = false;
+      goes_on = send(p, source, column, full);
+      WF_LANES(lane) {
+        if (full && lane == (column & 31)) c.open[lane] &= ~(1u << (column >> 5));
+      }
+    }
+    if (!goes_on) break;
+    visit_fresh<rows_at_once<slots>>(p, column, [&](auto count, const int* rows) {
+      constexpr int number = decltype(count)::value;
+      WF_LANES(lane) {
+        WF_UNROLL
+        for (int b = 0; b < number; ++b) {
+          if (lane == 0) p.row_parent[rows[b]] = static_cast<short>(column);
+        }
+      }
+      relax<slots, number>(p, c, rows, end);
+    });
+  }
+  WF_FENCE();
   WF_LANES(lane) {
     WF_UNROLL
     for (int s = 0; s < slots; ++s) {
-      if (lane + 32 * s >= p.columns) continue;
-      c.price(lane, s) += lesser(c.settled(lane, s) - end, 0.0f);
-      p.parent[lane + 32 * s] = static_cast<short>(c.parent(lane, s));
+      const bool settled = lane + 32 * s < p.columns && c.key(lane, s) != c.key(lane, s);
+      if (settled) c.price(lane, s) += lesser(p.settled[lane + 32 * s] - end, 0.0f);
     }
     for (int i = lane; i < p.rows; i += 32) {
-      if (i == source) p.potential[i] += end;
-      if (p.reached[i] < infinite()) {
-        p.potential[i] += end - p.reached[i];
-        p.reached[i] = infinite();
+      if ((p.reached[i >> 5] & bit_of(i)) != 0) {
+        p.potential[i] += end - (i == source ? 0.0f : p.settled[p.row_parent[i]]);
       }
     }
   }
   WF_FENCE();
-  WF_LANES(lane) {
-    arcs[lane] = free_arc[lane] = 0;
-    fits[lane] = true;
-    if (lane == 0) {
-      fits[lane] = send(p, source, column);
-      arcs[lane] = p.arcs;
-      free_arc[lane] = p.free_arc;
-    }
-  }
-  share_flows(p, arcs, free_arc);
-  return warp_from(fits, 0);
+  return true;
 }
 
-// Duals along the flows in float64: the price of one column of each tree, and from it all others of the tree.
+// Duals of columns along the flows in float64: the price of one column of each tree, and from it all others of the tree.
+// p.parent is the queue of columns.
 template <int slots>
 WF_DEVICE void exact_duals(Problem& p, Columns<slots>& c) {
-  const double unknown = static_cast<double>(no_number());
   WF_LANES(lane) {
-    for (int i = lane; i < p.rows; i += 32) p.row_dual[i] = unknown;
-    for (int j = lane; j < p.columns; j += 32) p.column_dual[j] = unknown;
+    for (int w = lane; w < p.words; w += 32) p.reached[w] = 0;
+    for (int j = lane; j < p.columns; j += 32) p.column_dual[j] = static_cast<double>(no_number());
   }
+  WF_FENCE();
+  int filled = 0;
   for (int root = 0; root < p.columns; ++root) {
-    WF_FENCE();
-    const double dual = p.column_dual[root];
-    if (dual == dual) continue;
+    const double known = p.column_dual[root];
+    if (known == known) continue;
     WF_FENCE();
     WF_LANES(lane) {
       WF_UNROLL
       for (int s = 0; s < slots; ++s) {
         if (lane + 32 * s == root) p.column_dual[root] = static_cast<double>(c.price(lane, s));
       }
+      if (lane == 0) p.parent[filled] = static_cast<short>(root);
     }
-    for (bool more = true; more;) {
-      WF_FENCE();
-      Lanes<bool> changed;
-      WF_LANES(lane) {
-        changed[lane] = false;
-        for (int arc = lane; arc < p.arcs; arc += 32) {
-          if (p.amount[arc] <= 0) continue;
-          const int i = p.arc_row[arc], j = p.arc_column[arc];
-          const double u = p.row_dual[i], v = p.column_dual[j];
-          if ((u == u) == (v == v)) continue;
-          if (u == u) {
-            p.column_dual[j] = cost_of(p, i, j) - u;
-          } else {
-            p.row_dual[i] = cost_of(p, i, j) - v;
+    WF_FENCE();
+    for (int at = filled++; at < filled; ++at) {
+      const int column = p.parent[at];
+      const double dual = p.column_dual[column];
+      visit_fresh<1>(p, column, [&](auto, const int* rows) {
+        const int row = rows[0];
+        const double row_dual = cost_of(p, row, column) - dual;
+        for (int first = 0; first < p.columns; first += 32) {
+          Lanes<bool> fresh;
+          WF_LANES(lane) {
+            const int j = first + lane;
+            fresh[lane] = j < p.columns && has_flow(p, row, j) && p.column_dual[j] != p.column_dual[j];
+            if (fresh[lane]) p.column_dual[j] = cost_of(p, row, j) - row_dual;
           }
-          changed[lane] = true;
+          const unsigned found = warp_ballot(fresh);
+          WF_LANES(lane) {
+            if (fresh[lane]) p.parent[filled + bits_set(found & ((1u << lane) - 1u))] = static_cast<short>(first + lane);
+          }
+          filled += bits_set(found);
         }
-      }
-      more = warp_ballot(changed) != 0;
+        WF_FENCE();
+      });
     }
   }
   WF_FENCE();
 }
 
-// The cost of the plan, and how far it can be from the optimum. Rows' duals become the least that is feasible.
+// The cost of the plan, and how far it can be from the optimum: duals of rows are the largest that are feasible.
 WF_DEVICE void prove(Problem& p, double& total, double& gap) {
-  for (int i = 0; i < p.rows; ++i) {
-    Lanes<double> least;
-    WF_LANES(lane) {
-      least[lane] = 1e300;
-      for (int j = lane; j < p.columns; j += 32) least[lane] = lesser(least[lane], cost_of(p, i, j) - p.column_dual[j]);
-    }
-    const double value = warp_least(least);
-    WF_FENCE();
-    WF_LANES(lane) {
-      if (lane == 0) p.row_dual[i] = value;
-    }
-  }
-  WF_FENCE();
+  constexpr int count = 4;
   Lanes<double> cost, slack;
-  WF_LANES(lane) {
-    cost[lane] = slack[lane] = 0;
-    for (int arc = lane; arc < p.arcs; arc += 32) {
-      const double mass = static_cast<double>(p.amount[arc]);
-      if (mass <= 0) continue;
-      const double c = cost_of(p, p.arc_row[arc], p.arc_column[arc]);
-      const double u = p.row_dual[p.arc_row[arc]], v = p.column_dual[p.arc_column[arc]];
-      const double size = (c < 0 ? -c : c) + (u < 0 ? -u : u) + (v < 0 ? -v : v);
-      cost[lane] += mass * c;
-      slack[lane] += mass * ((c - u - v) + size * 4.5e-16);  // what rounding may have hidden is added
+  WF_LANES(lane) cost[lane] = slack[lane] = 0;
+  for (int first = 0; first < p.rows; first += count) {
+    LaneArray<double, count> least;
+    WF_LANES(lane) {
+      WF_UNROLL
+      for (int b = 0; b < count; ++b) least(lane, b) = 1e300;
+      for (int j = lane; j < p.columns; j += 32) {
+        const double v = p.column_dual[j];
+        WF_UNROLL
+        for (int b = 0; b < count; ++b) {
+          const int i = first + b < p.rows ? first + b : p.rows - 1;
+          least(lane, b) = lesser(least(lane, b), cost_of(p, i, j) - v);
+        }
+      }
+    }
+    double dual[count];
+    WF_UNROLL
+    for (int b = 0; b < count; ++b) {
+      Lanes<double> own;
+      WF_LANES(lane) own[lane] = least(lane, b);
+      dual[b] = warp_least(own);
+    }
+    WF_LANES(lane) {
+      for (int j = lane; j < p.columns; j += 32) {
+        WF_UNROLL
+        for (int b = 0; b < count; ++b) {
+          const int i = first + b;
+          if (i >= p.rows || !has_flow(p, i, j)) continue;
+          const double mass = static_cast<double>(p.flow[i * p.columns + j]);
+          const double c = cost_of(p, i, j), u = dual[b], v = p.column_dual[j];
+          const double size = (c < 0 ? -c : c) + (u < 0 ? -u : u) + (v < 0 ? -v : v);
+          cost[lane] += mass * c;
+          slack[lane] += mass * ((c - u - v) + size * 4.5e-16);  // what rounding may have hidden is added
+        }
+      }
     }
   }
   total = warp_sum(cost);
@@ -509,13 +646,14 @@ WF_DEVICE void solve(Problem& p, double mass, double& total, double& gap, int& s
     WF_UNROLL
     for (int s = 0; s < slots; ++s) c.price(lane, s) = 0;
   }
+  p.words = (p.rows + 31) / 32;
   steps = 0;
   total = 0;
   gap = -1;
   lower_rows(p, c);
   soften(p, c, mass);
   lower_rows(p, c);
-  if (!start_flows(p, c)) return;
+  start_flows(p, c);
   const int most = 64 * (p.rows + p.columns) + 1024;
   for (int i = 0; i < p.rows; ++i) {
     for (int tries = 0; p.excess[i] > 0; ++tries) {
