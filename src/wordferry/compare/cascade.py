@@ -16,7 +16,7 @@ from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import LEAST_MEMORY, Report
 from wordferry.compare.distances.transport import ByPairs, solve_pairs, solvers, unsolved
-from wordferry.compare.on_device import PairSolver
+from wordferry.compare.on_device import PairSolver, largest_values
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
 from wordferry.device.best import MOST, DeviceBest, allowed_bytes
@@ -79,7 +79,7 @@ def _on_device(problem: Problem, k: int, allowed: BoolArray) -> Neighbors:
     """The k nearest on a GPU: candidates in order of their bounds, solved in rounds until no other can win."""
     k_used, (rows, columns) = min(k, int(allowed.sum())), problem.shape
     found = Neighbors(np.full((rows, k), -1, np.int64), np.full((rows, k), np.inf, np.float32))
-    tally = {"pairs": rows * int(allowed.sum()), "solved": 0, "by_cpu": 0}
+    tally = {"pairs": rows * int(allowed.sum()), "solved": 0, "candidates": 0, "by_cpu": 0}
     report = Report(problem.run.progress, rows)
     for start, stop, solver in solvers(problem) if k_used else ():
         step = max(1, _BOUNDS_AT_ONCE // max(columns, 1))
@@ -88,9 +88,10 @@ def _on_device(problem: Problem, k: int, allowed: BoolArray) -> Neighbors:
             part = problem.part(slice(low, high), slice(0, columns))
             rounds = Rounds(problem.part(slice(start, stop), slice(0, columns)), solver, low - start, k_used)
             found.indices[low:high, :k_used], found.distances[low:high, :k_used] = rounds.run(
-                lower_bounds(part), allowed, _slack(problem)
+                _device_bounds(part), allowed, _slack(problem)
             )
             tally["solved"] += rounds.solved
+            tally["candidates"] += rounds.candidates
             tally["by_cpu"] += rounds.by_cpu
             report(high, rows)
     return replace(found, solved=tally["solved"], counts=tally)
@@ -101,42 +102,49 @@ class Rounds:
 
     def __init__(self, problem: Problem, solver: PairSolver, first: int, k: int) -> None:
         self.problem, self.solver, self.first, self.k = problem, solver, first, k
-        self.solved = self.by_cpu = 0
+        self.solved = self.candidates = self.by_cpu = 0
+        self.limits = np.full(problem.shape[0], np.inf, np.float32)
         self.best: tuple[Any, Any] = (np.zeros((0, k), np.int64), np.zeros((0, k), np.float32))
 
-    def run(self, bounds: Float32Array, allowed: BoolArray, slack: float) -> tuple[Any, Any]:
-        """Columns and distances of the nearest, given lower bounds of all pairs that may be ``slack`` too high."""
+    def run(self, bounds: Any, allowed: BoolArray, slack: float) -> tuple[Any, Any]:
+        """Columns and distances of the nearest, given lower bounds of all pairs, on the device, that may be ``slack`` too
+        high."""
         rows, columns = bounds.shape
         self.best = np.full((rows, self.k), -1, np.int64), np.full((rows, self.k), np.inf, np.float32)
         lists = DeviceBest(rows, min(max(_LISTED, 2 * self.k), columns, MOST))
-        lists.offer(slice(0, rows), slice(0, columns), runtime().put(bounds), allowed_bytes(allowed))
-        places, least = lists.read()
-        ends = sorted({min(end, lists.places) for end in (2 * self.k, _LISTED // 4, lists.places)})
+        lists.offer(slice(0, rows), slice(0, columns), bounds, allowed_bytes(allowed))
+        places, least = lists.read(lists.places)
+        ends = sorted({min(end, lists.places) for end in (self.k, _LISTED // 8, lists.places)})
         for begin, end in zip([0, *ends[:-1]], ends, strict=True):
             near = (places[:, begin:end] >= 0) & (least[:, begin:end] <= self.best[1][:, -1:] + slack)
             i, at = np.nonzero(near)
-            self._solve(i, places[i, begin + at])
+            self._solve(i, places[i, begin + at], slack)
         limit = self.best[1][:, -1] + np.float32(slack)
         behind = []
         for row in np.flatnonzero((least[:, -1] <= limit) & (places[:, -1] >= 0)).tolist():
-            last = least[row, -1], places[row, -1]
-            others = (bounds[row] > last[0]) | ((bounds[row] == last[0]) & (np.arange(columns) > last[1]))
-            more = np.flatnonzero(others & allowed & (bounds[row] <= limit[row]))
-            behind.append((row, more[np.argsort(bounds[row, more], kind="stable")]))
-        for begin in range(0, max((len(more) for _, more in behind), default=0), _LISTED):  # all rows together
-            some = [(row, more[begin : begin + _LISTED]) for row, more in behind]
-            i = np.repeat([row for row, _ in some], [len(more) for _, more in some])
-            j = np.concatenate([more for _, more in some])
-            near = bounds[i, j] <= self.best[1][i, -1] + slack
-            self._solve(i[near], j[near])
+            last, values = (least[row, -1], places[row, -1]), runtime().get(bounds[row])
+            others = (values > last[0]) | ((values == last[0]) & (np.arange(columns) > last[1]))
+            more = np.flatnonzero(others & allowed & (values <= limit[row]))
+            more = more[np.argsort(values[more], kind="stable")]
+            behind.append((row, more, values[more]))
+        for begin in range(0, max((len(more) for _, more, _ in behind), default=0), _LISTED):  # all rows together
+            here = slice(begin, begin + _LISTED)
+            i = np.repeat([row for row, _, _ in behind], [len(more[here]) for _, more, _ in behind])
+            j = np.concatenate([more[here] for _, more, _ in behind])
+            near = np.concatenate([values[here] for _, _, values in behind]) <= self.best[1][i, -1] + slack
+            self._solve(i[near], j[near], slack)
         return self.best
 
-    def _solve(self, i: Any, j: Any) -> None:
-        """Solve pairs, and put those among the nearest of their rows."""
+    def _solve(self, i: Any, j: Any, slack: float) -> None:
+        """Solve pairs that may be among the nearest of their rows, and put those there that are."""
         if not len(i):
             return
-        values, by_cpu = solve_pairs(self.problem, self.solver, i + self.first, j)
-        self.solved, self.by_cpu = self.solved + len(i), self.by_cpu + by_cpu
+        farthest = self.best[1][:, -1]
+        self.limits[self.first : self.first + len(farthest)] = farthest + np.float32(slack)
+        limits = self.limits if (farthest < np.inf).any() else None
+        values, by_cpu = solve_pairs(self.problem, self.solver, i + self.first, j, limits)
+        self.solved += int((values < np.inf).sum())
+        self.candidates, self.by_cpu = self.candidates + len(i), self.by_cpu + by_cpu
         rows = np.unique(i)
         old = np.repeat(rows, self.k), self.best[0][rows].ravel(), self.best[1][rows].ravel()
         every = [np.concatenate(pair) for pair in zip(old, (i, j, values), strict=True)]
@@ -148,6 +156,16 @@ class Rounds:
         first = rank < self.k
         self.best[0][every[0][first], rank[first]] = every[1][first]
         self.best[1][every[0][first], rank[first]] = every[2][first]
+
+
+def _device_bounds(problem: Problem) -> Any:
+    """:func:`lower_bounds` as an array of the device, computed there where that can be."""
+    named = problem.distance.bounds(problem.overlap, problem.frame.unknown is not None)
+    parts = [problem.by(distance, overlap) for distance, overlap in named]
+    empty = len(problem.x.empty) or len(problem.y.empty)
+    if empty or not parts or not all(any(method.device for method in part.methods) for part in parts):
+        return runtime().put(lower_bounds(problem))
+    return largest_values(parts)
 
 
 def lower_bounds(problem: Problem) -> Float32Array:

@@ -18,7 +18,7 @@ from wordferry.device.launch import runtime, within_memory
 from wordferry.kernels import passes
 
 _Made = TypeVar("_Made")
-_SPARE = (8, 200)
+_SPARE = (44, 200)
 """Places of lists beyond the one behind k: what is not listed must be farther by the error of the longest document.
 Rows for which that is not enough get longer lists."""
 _COST_ERROR = 2.0**-23
@@ -151,6 +151,29 @@ def fill_values(work: DeviceBlocks, problem: Problem, out: Float32Array, report:
     within_memory(fill, problem.run.memory)
 
 
+PASSES: dict[str, Callable[[Problem], DeviceBlocks]] = {
+    "rwmd": vector_pass,
+    "wcd": centroid_pass,
+    "rel-rwmd": related_pass,
+}
+"""The values of distances that bound others, by family."""
+
+
+def largest_values(problems: list[Problem]) -> Any:
+    """For each pair the largest value by some distances, an array of the device; what is not finite counts as 0."""
+    xp = runtime().xp
+    found = xp.zeros(problems[0].shape, dtype=np.float32)
+    for problem in problems:
+
+        def raise_values(room: int, work: DeviceBlocks = PASSES[problem.distance.family](problem)) -> None:
+            for rows, columns, values in work.blocks(room):
+                here = found[rows, columns]
+                xp.maximum(here, xp.where(values < np.inf, values, np.float32(0)), out=here)
+
+        within_memory(raise_values, problem.run.memory)
+    return found
+
+
 @dataclass(frozen=True)
 class Search:
     """What is searched: the k nearest rows of y, where ``mask`` allows them, to each row of x."""
@@ -201,9 +224,8 @@ class Search:
                 lists.sort()
                 doubtful &= lists.values(min(self.k, places) - 1) >= outside
             unsure = device.get(device.xp.flatnonzero(doubtful))
-        found, values = lists.read()
         counts = {"pairs": self.problem.shape[0] * self.allowed}
-        return replace(Neighbors(found[:, : self.k], values[:, : self.k]), counts=counts), unsure
+        return replace(Neighbors(*lists.read(self.k)), counts=counts), unsure
 
     def _doubts(self, work: DeviceBlocks, lists: best.DeviceBest) -> tuple[Any, Any]:
         """Marks of the candidates that could have another place, and for each row what nothing unlisted is below."""
@@ -262,10 +284,13 @@ class PairSolver:
         cells = self.x.lengths[device.put(rows)].astype(np.int64) * self.y.lengths[device.put(columns)]
         return cells
 
-    def solve(self, rows: Any, columns: Any, cells: Any) -> Callable[[], tuple[Float32Array, Int64Array]]:
-        """Begin to solve pairs that have some costs. What comes back waits for the distances, and says which are not
-        proved."""
-        found = transport.solve_documents((rows, columns), self.x, self.y, self.costs, cells)
+    def solve(
+        self, rows: Any, columns: Any, cells: Any, limits: Float32Array | None = None
+    ) -> Callable[[], tuple[Float32Array, Int64Array]]:
+        """Begin to solve pairs that have some costs. What comes back waits for the distances, infinite where they are
+        above the limit of the row, and says which are not proved."""
+        most = None if limits is None else runtime().put(limits)
+        found = transport.solve_documents((rows, columns), self.x, self.y, self.costs, cells, most)
 
         def ended() -> tuple[Float32Array, Int64Array]:
             device = runtime()

@@ -62,9 +62,9 @@ class DeviceBest:
         bits = (self.keys[:, place] >> np.uint64(32)).astype(np.uint32)
         return bits.view(np.float32)
 
-    def read(self) -> tuple[Int64Array, Float32Array]:
-        """Columns and values; places without a candidate are (-1, inf)."""
-        return read_keys(runtime().get(self.keys))
+    def read(self, places: int) -> tuple[Int64Array, Float32Array]:
+        """Columns and values of the first places; those without a candidate are (-1, inf)."""
+        return read_keys(runtime().get(runtime().put(self.keys[:, :places])))
 
 
 def read_keys(keys: Any) -> tuple[Int64Array, Float32Array]:

@@ -20,16 +20,19 @@ MOST_ROWS = 2048
 """its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
-_BLOCKS, _SCRATCH_BYTES = 4608, 2 << 30
-"""Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
+_WARPS, _SCRATCH_BYTES = 6336, 2 << 30
+"""Warps of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
+_WARPS_OF_BLOCK, _BLOCK_BYTES = 4, 7 << 10
+"""Warps of a block, which do not know of each other, and shared memory that several may have: a multiprocessor runs 32
+blocks and no more."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
 _LARGE_CELLS = 1 << 14
 """Problems of no more costs are never left to the CPU."""
-_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 3.2e-12, 2.2e-7, 4000
+_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 2.6e-12, 2.2e-7, 4000
 """Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
 much longer a problem takes by itself: estimates, which decide only who does what."""
-_COSTS_BYTES = 24 << 10
+_COSTS_BYTES = 12 << 10
 """Costs that take more than this are kept in device memory: a multiprocessor would have too few warps."""
 
 
@@ -59,7 +62,7 @@ def shared_bytes(rows: int, columns: int, cells: int) -> int:
 
     words = -(-rows // 32)
     whole = 8 * rows + 8 * columns + padded(4 * rows) + padded(4 * columns) + padded(4 * columns * words)
-    return whole + padded(4 * words) + padded(2 * columns) + padded(2 * rows) + 4 * cells
+    return whole + padded(4 * words) + padded(2 * columns) + padded(2 * rows) + padded(4 * cells)
 
 
 @dataclass(frozen=True)
@@ -82,16 +85,24 @@ class Launch:
 
     @property
     def shared_bytes(self) -> int:
+        """Shared memory of a warp."""
         return shared_bytes(self.rows, self.columns, self.cells if self.in_shared else 0)
 
     @property
-    def bytes_of_block(self) -> int:
-        """Device memory of a block: flows, masses and words of both documents, and costs that are not in shared memory."""
+    def scratch_bytes(self) -> int:
+        """Device memory of a warp: flows, masses and words of both documents, and costs that are not in shared memory."""
         return 8 * self.cells + 24 * self.rows + (0 if self.in_shared else -(-4 * self.cells // 8) * 8)
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return max(1, min(_WARPS_OF_BLOCK, _BLOCK_BYTES // self.shared_bytes))
 
     def blocks(self, room: int) -> int:
         """Blocks that have ``room`` bytes of device memory together."""
-        return max(1, min(len(self.order), _BLOCKS, room // self.bytes_of_block))
+        return max(
+            1, min(-(-len(self.order) // self.warps), _WARPS // self.warps, room // (self.warps * self.scratch_bytes))
+        )
 
 
 def launches(rows: Any, columns: Any) -> Iterator[Launch]:
@@ -123,7 +134,7 @@ def run_launches(kernel: str, rows: Any, columns: Any, arguments: tuple[Any, ...
     device, results = runtime(), SolvedBatch(len(rows))
     parts = list(launches(rows, columns))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
-    sizes = [part.blocks(room) * part.bytes_of_block for part in parts]
+    sizes = [part.blocks(room) * part.warps * part.scratch_bytes for part in parts]
     scratch = [  # launches of one stream follow each other, and have it in turn
         device.xp.empty(max(sizes[k :: device.streams]), dtype=np.uint8) for k in range(device.streams) if sizes[k:]
     ]
@@ -132,9 +143,10 @@ def run_launches(kernel: str, rows: Any, columns: Any, arguments: tuple[Any, ...
         for k, part in enumerate(parts):
             with stream():
                 device.launch(
-                    f"{kernel}:{part.slots}", part.blocks(room), 32, part.shared_bytes, part.order, len(part.order),
-                    drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells, part.in_shared,
-                    scratch[k % device.streams], part.bytes_of_block, results.values, results.gaps, results.steps,
+                    f"{kernel}:{part.slots}", part.blocks(room), 32 * part.warps, part.warps * part.shared_bytes,
+                    part.order, len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
+                    part.in_shared, part.shared_bytes, scratch[k % device.streams], part.scratch_bytes, results.values,
+                    results.gaps, results.steps,
                 )  # fmt: skip
     return results.solved()
 
@@ -207,9 +219,12 @@ def left_to_cpu(cells: Any, threads: int) -> Int64Array:
     """Problems, given their numbers of costs on the device, that the CPU solves meanwhile.
 
     Those that are too large, and of the largest as many as make both end at about the same time. A problem is one
-    warp's work, so a few large ones would keep the device waiting.
+    warp's work, so a few large ones would keep the device waiting. With no threads only those that are too large.
     """
     device = runtime()
+    if not threads:
+        too_large: Int64Array = device.get(device.xp.flatnonzero(cells > MOST_CELLS))
+        return too_large
     seconds = _DEVICE_SECONDS * cells.astype(np.float64) ** 1.5
     large = device.xp.flatnonzero(cells > _LARGE_CELLS)
     if not len(large):
@@ -226,11 +241,12 @@ def left_to_cpu(cells: Any, threads: int) -> Int64Array:
 
 
 def solve_documents(
-    pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts, cells: Any
+    pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts, cells: Any, limits: Any = None
 ) -> SolvedPairs:
     """The distances of pairs of documents; common mass stays where it is unless the costs keep it moving.
 
-    Pairs of no ``cells`` are left out. The device may still be at work when this returns.
+    Pairs of no ``cells`` are left out. Distances that are soon proved to be above what ``limits`` has for the document of
+    x are infinite. The device may still be at work when this returns.
     """
     device = runtime()
     places = [device.put(part.astype(np.int32)) for part in pairs]
@@ -241,5 +257,5 @@ def solve_documents(
         known = (None, None, None, 0, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
     sides = (part for side in (x, y) for part in (side.indptr, side.words, side.weights, side.sums))
     return run_launches(
-        "solve_documents", device.xp.maximum(*lengths), device.xp.minimum(*lengths), (*places, *sides, *known)
+        "solve_documents", device.xp.maximum(*lengths), device.xp.minimum(*lengths), (*places, *sides, *known, limits)
     )

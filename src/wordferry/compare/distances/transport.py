@@ -141,12 +141,19 @@ def solvers(problem: Problem) -> Iterator[tuple[int, int, on_device.PairSolver]]
             yield start, stop, on_device.PairSolver(part, whole_bags(part.x, part.y))
 
 
-def solve_pairs(problem: Problem, solver: on_device.PairSolver, i: Any, j: Any) -> tuple[Float32Array, int]:
-    """Distances of pairs of rows (arrays of the device, or NumPy's), and how many of them the CPU has solved."""
+def solve_pairs(
+    problem: Problem, solver: on_device.PairSolver, i: Any, j: Any, limits: Float32Array | None = None
+) -> tuple[Float32Array, int]:
+    """Distances of pairs of rows (arrays of the device, or NumPy's), and how many of them the CPU has solved.
+
+    Distances that bounds show to be above the limit of their row of x may be infinite.
+    """
     cells = solver.cells(i, j)
-    early = left_to_cpu(cells, problem.threads)
+    early = left_to_cpu(
+        cells, problem.threads if limits is None else 0
+    )  # the CPU solves to the end, whatever the limit
     cells[runtime().put(early)] = 0
-    ended = solver.solve(i, j, cells)
+    ended = solver.solve(i, j, cells, limits)
     by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))
     values, late = ended()
     values[early] = by_cpu

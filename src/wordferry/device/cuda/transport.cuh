@@ -15,8 +15,12 @@ namespace wordferry {
 
 using Mass = long long;
 
-constexpr int soft_rounds = 6;
-constexpr float soft_share = 0.1f;  // softness, as a share of the typical gap between a cost and the least of its row
+// Rounds of soft prices, and softness as a share of the typical gap between a cost and the least of its row. Steps of a
+// large problem cost more, so that more rounds pay.
+template <int slots>
+constexpr int soft_rounds = slots <= 2 ? 6 : 12;
+template <int slots>
+constexpr float soft_share = slots <= 2 ? 0.1f : 0.06f;
 constexpr float tiny_sum = 1e-30f;
 
 // A problem in shared memory; every array is aligned to 8 bytes.
@@ -74,7 +78,7 @@ struct Count {
 
 // Rows whose costs are under way at a time; more would not fit into registers.
 template <int slots>
-constexpr int rows_at_once = slots <= 4 ? 4 : slots <= 8 ? 2 : 1;
+constexpr int rows_at_once = slots > 8 ? 1 : slots == 3 || slots == 4 ? 4 : 2;
 
 template <int slots>
 struct Columns {
@@ -142,7 +146,7 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
       sample[lane] += p.costs[i * p.columns + static_cast<int>(7LL * i % p.columns)] - p.potential[i];
     }
   }
-  const float softness = soft_share * warp_sum(sample) / static_cast<float>(p.rows);
+  const float softness = soft_share<slots> * warp_sum(sample) / static_cast<float>(p.rows);
   if (!(softness > tiny_sum && softness < 1 / tiny_sum)) return;
   const float steep = 1.44269504f / softness;
   const float share = static_cast<float>(1 / total);
@@ -151,7 +155,7 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
     WF_UNROLL
     for (int s = 0; s < slots; ++s) scaling(lane, s) = 1;
   }
-  for (int round = 0; round < soft_rounds; ++round) {
+  for (int round = 0; round < soft_rounds<slots>; ++round) {
     WF_LANES(lane) {
       WF_UNROLL
       for (int s = 0; s < slots; ++s) sums(lane, s) = 0;
@@ -210,9 +214,9 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
   }
 }
 
-// Raises prices until each column has a tight arc, and sends what fits along the tight arcs of columns and of rows.
+// Raises prices until each column has a tight arc; p.parent and p.row_parent are the tight arcs.
 template <int slots>
-WF_DEVICE void start_flows(Problem& p, Columns<slots>& c) {
+WF_DEVICE void tighten(Problem& p, Columns<slots>& c) {
   constexpr int count = rows_at_once<slots>;
   WF_LANES(lane) {
     LaneArray<int, slots> row;
@@ -241,7 +245,6 @@ WF_DEVICE void start_flows(Problem& p, Columns<slots>& c) {
     for (int s = 0; s < slots; ++s) {
       if (lane + 32 * s < p.columns) p.parent[lane + 32 * s] = static_cast<short>(row(lane, s));
     }
-    for (int k = lane; k < p.columns * p.words; k += 32) p.bits[k] = 0;
   }
   for (int first = 0; first < p.rows; first += count) {  // the tight column of each row
     LaneArray<unsigned, count> own;
@@ -263,6 +266,33 @@ WF_DEVICE void start_flows(Problem& p, Columns<slots>& c) {
         }
       }
     }
+  }
+  WF_FENCE();
+}
+
+// What the duals prove: no plan costs less, but for rounding.
+template <int slots>
+WF_DEVICE double least_total(const Problem& p, Columns<slots>& c) {
+  Lanes<double> sum;
+  WF_LANES(lane) {
+    sum[lane] = 0;
+    for (int i = lane; i < p.rows; i += 32) {
+      sum[lane] += static_cast<double>(p.excess[i]) * static_cast<double>(p.potential[i]);
+    }
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) {
+      const int j = lane + 32 * s;
+      if (j < p.columns) sum[lane] += static_cast<double>(p.room[j]) * static_cast<double>(c.price(lane, s));
+    }
+  }
+  return warp_sum(sum);
+}
+
+// Sends what fits along the tight arcs of rows and of columns.
+template <int slots>
+WF_DEVICE void start_flows(Problem& p, Columns<slots>& c) {
+  WF_LANES(lane) {
+    for (int k = lane; k < p.columns * p.words; k += 32) p.bits[k] = 0;
   }
   WF_FENCE();
   WF_LANES(lane) {
@@ -638,9 +668,10 @@ WF_DEVICE void prove(Problem& p, double& total, double& gap) {
   gap = warp_sum(slack);
 }
 
-// Solves a problem whose costs, masses and sizes are set. A negative gap says that it could not.
+// Solves a problem whose costs, masses and sizes are set. A negative gap says that it could not. The total is infinite
+// where duals prove early that it is above `most`.
 template <int slots>
-WF_DEVICE void solve(Problem& p, double mass, double& total, double& gap, int& steps) {
+WF_DEVICE void solve(Problem& p, double mass, double most_total, double& total, double& gap, int& steps) {
   Columns<slots> c;
   WF_LANES(lane) {
     WF_UNROLL
@@ -653,6 +684,12 @@ WF_DEVICE void solve(Problem& p, double mass, double& total, double& gap, int& s
   lower_rows(p, c);
   soften(p, c, mass);
   lower_rows(p, c);
+  tighten(p, c);
+  if (most_total < 1e300 && least_total(p, c) > most_total) {
+    total = static_cast<double>(infinite());
+    gap = 0;
+    return;
+  }
   start_flows(p, c);
   const int most = 64 * (p.rows + p.columns) + 1024;
   for (int i = 0; i < p.rows; ++i) {
