@@ -119,7 +119,7 @@ def test_the_largest_are_solved_by_the_cpu_meanwhile(device: Any, monkeypatch: p
 
 def test_costs_in_device_memory(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_COSTS_BYTES", 0)
-    monkeypatch.setattr(transport, "_WARPS", 3)
+    monkeypatch.setattr(transport, "_BLOCKS", 3)
     some = problems(10, 20, 7)
     expected = [wordferry.solve(*one).cost for one in some]
     np.testing.assert_allclose(solved(some, device).values, expected, rtol=1e-12, atol=1e-9)
@@ -147,6 +147,18 @@ def test_bounds_leave_problems_unsolved(device: Any, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(found.indices, expected.indices)
     assert found.counts is not None
     assert 9 * 3 <= found.counts["solved"] < found.counts["candidates"] < 9 * 120
+
+
+def test_problems_too_large_to_solve_are_compared_with_the_limit(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those, the CPU solves only what duals do not rule out."""
+    monkeypatch.setattr(transport, "MOST_CELLS", 30)
+    X, Y = documents(9, 8, 20), documents(120, 9, 20)
+    expected = wordferry.top_k(X, Y, 3, "wmd", embeddings=vectors())
+    found = wordferry.top_k(X, Y, 3, "wmd", embeddings=vectors(), device="cuda")
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_allclose(found.distances, expected.distances, rtol=3e-7, atol=1e-7)
+    assert found.counts is not None
+    assert 0 < found.counts["by_cpu"] <= found.counts["solved"] < found.counts["candidates"]
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])

@@ -107,8 +107,7 @@ class Rounds:
         self.best: tuple[Any, Any] = (np.zeros((0, k), np.int64), np.zeros((0, k), np.float32))
 
     def run(self, bounds: Any, allowed: BoolArray, slack: float) -> tuple[Any, Any]:
-        """Columns and distances of the nearest, given lower bounds of all pairs, on the device, that may be ``slack`` too
-        high."""
+        """Columns and distances of the nearest, given bounds of all pairs on the device, at most ``slack`` too high."""
         rows, columns = bounds.shape
         self.best = np.full((rows, self.k), -1, np.int64), np.full((rows, self.k), np.inf, np.float32)
         lists = DeviceBest(rows, min(max(_LISTED, 2 * self.k), columns, MOST))

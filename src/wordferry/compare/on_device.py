@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -163,14 +164,14 @@ def largest_values(problems: list[Problem]) -> Any:
     """For each pair the largest value by some distances, an array of the device; what is not finite counts as 0."""
     xp = runtime().xp
     found = xp.zeros(problems[0].shape, dtype=np.float32)
+
+    def raise_values(work: DeviceBlocks, room: int) -> None:
+        for rows, columns, values in work.blocks(room):
+            here = found[rows, columns]
+            xp.maximum(here, xp.where(values < np.inf, values, np.float32(0)), out=here)
+
     for problem in problems:
-
-        def raise_values(room: int, work: DeviceBlocks = PASSES[problem.distance.family](problem)) -> None:
-            for rows, columns, values in work.blocks(room):
-                here = found[rows, columns]
-                xp.maximum(here, xp.where(values < np.inf, values, np.float32(0)), out=here)
-
-        within_memory(raise_values, problem.run.memory)
+        within_memory(partial(raise_values, PASSES[problem.distance.family](problem)), problem.run.memory)
     return found
 
 

@@ -163,7 +163,7 @@ class Cuda:
 
 
 def _digest() -> str:
-    """A number for the headers as they are: what CuPy keeps on disk is found by the options, not by what is included."""
+    """A number for the headers as they are: CuPy finds what it keeps on disk by options, not by what is included."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.cuh")))
     return f"0x{zlib.crc32(text.encode()):08x}"
 

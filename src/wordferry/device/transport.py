@@ -20,11 +20,10 @@ MOST_ROWS = 2048
 """its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
-_WARPS, _SCRATCH_BYTES = 6336, 2 << 30
-"""Warps of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
-_WARPS_OF_BLOCK, _BLOCK_BYTES = 4, 7 << 10
-"""Warps of a block, which do not know of each other, and shared memory that several may have: a multiprocessor runs 32
-blocks and no more."""
+_MOST_BOUNDED = 1 << 20
+"""Costs of a problem whose duals are compared with a limit."""
+_BLOCKS, _SCRATCH_BYTES = 4224, 2 << 30
+"""Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
 _LARGE_CELLS = 1 << 14
@@ -85,32 +84,25 @@ class Launch:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of a warp."""
+        """Shared memory of a block."""
         return shared_bytes(self.rows, self.columns, self.cells if self.in_shared else 0)
 
     @property
     def scratch_bytes(self) -> int:
-        """Device memory of a warp: flows, masses and words of both documents, and costs that are not in shared memory."""
+        """Device memory of a block: flows, masses and words of both documents, costs that are not in shared memory."""
         return 8 * self.cells + 24 * self.rows + (0 if self.in_shared else -(-4 * self.cells // 8) * 8)
-
-    @property
-    def warps(self) -> int:
-        """Warps of a block."""
-        return max(1, min(_WARPS_OF_BLOCK, _BLOCK_BYTES // self.shared_bytes))
 
     def blocks(self, room: int) -> int:
         """Blocks that have ``room`` bytes of device memory together."""
-        return max(
-            1, min(-(-len(self.order) // self.warps), _WARPS // self.warps, room // (self.warps * self.scratch_bytes))
-        )
+        return max(1, min(len(self.order), _BLOCKS, room // self.scratch_bytes))
 
 
-def launches(rows: Any, columns: Any) -> Iterator[Launch]:
+def launches(rows: Any, columns: Any, most_cells: int) -> Iterator[Launch]:
     """Problems, by their sizes on the device, sorted into launches; those that are too large are left out."""
     xp = runtime().xp
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
     fitting = xp.flatnonzero(
-        (columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= MOST_CELLS) & (columns > 0)
+        (columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= most_cells) & (columns > 0)
     )
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
@@ -128,24 +120,24 @@ def launches(rows: Any, columns: Any) -> Iterator[Launch]:
             yield Launch(fitting[some], *most)
 
 
-def run_launches(kernel: str, rows: Any, columns: Any, arguments: tuple[Any, ...]) -> SolvedPairs:
-    """Solve problems, by their sizes on the device, with one of the kernels, which takes ``arguments`` behind what says
-    which problems a launch has. The device may still be at work when this returns."""
-    device, results = runtime(), SolvedBatch(len(rows))
-    parts = list(launches(rows, columns))
+def run_launches(kernel: str, sizes: tuple[Any, Any], most_cells: int, arguments: tuple[Any, ...]) -> SolvedPairs:
+    """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
+    what says which problems a launch has. The device may still be at work when this returns."""
+    device, results = runtime(), SolvedBatch(len(sizes[0]))
+    parts = list(launches(*sizes, most_cells))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
-    sizes = [part.blocks(room) * part.warps * part.scratch_bytes for part in parts]
+    needed = [part.blocks(room) * part.scratch_bytes for part in parts]
     scratch = [  # launches of one stream follow each other, and have it in turn
-        device.xp.empty(max(sizes[k :: device.streams]), dtype=np.uint8) for k in range(device.streams) if sizes[k:]
+        device.xp.empty(max(needed[k :: device.streams]), dtype=np.uint8) for k in range(device.streams) if needed[k:]
     ]
     drawn = device.xp.zeros(len(parts), dtype=np.uint32)
     with device.overlapping() as stream:  # all these arrays live until the other streams have been waited for
         for k, part in enumerate(parts):
             with stream():
                 device.launch(
-                    f"{kernel}:{part.slots}", part.blocks(room), 32 * part.warps, part.warps * part.shared_bytes,
-                    part.order, len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
-                    part.in_shared, part.shared_bytes, scratch[k % device.streams], part.scratch_bytes, results.values,
+                    f"{kernel}:{part.slots}", part.blocks(room), 32, part.shared_bytes, part.order,
+                    len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
+                    part.in_shared, scratch[k % device.streams], part.scratch_bytes, results.values,
                     results.gaps, results.steps,
                 )  # fmt: skip
     return results.solved()
@@ -178,7 +170,8 @@ class Given:
         """Solve all that fit; there must be no more columns than rows."""
         given = (self.row_offsets, self.column_offsets, self.cost_offsets, self.masses_a, self.masses_b, self.costs)
         arrays = tuple(map(runtime().put, given))
-        return run_launches("solve_given", *(ends[1:] - ends[:-1] for ends in arrays[:2]), arrays)
+        rows, columns = (ends[1:] - ends[:-1] for ends in arrays[:2])
+        return run_launches("solve_given", (rows, columns), MOST_CELLS, arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,12 +212,9 @@ def left_to_cpu(cells: Any, threads: int) -> Int64Array:
     """Problems, given their numbers of costs on the device, that the CPU solves meanwhile.
 
     Those that are too large, and of the largest as many as make both end at about the same time. A problem is one
-    warp's work, so a few large ones would keep the device waiting. With no threads only those that are too large.
+    warp's work, so a few large ones would keep the device waiting.
     """
     device = runtime()
-    if not threads:
-        too_large: Int64Array = device.get(device.xp.flatnonzero(cells > MOST_CELLS))
-        return too_large
     seconds = _DEVICE_SECONDS * cells.astype(np.float64) ** 1.5
     large = device.xp.flatnonzero(cells > _LARGE_CELLS)
     if not len(large):
@@ -245,8 +235,8 @@ def solve_documents(
 ) -> SolvedPairs:
     """The distances of pairs of documents; common mass stays where it is unless the costs keep it moving.
 
-    Pairs of no ``cells`` are left out. Distances that are soon proved to be above what ``limits`` has for the document of
-    x are infinite. The device may still be at work when this returns.
+    Pairs of no ``cells`` are left out. Distances that are soon proved to be above the limit of their document of x are
+    infinite. The device may still be at work when this returns.
     """
     device = runtime()
     places = [device.put(part.astype(np.int32)) for part in pairs]
@@ -256,6 +246,6 @@ def solve_documents(
     else:
         known = (None, None, None, 0, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
     sides = (part for side in (x, y) for part in (side.indptr, side.words, side.weights, side.sums))
-    return run_launches(
-        "solve_documents", device.xp.maximum(*lengths), device.xp.minimum(*lengths), (*places, *sides, *known, limits)
-    )
+    sizes, most = (device.xp.maximum(*lengths), device.xp.minimum(*lengths)), MOST_CELLS
+    arguments = (*places, *sides, *known, limits, most)
+    return run_launches("solve_documents", sizes, most if limits is None else max(most, _MOST_BOUNDED), arguments)

@@ -149,9 +149,8 @@ def solve_pairs(
     Distances that bounds show to be above the limit of their row of x may be infinite.
     """
     cells = solver.cells(i, j)
-    early = left_to_cpu(
-        cells, problem.threads if limits is None else 0
-    )  # the CPU solves to the end, whatever the limit
+    # Limits settle most pairs on the device, even large ones; the CPU solves each to the end.
+    early = left_to_cpu(cells, problem.threads) if limits is None else np.zeros(0, dtype=np.int64)
     cells[runtime().put(early)] = 0
     ended = solver.solve(i, j, cells, limits)
     by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))

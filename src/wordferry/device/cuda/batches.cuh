@@ -138,19 +138,20 @@ WF_DEVICE void write_result(Index problem, double total, double gap, int steps, 
 }  // namespace wordferry
 
 #ifdef WF_solve_given
-// Problems as they are: masses and costs one behind the other, from offsets. Warps draw problems of `order` from `next`.
-// They have `apart` bytes of shared memory each, and `room` bytes of `scratch`: flows, and costs where they are not in shared memory.
+// Problems as they are: masses and costs one behind the other, from offsets. Blocks draw problems of `order` from `next`.
+// They have `room` bytes of `scratch` each: flows, and costs where they are not in shared memory.
 WF_KERNEL(solve_given)
 (const long long* order, wordferry::Index count, unsigned* next, const wordferry::Index* row_offsets,
  const wordferry::Index* column_offsets, const wordferry::Index* cost_offsets, const long long* masses_a,
  const long long* masses_b, const double* costs, wordferry::Index most_rows, wordferry::Index most_columns,
- wordferry::Index cells, int shared_costs, wordferry::Index apart, char* scratch, wordferry::Index room, double* totals,
+ wordferry::Index cells, int shared_costs, char* scratch, wordferry::Index room, double* totals,
  double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
-    Mass* flow = reinterpret_cast<Mass*>(scratch + (block_number() * warp_total() + warp) * room);
+    static_cast<void>(warp);
+    Mass* flow = reinterpret_cast<Mass*>(scratch + block_number() * room);
     Problem p;
-    place_problem(p, reinterpret_cast<char*>(shared_memory()) + warp * apart, static_cast<int>(most_rows),
+    place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
                   static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(flow + cells));
     p.flow = flow;
     for (Index k = drawn(next); k < count; k = drawn(next)) {
@@ -172,7 +173,7 @@ WF_KERNEL(solve_given)
       WF_FENCE();
       double total = 0, gap = 0;
       int count_of_steps = 0;
-      solve<WF_SLOTS>(p, mass, 1e300, total, gap, count_of_steps);
+      solve<WF_SLOTS>(p, {mass, 1e300, true}, total, gap, count_of_steps);
       write_result(problem, total, gap, count_of_steps, totals, gaps, steps);
       WF_FENCE();
     }
@@ -182,24 +183,26 @@ WF_KERNEL(solve_given)
 
 #ifdef WF_solve_documents
 // Pairs of documents with whole weights. Without a table costs are those of related words. `scratch` as above, and
-// behind flows masses and words of both documents. limits: for each document of x, distances above are of no interest.
+// behind flows masses and words of both documents. limits: for each document of x, distances above are of no interest;
+// problems of more than `most_solved` costs are compared with it, and not solved.
 WF_KERNEL(solve_documents)
 (const long long* order, wordferry::Index count, unsigned* next, const int* pairs_x, const int* pairs_y,
  const wordferry::Index* x_indptr, const int* x_words, const long long* x_weights, const long long* x_sums,
  const wordferry::Index* y_indptr, const int* y_words, const long long* y_weights, const long long* y_sums,
  const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns,
  const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max, int keep,
- const float* limits, wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells,
- int shared_costs, wordferry::Index apart, char* scratch, wordferry::Index room, double* values, double* gaps, int* steps) {
+ const float* limits, wordferry::Index most_solved, wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells,
+ int shared_costs, char* scratch, wordferry::Index room, double* values, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
-    Mass* flow = reinterpret_cast<Mass*>(scratch + (block_number() * warp_total() + warp) * room);
+    static_cast<void>(warp);
+    Mass* flow = reinterpret_cast<Mass*>(scratch + block_number() * room);
     Mass* x_mass = flow + cells;
     Mass* y_mass = x_mass + most_rows;
     int* x_left = reinterpret_cast<int*>(y_mass + most_rows);
     int* y_left = x_left + most_rows;
     Problem p;
-    place_problem(p, reinterpret_cast<char*>(shared_memory()) + warp * apart, static_cast<int>(most_rows),
+    place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
                   static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(y_left + most_rows));
     p.flow = flow;
     for (Index k = drawn(next); k < count; k = drawn(next)) {
@@ -232,7 +235,7 @@ WF_KERNEL(solve_documents)
           gather_related(p, {graph_indptr, graph_words, graph_costs}, c_max, rows, columns);
         }
         const double most = limits == nullptr ? 1e300 : mass * static_cast<double>(limits[i]);
-        solve<WF_SLOTS>(p, mass, most, total, gap, count_of_steps);
+        solve<WF_SLOTS>(p, {mass, most, p.rows * p.columns <= most_solved}, total, gap, count_of_steps);
       }
       write_result(problem, total / mass, gap / mass, count_of_steps, values, gaps, steps);
       WF_FENCE();

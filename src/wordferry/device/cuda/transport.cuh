@@ -668,10 +668,16 @@ WF_DEVICE void prove(Problem& p, double& total, double& gap) {
   gap = warp_sum(slack);
 }
 
+struct Wanted {
+  double mass;       // of all rows
+  double most;       // totals above are of no interest
+  bool to_the_end;   // or only whether duals prove the total to be above
+};
+
 // Solves a problem whose costs, masses and sizes are set. A negative gap says that it could not. The total is infinite
-// where duals prove early that it is above `most`.
+// where duals prove early that it is above what is of interest.
 template <int slots>
-WF_DEVICE void solve(Problem& p, double mass, double most_total, double& total, double& gap, int& steps) {
+WF_DEVICE void solve(Problem& p, const Wanted& wanted, double& total, double& gap, int& steps) {
   Columns<slots> c;
   WF_LANES(lane) {
     WF_UNROLL
@@ -682,14 +688,15 @@ WF_DEVICE void solve(Problem& p, double mass, double most_total, double& total, 
   total = 0;
   gap = -1;
   lower_rows(p, c);
-  soften(p, c, mass);
+  soften(p, c, wanted.mass);
   lower_rows(p, c);
   tighten(p, c);
-  if (most_total < 1e300 && least_total(p, c) > most_total) {
+  if (wanted.most < 1e300 && least_total(p, c) > wanted.most) {
     total = static_cast<double>(infinite());
     gap = 0;
     return;
   }
+  if (!wanted.to_the_end) return;
   start_flows(p, c);
   const int most = 64 * (p.rows + p.columns) + 1024;
   for (int i = 0; i < p.rows; ++i) {
