@@ -20,15 +20,13 @@ MOST_ROWS = 2048
 """its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
-_MOST_BOUNDED = 1 << 20
-"""Costs of a problem whose duals are compared with a limit."""
 _BLOCKS, _SCRATCH_BYTES = 4224, 2 << 30
 """Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
 _LARGE_CELLS = 1 << 14
 """Problems of no more costs are never left to the CPU."""
-_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 2.6e-12, 2.2e-7, 4000
+_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 4.5e-12, 2.2e-7, 4000
 """Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
 much longer a problem takes by itself: estimates, which decide only who does what."""
 _COSTS_BYTES = 12 << 10
@@ -97,12 +95,12 @@ class Launch:
         return max(1, min(len(self.order), _BLOCKS, room // self.scratch_bytes))
 
 
-def launches(rows: Any, columns: Any, most_cells: int) -> Iterator[Launch]:
+def launches(rows: Any, columns: Any) -> Iterator[Launch]:
     """Problems, by their sizes on the device, sorted into launches; those that are too large are left out."""
     xp = runtime().xp
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
     fitting = xp.flatnonzero(
-        (columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= most_cells) & (columns > 0)
+        (columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= MOST_CELLS) & (columns > 0)
     )
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
@@ -120,11 +118,11 @@ def launches(rows: Any, columns: Any, most_cells: int) -> Iterator[Launch]:
             yield Launch(fitting[some], *most)
 
 
-def run_launches(kernel: str, sizes: tuple[Any, Any], most_cells: int, arguments: tuple[Any, ...]) -> SolvedPairs:
+def run_launches(kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...]) -> SolvedPairs:
     """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
     what says which problems a launch has. The device may still be at work when this returns."""
     device, results = runtime(), SolvedBatch(len(sizes[0]))
-    parts = list(launches(*sizes, most_cells))
+    parts = list(launches(*sizes))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
     needed = [part.blocks(room) * part.scratch_bytes for part in parts]
     scratch = [  # launches of one stream follow each other, and have it in turn
@@ -171,7 +169,7 @@ class Given:
         given = (self.row_offsets, self.column_offsets, self.cost_offsets, self.masses_a, self.masses_b, self.costs)
         arrays = tuple(map(runtime().put, given))
         rows, columns = (ends[1:] - ends[:-1] for ends in arrays[:2])
-        return run_launches("solve_given", (rows, columns), MOST_CELLS, arrays)
+        return run_launches("solve_given", (rows, columns), arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +204,12 @@ class TableCosts:
     table: Any
     row_of: Any
     column_of: Any
+
+
+def too_large(cells: Any) -> Int64Array:
+    """Problems, given their numbers of costs on the device, that are solved on the CPU in any case."""
+    found: Int64Array = runtime().get(runtime().xp.flatnonzero(cells > MOST_CELLS))
+    return found
 
 
 def left_to_cpu(cells: Any, threads: int) -> Int64Array:
@@ -246,6 +250,5 @@ def solve_documents(
     else:
         known = (None, None, None, 0, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
     sides = (part for side in (x, y) for part in (side.indptr, side.words, side.weights, side.sums))
-    sizes, most = (device.xp.maximum(*lengths), device.xp.minimum(*lengths)), MOST_CELLS
-    arguments = (*places, *sides, *known, limits, most)
-    return run_launches("solve_documents", sizes, most if limits is None else max(most, _MOST_BOUNDED), arguments)
+    sizes = device.xp.maximum(*lengths), device.xp.minimum(*lengths)
+    return run_launches("solve_documents", sizes, (*places, *sides, *known, limits))

@@ -21,7 +21,7 @@ from wordferry.compare.moves import Costs, Taken
 from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem
 from wordferry.compare.transport import solve
 from wordferry.device.launch import budget, runtime
-from wordferry.device.transport import left_to_cpu
+from wordferry.device.transport import left_to_cpu, too_large
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels import reference
@@ -149,8 +149,8 @@ def solve_pairs(
     Distances that bounds show to be above the limit of their row of x may be infinite.
     """
     cells = solver.cells(i, j)
-    # Limits settle most pairs on the device, even large ones; the CPU solves each to the end.
-    early = left_to_cpu(cells, problem.threads) if limits is None else np.zeros(0, dtype=np.int64)
+    # The CPU solves to the end, whatever the limit, so that it takes no more than it must where there are limits.
+    early = left_to_cpu(cells, problem.threads) if limits is None else too_large(cells)
     cells[runtime().put(early)] = 0
     ended = solver.solve(i, j, cells, limits)
     by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))

@@ -173,7 +173,7 @@ WF_KERNEL(solve_given)
       WF_FENCE();
       double total = 0, gap = 0;
       int count_of_steps = 0;
-      solve<WF_SLOTS>(p, {mass, 1e300, true}, total, gap, count_of_steps);
+      solve<WF_SLOTS>(p, {mass, 1e300}, total, gap, count_of_steps);
       write_result(problem, total, gap, count_of_steps, totals, gaps, steps);
       WF_FENCE();
     }
@@ -183,15 +183,14 @@ WF_KERNEL(solve_given)
 
 #ifdef WF_solve_documents
 // Pairs of documents with whole weights. Without a table costs are those of related words. `scratch` as above, and
-// behind flows masses and words of both documents. limits: for each document of x, distances above are of no interest;
-// problems of more than `most_solved` costs are compared with it, and not solved.
+// behind flows masses and words of both documents. limits: for each document of x, distances above are of no interest.
 WF_KERNEL(solve_documents)
 (const long long* order, wordferry::Index count, unsigned* next, const int* pairs_x, const int* pairs_y,
  const wordferry::Index* x_indptr, const int* x_words, const long long* x_weights, const long long* x_sums,
  const wordferry::Index* y_indptr, const int* y_words, const long long* y_weights, const long long* y_sums,
  const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns,
  const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max, int keep,
- const float* limits, wordferry::Index most_solved, wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells,
+ const float* limits, wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells,
  int shared_costs, char* scratch, wordferry::Index room, double* values, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
@@ -235,7 +234,7 @@ WF_KERNEL(solve_documents)
           gather_related(p, {graph_indptr, graph_words, graph_costs}, c_max, rows, columns);
         }
         const double most = limits == nullptr ? 1e300 : mass * static_cast<double>(limits[i]);
-        solve<WF_SLOTS>(p, {mass, most, p.rows * p.columns <= most_solved}, total, gap, count_of_steps);
+        solve<WF_SLOTS>(p, {mass, most}, total, gap, count_of_steps);
       }
       write_result(problem, total / mass, gap / mass, count_of_steps, values, gaps, steps);
       WF_FENCE();

@@ -669,9 +669,8 @@ WF_DEVICE void prove(Problem& p, double& total, double& gap) {
 }
 
 struct Wanted {
-  double mass;       // of all rows
-  double most;       // totals above are of no interest
-  bool to_the_end;   // or only whether duals prove the total to be above
+  double mass;  // of all rows
+  double most;  // totals above are of no interest
 };
 
 // Solves a problem whose costs, masses and sizes are set. A negative gap says that it could not. The total is infinite
@@ -696,7 +695,6 @@ WF_DEVICE void solve(Problem& p, const Wanted& wanted, double& total, double& ga
     gap = 0;
     return;
   }
-  if (!wanted.to_the_end) return;
   start_flows(p, c);
   const int most = 64 * (p.rows + p.columns) + 1024;
   for (int i = 0; i < p.rows; ++i) {
