@@ -198,3 +198,17 @@ def test_stacked_batches_and_their_errors(device: Any) -> None:
         wordferry.solve_batch([[1, 1]], [[1, 1]], [[[1.0, np.nan], [1.0, 2.0]]])
     with pytest.raises(InputError, match="as many entries"):
         wordferry.solve_batch(a[:5], b, costs)
+
+
+@pytest.mark.parametrize("distance", ["wmd", "rel-wmd", "rwmd", "rel-rwmd"])
+def test_cosine_costs(device: Any, distance: str) -> None:
+    """Those of related words are computed on the device, the others on the CPU by the same call."""
+    X, Y = documents(8, 1, 12), documents(20, 2, 12)
+    how, distance = {"embeddings": vectors()}, f"{distance}(cost=cosine)"
+    expected = wordferry.pairwise(X, Y, distance, **how)
+    found = wordferry.pairwise(X, Y, distance, device="cuda", **how)
+    np.testing.assert_allclose(found, expected, rtol=3e-7, atol=3e-6)
+    nearest = wordferry.top_k(X, Y, 5, distance, device="cuda", **how)
+    np.testing.assert_array_equal(nearest.indices, wordferry.top_k(X, Y, 5, distance, **how).indices)
+    if hasattr(device, "launches"):
+        assert bool(device.launches) == distance.startswith("rel")
