@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.arrays import Float32Array, Int64Array, distinct
 from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
@@ -195,7 +195,7 @@ class LocalIndex:
         """The hits of every query by words, given as tokens."""
         with self.state() as (connection, snapshot):
             rankings, counts = self.words.rank(connection, snapshot, asked, ask, settings)
-            rows = np.unique(np.concatenate([_NO_ROWS, *(one.rows for one in rankings)]))
+            rows = distinct(np.concatenate([_NO_ROWS, *(one.rows for one in rankings)]))
             documents = snapshot.read(connection, rows, self._file)
         found = []
         for ranking, tokens in zip(rankings, asked, strict=True):
@@ -218,7 +218,7 @@ class LocalIndex:
                 return [Hits(**options) for _ in asked]
             view = self.view(snapshot, measure)
             near, queries = similar.similar(view, connection, asked, measure, ask)
-            documents = snapshot.read(connection, np.unique(near.indices[near.indices >= 0]), self._file)
+            documents = snapshot.read(connection, distinct(near.indices[near.indices >= 0]), self._file)
         second, found = ask.rerank or measure, []
         for number, tokens in enumerate(asked):
             hits = []
@@ -236,7 +236,7 @@ class LocalIndex:
         """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
         with self.state() as (connection, snapshot):
             near, pairs = self.nearest_in_meaning(connection, snapshot, ask)
-            rows = np.unique(np.concatenate([_NO_ROWS, *(one.rows for one in near)]))
+            rows = distinct(np.concatenate([_NO_ROWS, *(one.rows for one in near)]))
             documents = snapshot.read(connection, rows, self._file)
         found = []
         for tokens, one in zip(asked, near, strict=True):

@@ -87,6 +87,9 @@ class View:
 
     def norms(self, part: Part) -> Float32Array:
         """The Euclidean length of each document of a part, over the weights of its words."""
+        stored = self.snapshot.weights
+        if stored is not None and self.weights.per_word is stored.weights and part.key[1] in stored.documents:
+            return stored.documents[part.key[1]][1]
 
         def made() -> Float32Array:
             return np.sqrt(self.weights.sums(part, squared=True)).astype(np.float32)

@@ -329,7 +329,8 @@ class RelatedWords:
         """
         folder = storage.read_folder(path, "related", verify=verify)
         try:
-            vocabulary = Vocabulary(folder.words["vocabulary"])
+            words = folder.words["vocabulary"]  # held to their checksum, they are those of a vocabulary
+            vocabulary = Vocabulary.trusted(words) if storage.verifies(path, verify) else Vocabulary(words)
             record, lists, graph = stored_lists(folder, len(vocabulary))
             self = cls(vocabulary, lists, record, str(folder.config["embeddings"]))
             self._edges = Csr(*graph, (len(vocabulary), len(vocabulary)))
