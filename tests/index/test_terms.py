@@ -8,12 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wordferry
 from tests.index.collection import PLAIN, embeddings
 from wordferry.errors import FormatError
 from wordferry.index import Index
+from wordferry.index.storage.terms import TermDictionary
+from wordferry.index.write.counting import Counting
+from wordferry.texts.tokenizers import WordTokenizer
 
 Make = Callable[..., Index]
 WEIGHTS = ["counts", "idf", "log-idf", "bm25", "norm", "norm-idf"]
@@ -178,3 +182,19 @@ def test_queries_together_are_answered_as_one_by_one(
         for query, hits in zip(queries, together, strict=True):
             alone = index.similar(query, 7)
             assert [(hit.id, hit.distance) for hit in hits] == [(hit.id, hit.distance) for hit in alone]
+
+
+def test_few_documents_do_not_have_all_words_copied() -> None:
+    """Copying two million words took seconds, for the first thousand documents of whoever opened the index."""
+    few, many = (Counting(TermDictionary.of_no_index(embeddings().vocabulary), WordTokenizer()) for _ in range(2))
+    for counting in (few, many):
+        for number in range(64 * 1000):
+            counting.terms.number(f"name{number}")
+    texts = [f"w{n % 60:02d} name{n} name{7 * n} new{n % 50}" for n in range(900)]
+    once = many.count([*texts, *texts])
+    in_python = [few.count(texts[start : start + 300]) for start in range(0, 900, 300)]
+    assert few._counter is None
+    assert many._counter is not None
+    for name in ("words", "counts"):
+        own = np.concatenate([getattr(part.bags, name) for part in in_python])
+        assert np.array_equal(own, getattr(once.bags, name)[: len(own)])

@@ -18,7 +18,9 @@ from wordferry.texts.stop_marks import is_marked, marked_words
 from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, is_simple
 
 MANY = 256
-"""From so many documents on it pays to copy the words into a table of the kernels."""
+"""With fewer documents at a time it never pays to copy the words into a table of the kernels."""
+_WORDS = 64
+"""Words whose copying takes about as long as counting a document in Python: it has to be worth it."""
 Words = str | Sequence[str]
 
 
@@ -54,13 +56,16 @@ class Counting:
         plain = isinstance(tokenizer, WordTokenizer) and tokenizer.boundaries == "plain"
         self._splits = plain and not getattr(tokenizer, "keep_compounds", False)
         self._counter: WordCounter | None = None
+        self._seen = 0
+        """Documents that were counted."""
 
     def count(self, documents: Sequence[Words], threads: int = 1) -> CountedDocuments:
         """Bags of words of documents: texts, or lists of tokens; the same whatever the number of threads."""
         if self.vectors is not None:
             documents = [marked_words(document, self._tokenizer) for document in documents]
             self._make_vectors({word: None for words in documents for word in words if not is_marked(word)})
-        if self._counter is None and len(documents) < MANY:
+        self._seen += len(documents)
+        if self._counter is None and (len(documents) < MANY or self._seen < self.terms.next // _WORDS):
             return self._by_python(documents)
         counter, next_code = self._kernel(), NO_VECTOR + self.terms.next
         found = counter.count([self._prepared(text) for text in documents], next_code, threads)
