@@ -152,16 +152,11 @@ def fill_values(work: DeviceBlocks, problem: Problem, out: Float32Array, report:
     within_memory(fill, problem.run.memory)
 
 
-PASSES: dict[str, Callable[[Problem], DeviceBlocks]] = {
-    "rwmd": vector_pass,
-    "wcd": centroid_pass,
-    "rel-rwmd": related_pass,
-}
-"""The values of distances that bound others, by family."""
-
-
 def largest_values(problems: list[Problem]) -> Any:
-    """For each pair the largest value by some distances, an array of the device; what is not finite counts as 0."""
+    """For each pair the largest value by some distances, an array of the device; what is not finite counts as 0.
+
+    Each has a method that runs there and gives its values block by block.
+    """
     xp = runtime().xp
     found = xp.zeros(problems[0].shape, dtype=np.float32)
 
@@ -171,7 +166,8 @@ def largest_values(problems: list[Problem]) -> Any:
             xp.maximum(here, xp.where(values < np.inf, values, np.float32(0)), out=here)
 
     for problem in problems:
-        within_memory(partial(raise_values, PASSES[problem.distance.family](problem)), problem.run.memory)
+        method = next(method for method in problem.methods if method.device)
+        within_memory(partial(raise_values, method.device_pass(problem)), problem.run.memory)
     return found
 
 

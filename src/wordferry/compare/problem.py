@@ -47,6 +47,10 @@ class Method:
         """Fill ``out``; pairs with an empty document are settled afterwards."""
         raise NotImplementedError
 
+    def device_pass(self, problem: Problem) -> Any:
+        """Of a method on a GPU whose values can be reduced there: an object that gives them block by block."""
+        raise NotImplementedError
+
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
         """The k nearest rows of y to each row of x without a matrix of values, and the rows in which rounding could
         have decided; None where there is no such way."""

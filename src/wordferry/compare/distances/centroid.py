@@ -115,8 +115,11 @@ class CudaProducts(Products):
     def applies(self, problem: Problem) -> bool:
         return _Apart.of(problem) is None and not problem.frame.squared
 
+    def device_pass(self, problem: Problem) -> on_device.DeviceBlocks:
+        return on_device.centroid_pass(problem)
+
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(on_device.centroid_pass(problem), problem, out, report)
+        on_device.fill_values(self.device_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
         return on_device.Search(problem, k, mask).by(on_device.centroid_pass)

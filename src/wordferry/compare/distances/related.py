@@ -122,8 +122,11 @@ class CudaPanels(Panels):
     title = "sixty-four documents at a time against all others, on a GPU"
     device = True
 
+    def device_pass(self, problem: Problem) -> on_device.DeviceBlocks:
+        return on_device.related_pass(problem)
+
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(on_device.related_pass(problem), problem, out, report)
+        on_device.fill_values(self.device_pass(problem), problem, out, report)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
         return on_device.Search(problem, k, mask).by(on_device.related_pass, panels.refine_related)
