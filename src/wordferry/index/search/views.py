@@ -189,16 +189,15 @@ class View:
         """The words of a text that count, by their numbers."""
         if len(tokens.vocabulary) != len(self.embeddings):  # looked up in another state
             tokens = looked_up(tokens, self.embeddings.vocabulary)
-        spelled, size = tokens.vocabulary, self.snapshot.terms.size
+        size, number_of = self.snapshot.terms.size, self.snapshot.terms.number_of
         rows = sorted(tokens.bag)
         others = list(tokens.others) if self.weights.keeps else []
-        names = [*(spelled[row] for row in rows), *others]
-        found = find_numbers(connection, names, self._source.file)
+        found = find_numbers(connection, others, self._source.file)
         inside = sorted((found[word], word) for word in others if found.get(word, size) < size)
         new = [word for word in others if found.get(word, size) >= size]
         behind = size + len(new)
-        numbers = [found.get(spelled[row], size) for row in rows]
-        numbers = [n if n < size else behind + place for place, n in enumerate(numbers)]
+        numbers = [int(number_of[row]) if row < len(number_of) else -1 for row in rows]
+        numbers = [n if n >= 0 else behind + place for place, n in enumerate(numbers)]
         names = [*(word for _, word in inside), *new]
         return QueryWords(
             np.array([*numbers, *(n for n, _ in inside), *range(size, behind)], dtype=np.int64),

@@ -65,6 +65,13 @@ class TermVectors:
         found[self.numbers] = self.rows
         return found
 
+    @cached_property
+    def number_of(self) -> Int32Array:
+        """The word of each row of the embeddings, as far as words have any; -1 for none."""
+        found = np.full(int(self.rows.max(initial=-1)) + 1, -1, dtype=np.int32)
+        found[self.rows] = self.numbers
+        return found
+
     @classmethod
     def assign(cls, connection: sqlite3.Connection, size: int, vocabulary: Vocabulary, file: Path) -> TermVectors:
         """Give every word of the dictionary the vector that a vocabulary has for it, and write that down."""
