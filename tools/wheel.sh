@@ -7,8 +7,9 @@ root=$PWD folder=$(mkdir -p "$1" && cd "$1" && pwd); shift
 pythons=("$@")
 if [ ${#pythons[@]} = 0 ]; then
   for version in 3.11 3.12 3.13 3.14 3.15; do
-    found=$(command -v python$version || ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/$version.*/bin/python$version 2>/dev/null | tail -1 || true)
-    [ -z "$found" ] || pythons+=("$found")
+    for found in "$(command -v python$version || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/$version.*/bin/python$version; do
+      if "$found" -c "" 2>/dev/null; then pythons+=("$found") && break; fi  # pyenv has commands for Pythons that it does not run
+    done
   done
 fi
 pip="python -m pip -q --disable-pip-version-check --no-input"
