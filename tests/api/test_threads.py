@@ -125,7 +125,7 @@ def test_a_view_is_taken_over_while_another_thread_adds_to_it(tmp_path: Path) ->
         index.add(documents(20))
         local: Any = index.backend
         with local.state() as (_, snapshot):
-            earlier = local.view(snapshot, wordferry.Measure("rel-rwmd"))
+            earlier = local.views.get(snapshot, wordferry.Measure("rel-rwmd"))
 
         class Part:
             """A part whose key adds to the view when it is looked at, as another thread might."""
@@ -140,6 +140,6 @@ def test_a_view_is_taken_over_while_another_thread_adds_to_it(tmp_path: Path) ->
         part.key = part
         earlier._kept[("first", part)] = 1
         del earlier._kept[("added meanwhile", None)]  # by the line above
-        later = View(snapshot, earlier.weights, local._views.source)
+        later = View(snapshot, earlier.weights, local.views.source)
         later.take_over(earlier)
         assert ("first", part) not in later._kept

@@ -42,7 +42,7 @@ def test_every_bit_is_that_of_comparing_with_all(index: Index, distance: str, we
     measure, backend = index.measure(distance, weights, unknown), index.backend
     queries = [*QUERIES, index.get("7").text, index.get("1900").text]
     with backend.state() as (connection, snapshot):  # type: ignore[attr-defined]
-        view = backend.view(snapshot, measure)  # type: ignore[attr-defined]
+        view = backend.views.get(snapshot, measure)  # type: ignore[attr-defined]
         asked = [
             view.words(connection, looked_up(index.tokenizer(text), index.embeddings.vocabulary)) for text in queries
         ]

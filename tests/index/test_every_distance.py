@@ -308,7 +308,7 @@ def test_a_word_that_hardly_counts_is_not_overlooked(make: Callable[..., Index])
     assert row[40] < row[0]
     measure = index.measure("bow-l1")
     with index.backend.state() as (_, snapshot):
-        view = index.backend.view(snapshot, measure)
+        view = index.backend.views.get(snapshot, measure)
         numbers = {row: number for number, row in zip(snapshot.terms.numbers, snapshot.terms.rows, strict=True)}
         asked = QueryWords(
             np.array([numbers.get(word, 100 + word) for word in bag]),
@@ -333,4 +333,4 @@ def test_damaged_bags_are_named(make: Callable[..., Index], distance: str) -> No
         damaged = replace(snapshot, parts=(replace(part, rows=replace(part.rows, bags=wrong)),))
         request = Request(measure.distance, measure.overlap, 3, None, 1)
         with pytest.raises(FormatError, match=r"damaged: .* compact --rebuild"):
-            similar.nearest(index.backend.view(damaged, measure), [asked], request)
+            similar.nearest(index.backend.views.get(damaged, measure), [asked], request)

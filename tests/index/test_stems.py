@@ -106,7 +106,7 @@ def test_only_the_words_that_are_asked_for_are_read(tmp_path: Path) -> None:
             (number,) = connection.execute("SELECT number FROM words WHERE word = 'qwertzuiop7'").fetchone()
         assert number not in forms._names
         assert 0 < len(forms._names) < 100 < snapshot.terms.size
-        assert forms._places.keys() == {word for query in QUERIES for word in index.tokenizer(query)}
+        assert forms.places.keys() == {word for query in QUERIES for word in index.tokenizer(query)}
     with Index.open(tmp_path / "index") as index:  # a word that is not the one whose stem the segment knows
         index.search("planets")
         with index.backend._catalogue.writing() as connection:

@@ -43,7 +43,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
 def same_as_scan(index: Index, distance: str) -> None:
     measure, backend = index.measure(distance), index.backend
     with backend.state() as (connection, snapshot):  # type: ignore[attr-defined]
-        view = backend.view(snapshot, measure)  # type: ignore[attr-defined]
+        view = backend.views.get(snapshot, measure)  # type: ignore[attr-defined]
         vocabulary = index.embeddings.vocabulary
         asked = [view.words(connection, looked_up(index.tokenizer(text), vocabulary)) for text in QUERIES]
         for some in ([one] for one in asked), [asked]:
@@ -73,7 +73,7 @@ def test_a_later_state_is_not_weighed_again(place: Path) -> None:
         index.add([{"id": "rare", "text": "name1 name2 quite new words name7"}])
         measure, backend = index.measure(), index.backend
         with backend.state() as (_, snapshot):  # type: ignore[attr-defined]
-            view = backend.view(snapshot, measure)  # type: ignore[attr-defined]
+            view = backend.views.get(snapshot, measure)  # type: ignore[attr-defined]
             large = snapshot.parts[0]
             least, norms = view._least(large)
             sums, exact = view.documents(large).sums, view.norms(large)
@@ -86,7 +86,7 @@ def test_a_later_state_is_not_weighed_again(place: Path) -> None:
 
 def test_an_unchanged_index_uses_what_is_stored(place: Path) -> None:
     with Index.open(place) as index, index.backend.state() as (_, snapshot):  # type: ignore[attr-defined]
-        view = index.backend.view(snapshot, index.measure())  # type: ignore[attr-defined]
+        view = index.backend.views.get(snapshot, index.measure())  # type: ignore[attr-defined]
         assert view.weights.per_word is snapshot.weights.weights
         counted = snapshot.weights.frequencies
         words = np.concatenate([part.bags.words for part in snapshot.parts])

@@ -174,7 +174,7 @@ class WordCollection:
         exact = (found == query.forms[slots]).astype(np.uint8)
         return QueryForms(slots, found, exact, query.factors)
 
-    def around(self, rows: Int64Array, m: int, idf: Float64Array, wanted: Int32Array) -> Surroundings:
+    def around(self, idf: Float64Array, wanted: Int32Array, rows: Int64Array, m: int) -> Surroundings:
         """The m nearest of some rows to each of them by the cosine of (1 + ln count) idf, over stems.
 
         ``wanted`` are the stems that a complete row has, ascending.

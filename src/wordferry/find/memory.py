@@ -110,7 +110,7 @@ class WordSearch:
         self.collection = Ranker(WordCollection([part], forms, forms.groups, _impossible))
 
     def __len__(self) -> int:
-        return len(self.collection)
+        return len(self.collection.source)
 
     def _vectors(self, documents: Sequence[Text], given: Any, progress: ShowProgress) -> Any:
         """The vector of each document, given or encoded."""

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -148,9 +148,6 @@ class Ranker:
         living = len(source) if self.alive is None else int(self.alive.sum())
         self.documents = living if together is None else together.documents
 
-    def __len__(self) -> int:
-        return len(self.source)
-
     @cached_property
     def df(self) -> Int64Array:
         """Document frequency of each stem, over the living documents."""
@@ -208,10 +205,7 @@ class Ranker:
         """
         query, missing = self.query(tokens)
         found = self.find(query, k, settings, allowed, vector)
-
-        def around(rows: Int64Array, m: int) -> Surroundings:
-            return self.source.around(rows, m, self.idf, stems_of(query))
-
+        around = partial(self.source.around, self.idf, stems_of(query))
         ranking = ranked(found, around, k, (query, missing, settings))
         return replace(ranking, visited=found.visited, evaluated=found.evaluated)
 
@@ -228,8 +222,13 @@ class Ranker:
         if self.alive is not None and allowed is not self.alive:
             mask = self.alive if allowed is None else allowed & self.alive
         by_meaning = vector is not None and settings.meaning != 0
-        wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self), 1))
-        asked, constants = _stems(query, settings), self.saturation(settings)
+        wanted = min(settings.wanted(k, by_meaning=by_meaning), max(len(self.source), 1))
+        asked = QueryStems(
+            np.array([word.group for word in query], dtype=np.int32),
+            np.array([word.form for word in query], dtype=np.int32),
+            np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64),
+        )
+        constants = self.saturation(settings)
         best = self.source.best(asked, constants, wanted, mask)
         looked = (best.visited, best.evaluated)
         if vector is None or not by_meaning:
@@ -239,14 +238,6 @@ class Ranker:
         rows = np.concatenate([best.rows, more])
         words = np.concatenate([best.scores, self.source.scores(asked, constants, more)])
         return Candidates(rows, words, self.source.cosines(vector, rows), near.sums, *looked)
-
-
-def _stems(query: Sequence[QueryWord], settings: Settings) -> QueryStems:
-    return QueryStems(
-        np.array([word.group for word in query], dtype=np.int32),
-        np.array([word.form for word in query], dtype=np.int32),
-        np.array([word.times * word.idf * (settings.k1 + 1) for word in query], dtype=np.float64),
-    )
 
 
 _NOBODY = Surroundings(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=bool))

@@ -163,7 +163,7 @@ def duplicates(
     with index.state() as (connection, snapshot):
         if snapshot.documents < 2:
             return Duplicates(threshold=threshold)
-        view, live = index.view(snapshot, measure), snapshot.live_rows()
+        view, live = index.views.get(snapshot, measure), snapshot.live_rows()
         whole = memory.whole(view, measure.distance, measure.overlap).among_themselves(threads)
         blocks = list(close_pairs(whole, threshold, progress))
         i, j, near = (np.concatenate([[], *(block[column] for block in blocks)]) for column in range(3))
@@ -173,7 +173,7 @@ def duplicates(
             cosines = snapshot.codes_of(rows).between(np.searchsorted(rows, i), np.searchsorted(rows, j))
             kept = 1.0 - cosines <= meaning
             i, j, near = i[kept], j[kept], near[kept]
-        found = snapshot.read(connection, np.unique(np.concatenate([i, j])), index.path)
+        found = snapshot.read(connection, [*i.tolist(), *j.tolist()], index.path)
     texts = {one.id: one.text for one in found.values()}
     order = {found[row].id: row for row in sorted(found)}
     words = PairWords(index.tokenizer)
@@ -208,7 +208,7 @@ def leakage(
     found: list[tuple[int, int, float]] = []
     with index.state() as (connection, snapshot):
         if snapshot.documents and given:
-            view, live = index.view(snapshot, measure), snapshot.live_rows()
+            view, live = index.views.get(snapshot, measure), snapshot.live_rows()
             prepared = memory.whole(view, measure.distance, measure.overlap)
             theirs = [view.words(connection, looked_up(some, view.embeddings.vocabulary)) for some in tokens]
             found = [(int(live[i]), j, d) for i, j, d in _pairs_between(prepared, theirs, threshold, how)]
@@ -218,7 +218,7 @@ def leakage(
             places = np.searchsorted(rows, [i for i, _, _ in found]), len(rows) + np.array([j for _, j, _ in found])
             kept = 1.0 - codes.between(*places) <= meaning
             found = [one for one, wanted in zip(found, kept.tolist(), strict=True) if wanted]
-        own = snapshot.read(connection, rows, index.path)
+        own = snapshot.read(connection, rows.tolist(), index.path)
     texts = {one.id: one.text for one in own.values()}
     others = dict(zip(names, (one.words for one in given), strict=True))
     words = PairWords(index.tokenizer)
@@ -276,7 +276,7 @@ def knn_graph(
         total = snapshot.documents
         if not total:
             return sp.csr_array((0, 0), dtype="float32")
-        view, live = index.view(snapshot, measure), snapshot.live_rows()
+        view, live = index.views.get(snapshot, measure), snapshot.live_rows()
         k = min(k, total - 1)
         indices, distances = np.empty((total, k), dtype=np.int64), np.empty((total, k), dtype=np.float32)
         whole = None

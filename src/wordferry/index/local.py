@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Int64Array, distinct
+from wordferry.base.arrays import Float32Array, Int64Array
 from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
@@ -46,7 +46,7 @@ from wordferry.index.search.views import View, Views, ViewSource
 from wordferry.index.search.weights import QueryWords, words_of_row
 from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage import stored_weights
-from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, number_of, set_meta
+from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, get_state, number_of, set_meta
 from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
@@ -66,7 +66,6 @@ from wordferry.words.related.graph import RelatedWords
 
 _ATTEMPTS = 8
 _BLOCK = 1000
-_NO_ROWS = np.zeros(0, dtype=np.int64)
 _MANY_WORDS = 32
 """New words that are worth comparing with all others at once where documents are searched as well as added: the next
 search would wait for that. Fewer are left to it."""
@@ -90,8 +89,9 @@ class LocalIndex:
             with self._catalogue.reading() as connection:
                 self.config = read_config(connection, self._catalogue.file)
                 self._vectors = open_vectors(self.path, self.config, embeddings, self._file)
-                self._vectors.read(connection, get_meta(connection, "state", self._file))
-                self._dimension = int((get_meta(connection, "state", self._file) or {}).get("dimension", 0))
+                state = get_meta(connection, "state", self._file)
+                self._vectors.read(connection, state)
+                self._dimension = int((state or {}).get("dimension", 0))
             self._encoder: Encoder | None = None
             if encoder is not None:
                 self._encoder = checked(find_encoder(encoder), self.config.encoder, self._dimension, str(self.path))
@@ -105,7 +105,7 @@ class LocalIndex:
         self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
         vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
         self._graphs = Graphs(self.path, self._vectors, self.config.r, self.config.base, vouched)
-        self._views = Views(ViewSource(self._graphs, self._catalogue.file, together))
+        self.views = Views(ViewSource(self._graphs, self._catalogue.file, together))
         self.words = WordSearcher(self.config.language, self._catalogue.file, together)
         fields = frozenset() if together is None else together.fields
         self._snapshots = Snapshots(self.path, self.config.fingerprint, self._vectors, fields)
@@ -134,7 +134,7 @@ class LocalIndex:
         """Of the documents' vectors; 0 where they have none."""
         if not self._dimension:  # the first documents may have brought theirs since
             with self._catalogue.reading() as connection:
-                self._dimension = int((get_meta(connection, "state", self._file) or {}).get("dimension", 0))
+                self._dimension = int((get_state(connection, self._file) or {}).get("dimension", 0))
         return self._dimension
 
     def encoder(self) -> Encoder | None:
@@ -147,7 +147,7 @@ class LocalIndex:
     def related(self) -> RelatedWords | None:
         """The related words of the documents' words; None where none has a vector."""
         with self.state() as (_, snapshot):
-            return self._views.source.graph(snapshot)
+            return self.views.source.graph(snapshot)
 
     @property
     def closed(self) -> bool:
@@ -185,17 +185,13 @@ class LocalIndex:
         except (LockedError, StorageError) as error:
             raise with_remedy(FormatError(f"{missing} ({error})")) from error
 
-    def view(self, snapshot: Snapshot, measure: Measure) -> View:
-        """A state as a measure sees it."""
-        return self._views.get(snapshot, measure)
-
     # -- searching --------------------------------------------------------------------------------------------------
 
     def search(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> list[Hits]:
         """The hits of every query by words, given as tokens."""
         with self.state() as (connection, snapshot):
             rankings, counts = self.words.rank(connection, snapshot, asked, ask, settings)
-            rows = distinct(np.concatenate([_NO_ROWS, *(one.rows for one in rankings)]))
+            rows = (row for one in rankings for row in one.rows.tolist())
             documents = snapshot.read(connection, rows, self._file)
         found = []
         for ranking, tokens in zip(rankings, asked, strict=True):
@@ -216,9 +212,9 @@ class LocalIndex:
         with self.state() as (connection, snapshot):
             if not snapshot.documents or not asked:
                 return [Hits(**options) for _ in asked]
-            view = self.view(snapshot, measure)
+            view = self.views.get(snapshot, measure)
             near, queries = similar.similar(view, connection, asked, measure, ask)
-            documents = snapshot.read(connection, distinct(near.indices[near.indices >= 0]), self._file)
+            documents = snapshot.read(connection, near.indices[near.indices >= 0].tolist(), self._file)
         second, found = ask.rerank or measure, []
         for number, tokens in enumerate(asked):
             hits = []
@@ -236,7 +232,7 @@ class LocalIndex:
         """The documents whose vectors are nearest to each of ``ask.vectors``; the queries are given as tokens too."""
         with self.state() as (connection, snapshot):
             near, pairs = self.nearest_in_meaning(connection, snapshot, ask)
-            rows = distinct(np.concatenate([_NO_ROWS, *(one.rows for one in near)]))
+            rows = (row for one in near for row in one.rows.tolist())
             documents = snapshot.read(connection, rows, self._file)
         found = []
         for tokens, one in zip(asked, near, strict=True):
@@ -292,7 +288,7 @@ class LocalIndex:
     def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
         with self.state() as (connection, snapshot):
-            view = self.view(snapshot, measure)
+            view = self.views.get(snapshot, measure)
             first, second = (view.words(connection, looked_up(tokens, view.embeddings.vocabulary)) for tokens in texts)
         return self._explained(view, measure, first, _apart(first, second, snapshot.terms.size))
 
@@ -342,11 +338,11 @@ class LocalIndex:
                 if row is None:
                     raise NotFound(f"{self.path} has no document {after!r} to go on after.")
                 first = int(row[0])
-            places = snapshot.places_after(first, snapshot.allowed(condition))[offset : offset + limit]
+            places = snapshot.places_after(first, snapshot.allowed(condition))[offset : offset + limit].tolist()
             if condition is None:  # the catalogue must list the documents that the segments list
                 query = "SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ? OFFSET ?"
                 listed = [row[0] for row in connection.execute(query, (first, limit, offset))]
-                if listed != snapshot.numbers.of(places.tolist()):
+                if listed != snapshot.numbers.of(places):
                     raise damaged(self._file, "the list of documents")
             return list(snapshot.read(connection, places, self._file).values())
 
@@ -355,12 +351,12 @@ class LocalIndex:
         with self.state() as (connection, snapshot):
             places = snapshot.places_after(-1, snapshot.allowed(condition))
             for start in range(0, len(places), _BLOCK):
-                yield from snapshot.read(connection, places[start : start + _BLOCK], self._file).values()
+                yield from snapshot.read(connection, places[start : start + _BLOCK].tolist(), self._file).values()
 
     def documents_at(self, rows: Int64Array) -> list[Document]:
         """Documents by their rows."""
         with self.state() as (connection, snapshot):
-            found = snapshot.read(connection, rows, self._file)
+            found = snapshot.read(connection, rows.tolist(), self._file)
         return [found[row] for row in rows.tolist()]
 
     def ids_at(self, rows: Int64Array) -> list[str]:
@@ -491,7 +487,7 @@ class LocalIndex:
             record = get_meta(connection, "weights", self._file)
             if not stored_weights.is_due(record, snapshot.segments, snapshot.documents):
                 return
-            own = self._views.source.weights(snapshot, self.config.unknown != "drop")
+            own = self.views.source.weights(snapshot, self.config.unknown != "drop")
         try:
             record = stored_weights.save(self.path, own)
             with self._catalogue.writing() as connection:

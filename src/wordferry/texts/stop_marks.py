@@ -56,13 +56,14 @@ def query_words(text: str | Sequence[str], tokenizer: Tokenizer) -> list[str]:
     Those that are no stop words; with stop words in capitals ("US", "IT support") where not the whole query is in
     capitals; and all of them where the others are negations at most ("the who", "to be or not to be").
     """
-    stop, words = stop_of(tokenizer), words_of(text, tokenizer)
+    words = words_of(text, tokenizer)
     if not isinstance(text, str):
         return words
     if negations_of(tokenizer).issuperset(words):
         return marked_words(text, tokenizer)
     if text.isupper() or not any(map(str.isupper, text)):
         return words
+    stop = stop_of(tokenizer)
     meant = {MARK + one.lower() for one in _CAPITALS.findall(text) if one.isupper() and one.lower() in stop}
     return [word for word in marked_words(text, tokenizer) if not is_marked(word) or word in meant] if meant else words
 

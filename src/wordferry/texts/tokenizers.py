@@ -47,10 +47,6 @@ def _is_special(text: str) -> bool:
     return any(sign in small for sign in _SIGNS) or _E_PREFIX.search(small) is not None
 
 
-def _plain_word(text: str) -> re.Pattern[str]:
-    return _word(text.isascii(), _is_special(text))
-
-
 def is_simple(text: str) -> bool:
     """True for ASCII without names such as C++ and e-mail: the kernels split it as :class:`WordTokenizer` does."""
     return text.isascii() and not _is_special(text)
@@ -145,7 +141,14 @@ class WordTokenizer:
         >>> WordTokenizer(stop=frozenset({"the"})).all_words("The cat's pyjamas")
         ['the', 'cat', 'pyjamas']
         """
-        found = self._matches(text.lower() if self.lowercase else text)
+        if self.lowercase:
+            text = text.lower()
+        if self.boundaries == "plain":
+            found = _word(text.isascii(), _is_special(text)).findall(text if text.isascii() else fold(text))
+        else:
+            found = unicode_words(fold(text))
+            if not text.isascii():
+                found = [_SELECTORS.sub("", word) for word in found]
         if not self.keep_compounds:
             found = [
                 part
@@ -154,12 +157,6 @@ class WordTokenizer:
             ]
         least = self.min_length
         return found if least < 2 and "" not in found else [word for word in found if len(word) >= least]
-
-    def _matches(self, text: str) -> list[str]:
-        if self.boundaries == "plain":
-            return _plain_word(text).findall(text if text.isascii() else fold(text))
-        found = unicode_words(fold(text))
-        return found if text.isascii() else [_SELECTORS.sub("", word) for word in found]
 
     def spans(self, text: str, elided: frozenset[str] | None = None) -> list[Span]:
         """The words, each with where it stands in the text. Slower than the call, which gives the words alone.
@@ -171,7 +168,8 @@ class WordTokenizer:
         """
         folded, starts, ends = folded_with_places(text, lowercase=self.lowercase)
         found = []
-        for match in (_plain_word(text) if self.boundaries == "plain" else word_pattern()).finditer(folded):
+        pattern = _word(text.isascii(), _is_special(text)) if self.boundaries == "plain" else word_pattern()
+        for match in pattern.finditer(folded):
             for part, start, end in _parts(match[0], match.start(), self.keep_compounds, elided):
                 word = part if self.boundaries == "plain" else _SELECTORS.sub("", part)
                 if word and len(word) >= self.min_length and word not in self.stop:

@@ -13,6 +13,7 @@ alike: the lists of the query's own words give the second part up to rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,52 +35,55 @@ ROUNDING = 1.2e-7
 
 
 class _Shares(NamedTuple):
-    relaxed: Distance
+    """What a distance that lists can find is a sum of."""
+
+    overlap: str
+    """Of Rel-RWMD."""
     moved: float = 1.0
     """The share of Rel-RWMD."""
     unshared: float = 0.0
     """The share of cosine."""
 
-    @classmethod
-    def of(cls, distance: Distance) -> _Shares | None:
-        """The shares of a distance that lists can find; None for any other."""
-        if distance.by_lists:
-            return cls(distance)
-        parts = distance.parts if isinstance(distance, Blend) else ()
-        moved = [part for part in parts if part[0].by_lists]
-        cosine = [share for part, share in parts if part.shared is Shared.PRODUCT]
-        return cls(*moved[0], cosine[0]) if len(parts) == 2 and moved and cosine else None
+
+@cache
+def _shares(distance: Distance, overlap: str) -> _Shares | None:
+    """The shares of a distance with an overlap; None for one that lists cannot find."""
+    if distance.by_lists:
+        return _Shares(overlap)
+    parts = distance.parts if isinstance(distance, Blend) else ()
+    moved = [part for part in parts if part[0].by_lists]
+    cosine = [share for part, share in parts if part.shared is Shared.PRODUCT]
+    if len(parts) != 2 or not moved or not cosine:
+        return None
+    relaxed, share = moved[0]
+    return _Shares(part_overlap(relaxed, overlap), share, cosine[0])
 
 
 class RelatedLists:
     """Panels of queries walk the lists, and documents once for all of them where that pays."""
 
     def applies(self, view: View, distance: Distance, overlap: str) -> bool:
-        shares = _Shares.of(distance)
-        if shares is None or part_overlap(shares.relaxed, overlap) == "residual":
+        shares = _shares(distance, overlap)
+        if shares is None or shares.overlap == "residual":
             return False
         return view.graph is not None and not np.isnan(view.graph.c_max)
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
-        shares = _Shares.of(request.distance)
-        assert shares is not None
+        return in_order(view, queries, request, partial(self._panel, view, request), lists.PANEL)
 
-        def panel(some: Sequence[QueryWords]) -> lists.Found:
-            return self._panel(view, some, request, shares)
-
-        return in_order(view, queries, request, panel, lists.PANEL)
-
-    def _panel(self, view: View, some: Sequence[QueryWords], request: Request, shares: _Shares) -> lists.Found:
+    def _panel(self, view: View, request: Request, some: Sequence[QueryWords]) -> lists.Found:
         allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
-        overlap, blended = part_overlap(shares.relaxed, request.overlap), shares[1:] if shares.unshared else None
+        shares = _shares(request.distance, request.overlap)
+        assert shares is not None
+        blended = (shares.moved, shares.unshared) if shares.unshared else None
         asked = [
             lists.ListQuery(
                 words.numbers.astype(np.int32),
                 view.weights.masses(words),
                 costs.edges(words.vectors[: words.with_vectors]),
                 costs.c_max,
-                overlap,
+                shares.overlap,
                 view.snapshot.terms.size + len(words),
                 blended,
             )

@@ -187,9 +187,10 @@ class View:
 
     def words(self, connection: sqlite3.Connection, tokens: LookedUp) -> QueryWords:
         """The words of a text that count, by their numbers."""
-        if len(tokens.vocabulary) != len(self.embeddings):  # looked up in another state
-            tokens = looked_up(tokens, self.embeddings.vocabulary)
-        size, number_of = self.snapshot.terms.size, self.snapshot.terms.number_of
+        vocabulary, terms = self.embeddings.vocabulary, self.snapshot.terms
+        if len(tokens.vocabulary) != len(vocabulary):  # looked up in another state
+            tokens = looked_up(tokens, vocabulary)
+        size, number_of = terms.size, terms.number_of
         rows = sorted(tokens.bag)
         others = list(tokens.others) if self.weights.keeps else []
         found = find_numbers(connection, others, self._source.file)

@@ -123,9 +123,11 @@ class WordWeights:
         elif self.growth == "saturation":
             room = room_for(float(counts.sum()), self.weighting.mean_length)
             counts = np.where(counts > 1, counts * (1 + room) / (counts + room), counts)
-        weights = self.weighting.of(words.numbers)
+        known = words.numbers < len(self.per_word)
+        weights = np.full(len(known), self.weighting.unseen, dtype=np.float64)
+        weights[known] = self.per_word[words.numbers[known]]
         if len(self.new):
-            outside = (words.numbers >= len(self.per_word)) & (words.vectors >= 0)
+            outside = ~known & (words.vectors >= 0)
             weights[outside] = self.new[words.vectors[outside]]
         return counts * weights
 

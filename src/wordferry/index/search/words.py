@@ -48,18 +48,14 @@ class StoredForms:
         self.group_of, self.stop = words
         self._keys, self._numbers, self._stems, self._file = keys, numbers, tuple(stems), file
         self._words: dict[int, Int32Array] = {}
-        self._places: dict[str, FormPlace | None] = {}
+        self.places: dict[str, FormPlace | None] = {}
+        """The words of queries that were looked up; None where no document has any form of one."""
         self._names: dict[int, str] = {}
 
     @property
     def stem_keys(self) -> UInt64Array:
         """The key of each stem, by its number."""
         return self._numbers.keys
-
-    @property
-    def is_full(self) -> bool:
-        """Whether so many words were looked up that the next query had better start anew."""
-        return len(self._places) > _KEPT_WORDS
 
     def words_of(self, group: int) -> Int32Array:
         """The words of a stem, ascending."""
@@ -72,7 +68,7 @@ class StoredForms:
 
     def look_up(self, connection: sqlite3.Connection, words: Iterable[str]) -> None:
         """Read what is needed to know the forms of some words of queries."""
-        new = [word for word in dict.fromkeys(words) if word not in self._places]
+        new = [word for word in dict.fromkeys(words) if word not in self.places]
         if not new:
             return
         numbers = find_numbers(connection, new, self._file)
@@ -80,7 +76,7 @@ class StoredForms:
         for word, key in zip(new, keys, strict=True):
             group, number = self._numbers.find(key), numbers.get(word, -1)
             known = 0 <= number < len(self.group_of) and self.group_of[number] >= 0
-            self._places[word] = None if group < 0 else FormPlace(group, number if known else -1)
+            self.places[word] = None if group < 0 else FormPlace(group, number if known else -1)
 
     def spell(self, connection: sqlite3.Connection, groups: Iterable[int]) -> None:
         """Read the words of some stems, for explanations."""
@@ -89,7 +85,7 @@ class StoredForms:
 
     def place(self, word: str) -> FormPlace | None:
         """The stem and the number of a word that was looked up; None when no document has any form of it."""
-        return self._places.get(word)
+        return self.places.get(word)
 
     def word(self, number: int) -> str:
         """A word by its number, if the words of its stem were read; one that was forgotten since has no spelling."""
@@ -115,7 +111,7 @@ class WordSearcher:
         """What ranks the documents of a snapshot, ready for questions in the words of ``asked``."""
         with self._mutex:
             found = self._recent.get(snapshot.generation)
-            if found is None or found[1].is_full:  # whoever searches with the full one keeps it
+            if found is None or len(found[1].places) > _KEPT_WORDS:  # whoever searches with the full one keeps it
                 found = self._recent[snapshot.generation] = self._made(connection, snapshot)
                 while len(self._recent) > _KEPT:
                     self._recent.pop(min(self._recent))

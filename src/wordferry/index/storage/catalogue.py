@@ -85,19 +85,15 @@ class OpenedFolder:
             facts = os.fstat(self._descriptor)
             self._number = facts.st_dev, facts.st_ino
 
-    def replaced(self) -> bool:
-        """Whether the path names another folder now, or none."""
+    def check(self) -> None:
+        """Refuse to go on when the path names another folder than the one that was opened, or none."""
         if self._descriptor is None:
-            return False
+            return
         try:
             facts = os.stat(self.folder)
         except OSError:
-            return True
-        return (facts.st_dev, facts.st_ino) != self._number
-
-    def check(self) -> None:
-        """Refuse to go on when the folder is no longer the one that was opened."""
-        if self.replaced():
+            raise self.error() from None
+        if (facts.st_dev, facts.st_ino) != self._number:
             raise self.error()
 
     def error(self) -> ReplacedError:
@@ -440,13 +436,6 @@ def document_checksum(row: tuple[Any, ...]) -> int:
         except (AttributeError, TypeError, UnicodeEncodeError):  # not what was written: damage
             pass
     return checksum(*row[:8])
-
-
-def checked_document(row: tuple[Any, ...], file: Path) -> tuple[Any, ...]:
-    """A row of documents whose checksum is right."""
-    if document_checksum(row) != row[8]:
-        raise damaged(file, f"document {row[1]!r}")
-    return row
 
 
 def damaged(file: Path, what: str) -> FormatError:

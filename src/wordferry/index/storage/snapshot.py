@@ -6,7 +6,7 @@ import json
 import sqlite3
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermVectors, read_vectors
-from wordferry.index.storage.texts import Unpacker, read_documents
+from wordferry.index.storage.texts import Unpacker, as_document, selected_documents
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.words.embeddings import Embeddings
 
@@ -181,9 +181,7 @@ class Snapshot:
 
     def count(self, mask: BoolArray | None) -> int:
         """How many rows a mask allows; counted once for masks of this snapshot."""
-        if mask is None:
-            return len(self.numbers)
-        if mask is self.alive:
+        if mask is None or mask is self.alive:
             return self.documents
         with self._mutex:
             kept = self._counted[0]
@@ -242,10 +240,11 @@ class Snapshot:
             parts.append(part.bags.codes.select(rows[inside] - part.start))
         return Codes.join(parts)
 
-    def read(self, connection: sqlite3.Connection, rows: Int64Array, file: Path) -> dict[int, Document]:
-        """The documents of some rows, by row."""
-        places = rows.tolist()
-        return dict(zip(places, read_documents(connection, self.numbers.of(places), file), strict=True))
+    def read(self, connection: sqlite3.Connection, rows: Iterable[int], file: Path) -> dict[int, Document]:
+        """The documents of some rows, by row and in the order of rows; a row that comes twice is read once."""
+        places, unpacker = sorted(set(rows)), Unpacker(connection, file)
+        found = selected_documents(connection, self.numbers.of(places), DOCUMENT_COLUMNS, file)
+        return {place: as_document(unpacker.checked(row)) for place, row in zip(places, found, strict=True)}
 
 
 class Snapshots:

@@ -29,9 +29,9 @@ from wordferry.index.results import Document
 from wordferry.index.storage.catalogue import (
     DOCUMENT_COLUMNS,
     ReadConnection,
-    checked_document,
     checksum,
     damaged,
+    document_checksum,
     get_meta,
 )
 from wordferry.texts.records import KeptText
@@ -309,7 +309,9 @@ class Unpacker:
             except (zlib.error, struct.error, ValueError, KeyError, IndexError, TypeError):
                 raise damaged(self._file, f"document {row[1]!r}") from None
             row = (*row[:2], text, row[3], label, metadata, *row[6:])
-        return checked_document(row, self._file)
+        if document_checksum(row) != row[8]:
+            raise damaged(self._file, f"document {row[1]!r}")
+        return row
 
     def texts(self) -> Iterator[Text]:
         """Everything in the pack that was opened last, deleted documents among it."""
@@ -413,19 +415,12 @@ def read_document(connection: sqlite3.Connection, id: str, file: Path) -> Docume
     return None if row is None else as_document(Unpacker(connection, file).checked(row))
 
 
-def read_documents(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[Document]:
-    """The documents with some numbers, in the order given."""
-    found = _selected(connection, numbers, DOCUMENT_COLUMNS, file)
-    whole = Unpacker(connection, file)
-    return [as_document(whole.checked(row)) for row in found]
-
-
 def read_ids(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> list[str]:
     """The ids of the documents with some numbers."""
-    return [row[1] for row in _selected(connection, numbers, "number, id", file)]
+    return [row[1] for row in selected_documents(connection, numbers, "number, id", file)]
 
 
-def _selected(
+def selected_documents(
     connection: sqlite3.Connection, numbers: Sequence[int], columns: str, file: Path
 ) -> Iterator[tuple[Any, ...]]:
     """Columns of the documents with these numbers, in their order; the first column is the number."""
