@@ -9,7 +9,7 @@ import pytest
 
 import wordferry
 from tests.encoders.hashing import hashed
-from wordferry.base.cancel import Cancel, cancellable
+from wordferry.base.runtime import Cancel, cancellable
 from wordferry.encoders import Encoder, encoder, find_encoder, strength
 from wordferry.errors import Cancelled, InputError, MissingDependency
 

@@ -16,7 +16,7 @@ import pytest
 
 import wordferry
 from tests.index.collection import PLAIN, documents, embeddings
-from wordferry.base.cancel import Cancel, cancellable
+from wordferry.base.runtime import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError, ReplacedError
 from wordferry.index import Index
 from wordferry.index.search import lists as nearest

@@ -11,7 +11,7 @@ import pytest
 import wordferry
 from tests.encoders.hashing import hashed
 from wordferry import Index
-from wordferry.base.cancel import Cancel, cancellable
+from wordferry.base.runtime import Cancel, cancellable
 from wordferry.encoders import Codes
 from wordferry.errors import Cancelled, FormatError, InputError
 from wordferry.find import WordSearch

@@ -11,8 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import wordferry
-from wordferry.base.cancel import Cancel, cancellable, check_cancelled
-from wordferry.base.runtime import Report
+from wordferry.base.runtime import Cancel, Report, cancellable, check_cancelled
 from wordferry.errors import Cancelled, WordferryError
 from wordferry.kernels import native, native_transport, passes
 

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 import wordferry
 from wordferry import _native
-from wordferry.base.cancel import Cancel, cancellable, check_cancelled
+from wordferry.base.runtime import Cancel, cancellable, check_cancelled
 from wordferry.errors import Cancelled
 from wordferry.kernels import lists, native, native_transport
 from wordferry.kernels import words as word_kernels

@@ -9,7 +9,7 @@ import pytest
 
 from wordferry.errors import InputError
 from wordferry.index import Index
-from wordferry.texts.records import KeptText, words_of
+from wordferry.texts.tokenizers import KeptText, words_of
 
 TEXT, TOKENS = "Les chats dormaient.", ["cat", "sleep"]
 

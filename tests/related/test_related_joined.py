@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordferry import Embeddings, RelatedWords
-from wordferry.base.cancel import Cancel, cancellable
+from wordferry.base.runtime import Cancel, cancellable
 from wordferry.errors import Cancelled
 from wordferry.words.related import graph as graphs
 from wordferry.words.related.build import Work, extend_lists

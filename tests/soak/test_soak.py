@@ -21,7 +21,7 @@ import pytest
 import wordferry
 from tests.index.collection import WORDS, assert_hits, embeddings
 from tests.index.other_user import Ask, other_user
-from wordferry.base.cancel import Cancel, cancellable
+from wordferry.base.runtime import Cancel, cancellable
 from wordferry.errors import Cancelled, ReplacedError
 from wordferry.index import Index
 from wordferry.index.search import lists as nearest

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wordferry
-from wordferry.base.cancel import Cancel, cancellable
+from wordferry.base.runtime import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError
 from wordferry.explanations.marked import SplitText
 from wordferry.texts.datasets import sample

@@ -26,7 +26,7 @@ import pytest
 import wordferry
 from tests.web.conftest import open_client, serving
 from tests.web.test_process import _write
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.errors import Cancelled
 from wordferry.web import service
 from wordferry.web.batching import Batcher

@@ -9,8 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress, blas_threads
+from wordferry.base.runtime import Progress, blas_threads, check_cancelled
 
 Job = TypeVar("Job")
 

@@ -1,4 +1,14 @@
-"""Threads, progress and optional imports: the few things that are about the process, not about texts."""
+"""Threads, cancelling, progress and optional imports: the few things that are about the process, not about texts.
+
+Work that runs in one thread is cancelled from another:
+
+    cancel = Cancel()
+    with cancellable(cancel):
+        top_k(...)          # raises errors.Cancelled soon after any thread has called cancel.cancel()
+
+Kernels look at the token of their context by themselves; loops in Python call ``check_cancelled``. A thread that is
+started inside the block does not inherit the context: run it in ``contextvars.copy_context()``.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +24,12 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
 
-from wordferry.base.cancel import check_cancelled
 from wordferry.base.checks import whole_number
 from wordferry.base.progress import Progress as Progress
 from wordferry.base.progress import ShowProgress as ShowProgress
 from wordferry.base.progress import no_progress as no_progress
 from wordferry.base.progress import progress_for as progress_for
-from wordferry.errors import InputError, MissingDependency
+from wordferry.errors import Cancelled, InputError, MissingDependency
 
 logger = logging.getLogger("wordferry")
 logger.addHandler(logging.NullHandler())
@@ -39,6 +48,45 @@ _PRODUCT_STEP = 256
 """Matrices are cut at multiples of this, as the kernels of BLAS cut them."""
 _SMALL_PRODUCT = 1 << 22
 """Multiplications that are not worth waking another thread for."""
+
+
+class Cancel:
+    """Says stop to whatever runs inside ``cancellable`` with it; it can be said once, from any thread."""
+
+    def __init__(self) -> None:
+        from wordferry import _native
+
+        self._token = _native.Token()
+
+    def cancel(self) -> None:
+        """Stop the work; that it has ended already is not an error."""
+        self._token.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether ``cancel`` was called."""
+        return self._token.is_set
+
+
+@contextmanager
+def cancellable(cancel: Cancel) -> Iterator[None]:
+    """Let ``cancel`` stop what runs inside the block; an inner block's Cancel takes the place of an outer one's."""
+    from wordferry import _native
+
+    before = _native.current_token.set(cancel._token)
+    try:
+        yield
+    finally:
+        _native.current_token.reset(before)
+
+
+def check_cancelled() -> None:
+    """Raise ``Cancelled`` when the work of this context was cancelled."""
+    from wordferry import _native
+
+    token = _native.current_token.get()
+    if token is not None and token.is_set:
+        raise Cancelled("The work was cancelled before it was done.")
 
 
 def _renew_locks() -> None:

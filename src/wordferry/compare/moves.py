@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.kernels import native_transport, reference

@@ -16,8 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import MEMORY, optional_import
+from wordferry.base.runtime import MEMORY, check_cancelled, optional_import
 from wordferry.errors import Unsupported
 
 SOURCES = Path(__file__).parent / "cuda"

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Float32Array
-from wordferry.base.cancel import check_cancelled
 from wordferry.base.checks import nearest_name
-from wordferry.base.runtime import optional_import
+from wordferry.base.runtime import check_cancelled, optional_import
 from wordferry.encoders import strength
 from wordferry.errors import InputError
 

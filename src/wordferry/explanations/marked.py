@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int64Array
-from wordferry.base.cancel import check_cancelled
 from wordferry.base.frames import Tabular, columns_of
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.moves import Taken
 from wordferry.explanations.rows import Row, Rows
 from wordferry.texts.records import document_text

@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int64Array
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.moves import Taken
 from wordferry.kernels.reference import Move
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.find.forms import FormPlace, Forms
 from wordferry.kernels import meaning

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.base.cancel import check_cancelled
 from wordferry.base.lazy import sparse as sp
-from wordferry.base.runtime import Progress, thread_count
+from wordferry.base.runtime import Progress, check_cancelled, thread_count
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import nearest
 from wordferry.compare.plan import fill
@@ -34,7 +33,7 @@ from wordferry.index.search.views import View
 from wordferry.index.search.weights import words_of_row
 from wordferry.index.write.entries import Entry
 from wordferry.texts.bow import looked_up
-from wordferry.texts.records import words_of
+from wordferry.texts.tokenizers import words_of
 
 if TYPE_CHECKING:
     from wordferry.index.backend import Backend

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from wordferry.base.charts import bars
 from wordferry.base.frames import TableRow, TableRows, columns_of
 from wordferry.errors import InputError
-from wordferry.texts.records import KeptText
+from wordferry.texts.tokenizers import KeptText
 
 if TYPE_CHECKING:
     from wordferry.explanations.explain import Explanation

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, FloatArray, Int64Array
-from wordferry.base.cancel import check_cancelled
 from wordferry.base.lazy import sparse as sp
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.masses import SCALE, scaled_masses
 from wordferry.kernels.native_transport import transport_one
 

@@ -32,8 +32,8 @@ from wordferry.kernels.meaning import CosineSums
 from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
 from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
 from wordferry.texts.bow import looked_up
-from wordferry.texts.records import words_of
 from wordferry.texts.stop_marks import query_words
+from wordferry.texts.tokenizers import words_of
 
 _TOGETHER = 256
 """Queries that are asked at once: hits with their texts are held for these only."""

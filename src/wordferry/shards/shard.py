@@ -26,7 +26,7 @@ from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.shards.manifest import EMBEDDINGS, RELATED, SHARDS, STATISTICS, Manifest, ShardRecord, file_digests
 from wordferry.shards.nearby import on_this_machine
 from wordferry.texts.bow import looked_up
-from wordferry.texts.records import words_of
+from wordferry.texts.tokenizers import words_of
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
 

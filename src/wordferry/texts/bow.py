@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int64Array, canonical_csr, row_sums
-from wordferry.base.cancel import check_cancelled
 from wordferry.base.lazy import sparse as sp
+from wordferry.base.runtime import check_cancelled
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts.coverage import warn_of_coverage
-from wordferry.texts.records import document_text, words_of
+from wordferry.texts.records import document_text
 from wordferry.texts.tables import as_documents
-from wordferry.texts.tokenizers import Tokenizer, as_tokenizer
+from wordferry.texts.tokenizers import Tokenizer, as_tokenizer, words_of
 from wordferry.words.open_vocabulary import OpenVocabulary
 from wordferry.words.vocabulary import Vocabulary
 

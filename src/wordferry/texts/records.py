@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,27 +12,6 @@ import numpy as np
 
 from wordferry.base.values import plain_value
 from wordferry.errors import FormatError, InputError
-
-
-class KeptText(str):
-    """A text beside the tokens that were made of it elsewhere: people read the one, what compares takes the others."""
-
-    tokens: tuple[str, ...]
-
-    def __new__(cls, text: str, tokens: Iterable[str]) -> KeptText:
-        made = super().__new__(cls, text)
-        made.tokens = tuple(tokens)
-        return made
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return str(self), self.tokens
-
-
-def words_of(text: str | Sequence[str], tokenizer: Callable[[str], list[str]]) -> list[str]:
-    """The words of a document: its own tokens where it has them, else what the tokenizer makes of its text."""
-    if isinstance(text, KeptText):
-        return list(text.tokens)
-    return tokenizer(text) if isinstance(text, str) else list(text)
 
 
 @dataclass(frozen=True)

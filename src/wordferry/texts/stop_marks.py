@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wordferry.texts.compounds import CompoundTokenizer
-from wordferry.texts.records import KeptText, words_of
-from wordferry.texts.tokenizers import Tokenizer, negations
+from wordferry.texts.tokenizers import KeptText, Tokenizer, negations, words_of
 
 MARK = "\x01"
 """Before every stop word; no tokenizer of the package leaves this character in a word."""

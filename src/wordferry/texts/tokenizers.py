@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -88,6 +88,27 @@ def data_lines(name: str) -> list[str]:
     """The lines of a file of the package, without comments."""
     text = resources.files("wordferry.data").joinpath(name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+class KeptText(str):
+    """A text beside the tokens that were made of it elsewhere: people read the one, what compares takes the others."""
+
+    tokens: tuple[str, ...]
+
+    def __new__(cls, text: str, tokens: Iterable[str]) -> KeptText:
+        made = super().__new__(cls, text)
+        made.tokens = tuple(tokens)
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return str(self), self.tokens
+
+
+def words_of(text: str | Sequence[str], tokenizer: Tokenizer) -> list[str]:
+    """The words of a document: its own tokens where it has them, else what the tokenizer makes of its text."""
+    if isinstance(text, KeptText):
+        return list(text.tokens)
+    return tokenizer(text) if isinstance(text, str) else list(text)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import usable_cores
+from wordferry.base.runtime import check_cancelled, usable_cores
 from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, NotFound, ReplacedError
 from wordferry.explanations.explain import Explanation
 from wordferry.texts.reasons import no_word
-from wordferry.texts.records import words_of
 from wordferry.texts.stop_marks import all_words
+from wordferry.texts.tokenizers import words_of
 from wordferry.web.memory import too_large
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits

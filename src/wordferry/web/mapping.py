@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import usable_cores
+from wordferry.base.runtime import check_cancelled, usable_cores
 from wordferry.errors import InputError, NotFound, WordferryError
 from wordferry.web.settings import Limits
 from wordferry.web.workers import Workers

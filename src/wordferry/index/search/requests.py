@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress, ShowProgress
+from wordferry.base.runtime import Progress, ShowProgress, check_cancelled
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k
 from wordferry.compare.problem import Distance

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance, Shared
 from wordferry.index.search import lists, memory
 from wordferry.index.search.requests import Request, in_order

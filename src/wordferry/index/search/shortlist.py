@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.base.cancel import check_cancelled
+from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
 from wordferry.index.search.costs import nearest_costs, touched_words

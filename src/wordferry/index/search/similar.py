@@ -28,9 +28,9 @@ from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Snapshot
 from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
 from wordferry.texts.reasons import no_known_word, no_word
-from wordferry.texts.records import undecoded, words_of
+from wordferry.texts.records import undecoded
 from wordferry.texts.tables import as_documents
-from wordferry.texts.tokenizers import Tokenizer
+from wordferry.texts.tokenizers import Tokenizer, words_of
 from wordferry.words.vocabulary import Vocabulary
 
 Split = Callable[[str, Tokenizer], list[str]]

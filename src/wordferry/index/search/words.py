@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.arrays import Int32Array, Int64Array, distinct
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import progress_for
+from wordferry.base.runtime import check_cancelled, progress_for
 from wordferry.errors import FormatError
 from wordferry.find.documents import DocumentsPart, WordCollection
 from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows

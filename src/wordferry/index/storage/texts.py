@@ -34,7 +34,7 @@ from wordferry.index.storage.catalogue import (
     document_checksum,
     get_meta,
 )
-from wordferry.texts.records import KeptText
+from wordferry.texts.tokenizers import KeptText
 
 FEWEST = 64
 """Fewer documents than this keep their texts in their own rows."""

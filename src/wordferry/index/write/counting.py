@@ -13,9 +13,8 @@ from wordferry.base.arrays import BoolArray, Counts, Int32Array, Int64Array
 from wordferry.index.storage.terms import NO_VECTOR, TermDictionary
 from wordferry.index.storage.vectors import NewVectors
 from wordferry.kernels.native_texts import WordCounter
-from wordferry.texts.records import KeptText
 from wordferry.texts.stop_marks import is_marked, marked_words
-from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, is_simple
+from wordferry.texts.tokenizers import KeptText, Tokenizer, WordTokenizer, is_simple
 
 MANY = 256
 """With fewer documents at a time it never pays to copy the words into a table of the kernels."""

@@ -15,8 +15,9 @@ import numpy as np
 from wordferry.base.values import plain_value
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import Document, shown
-from wordferry.texts.records import Fields, KeptText, Record, document_text
+from wordferry.texts.records import Fields, Record, document_text
 from wordferry.texts.tables import as_documents, is_table, table_records
+from wordferry.texts.tokenizers import KeptText
 
 _LIST_MARK = "\0list\0"
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")

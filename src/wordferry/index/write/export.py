@@ -9,7 +9,8 @@ from wordferry.base.runtime import Progress
 from wordferry.base.writing import RowWriter
 from wordferry.errors import InputError
 from wordferry.index.results import Document
-from wordferry.texts.records import Fields, KeptText
+from wordferry.texts.records import Fields
+from wordferry.texts.tokenizers import KeptText
 
 _BLOCK = 1000
 

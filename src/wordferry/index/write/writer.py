@@ -39,8 +39,8 @@ from wordferry.index.write.entries import Entry, appears_twice, place_of, refuse
 from wordferry.index.write.resumable import META, Filled, skip, stored_before, unfinished
 from wordferry.index.write.segment_writer import SegmentWriter, live_rows
 from wordferry.texts.coverage import Coverage
-from wordferry.texts.records import words_of
 from wordferry.texts.stop_marks import is_marked
+from wordferry.texts.tokenizers import words_of
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import GrowingVocabulary
 from wordferry.words.loaders.demand import VectorSource

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress, no_progress, optional_import
+from wordferry.base.runtime import Progress, check_cancelled, no_progress, optional_import
 from wordferry.errors import InputError
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import VectorTable

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.cancel import check_cancelled
-from wordferry.base.runtime import Progress, optional_import, usable_cores
+from wordferry.base.runtime import Progress, check_cancelled, optional_import, usable_cores
 from wordferry.base.storage import cache_folder
 from wordferry.errors import InputError, MissingDependency, WordferryError
 from wordferry.words.embeddings import Embeddings
