@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +33,19 @@ TermRow = tuple[int, str, int | None, int]
 """A row of the table: number, word, vector, checksum."""
 
 
-def term_row(number: int, word: str, vector: int | None) -> TermRow:
-    """A word as the table holds it."""
-    return number, word, vector, term_checksum(number, word, vector)
+def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]:
+    """Words, each given by its number, spelling and vector, as the table holds them: with a CRC-32."""
+    for number, word, vector in words:
+        yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
-def term_checksum(number: int, word: str, vector: int | None) -> int:
-    """CRC-32 of a row of the table."""
-    return zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
+def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
+    """Rows of the table, each held to its checksum."""
+    stored, given = tee(rows)
+    for row, right in zip(stored, term_rows(row[:3] for row in given), strict=True):
+        if row[3] != right[3]:
+            raise damaged(file, f"the word {row[1]!r}")
+        yield row
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +85,10 @@ class TermVectors:
         find, found = vocabulary.finder, []
         for number, word, _, _ in rows:
             vector = find(word, -1)
-            found.append((number, vector if vector >= 0 else None, word))
+            found.append((number, word, vector if vector >= 0 else None))
         change = "UPDATE words SET vector = ?, checksum = ? WHERE number = ?"
-        connection.executemany(change, ((v, term_checksum(n, word, v), n) for n, v, word in found))
-        known = np.array(sorted((n, v) for n, v, _ in found if v is not None), dtype=np.int64).reshape(-1, 2)
+        connection.executemany(change, ((v, checksum, n) for n, _, v, checksum in term_rows(found)))
+        known = np.array(sorted((n, v) for n, _, v in found if v is not None), dtype=np.int64).reshape(-1, 2)
         return cls(size, known[:, 0], known[:, 1])
 
     def checksum(self, before: int = 0) -> int:
@@ -118,15 +124,12 @@ def read_stop_words(connection: sqlite3.Connection, size: int, file: Path) -> In
 
 def find_numbers(connection: sqlite3.Connection, words: Sequence[str], file: Path) -> dict[str, int]:
     """The numbers of those of some words that the dictionary has."""
-    found: dict[str, int] = {}
+    rows: list[TermRow] = []
     for start in range(0, len(words), _VARIABLES):
         some = words[start : start + _VARIABLES]
         query = f"SELECT number, word, vector, checksum FROM words WHERE word IN ({','.join('?' * len(some))})"
-        for number, word, vector, stored in connection.execute(query, some):
-            if term_checksum(number, word, vector) != stored:
-                raise damaged(file, f"the word {word!r}")
-            found[word] = number
-    return found
+        rows += connection.execute(query, some)
+    return {word: number for number, word, _, _ in checked_rows(rows, file)}
 
 
 def spellings(connection: sqlite3.Connection, numbers: Sequence[int], file: Path) -> dict[int, str]:
@@ -145,14 +148,6 @@ def find_words(connection: sqlite3.Connection, numbers: Sequence[int], file: Pat
     if len(found) < len(set(numbers)):
         raise damaged(file, "the list of words")
     return [found[number] for number in numbers]
-
-
-def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
-    """Rows of the table, each held to its checksum."""
-    for row in rows:
-        if term_checksum(*row[:3]) != row[3]:
-            raise damaged(file, f"the word {row[1]!r}")
-        yield row
 
 
 class TermDictionary:
@@ -248,7 +243,8 @@ class TermDictionary:
 
     def store(self, state: dict[str, Any]) -> None:
         """Put the new words into the table, in the order of their spelling, in which its index takes them fastest."""
-        made = (term_row(n, word, vector) for n, (word, vector) in sorted(self._new.items(), key=lambda new: new[1][0]))
+        new = sorted(self._new.items(), key=lambda new: new[1][0])
+        made = term_rows((number, word, vector) for number, (word, vector) in new)
         self._connection.executemany("INSERT INTO words VALUES(?, ?, ?, ?)", made)
         more = np.array([(n, v) for n, (_, v) in self._new.items() if v is not None], dtype=np.int64).reshape(-1, 2)
         added = TermVectors(self.next, more[:, 0], more[:, 1])

@@ -26,7 +26,7 @@ from wordferry.index.storage.lock import FILE as LOCK
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import is_full
-from wordferry.index.storage.terms import EMPTY, TermVectors, term_row
+from wordferry.index.storage.terms import EMPTY, TermVectors, term_rows
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.index.write.language import choose_words
 from wordferry.texts import bow
@@ -132,7 +132,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         if start is not None:
             meta["graph"] = values["base"] = Graphs(temporary, IndexVectors(embeddings), config.r, None).save(start, 0)
             words = list(start.vocabulary)
-        rows = [term_row(number, word, embeddings.vocabulary.id(word)) for number, word in enumerate(words)]
+        rows = list(term_rows((number, word, embeddings.vocabulary.id(word)) for number, word in enumerate(words)))
         terms = TermVectors(len(rows), np.arange(len(rows)), np.array([row[2] for row in rows], dtype=np.int64))
         state: dict[str, Any] = dict.fromkeys(("documents", "number_sum", "id_sum", "epoch"), 0)
         state |= EMPTY | {"generation": 1, "next_number": 1}
