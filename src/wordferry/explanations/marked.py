@@ -15,7 +15,7 @@ from wordferry.base.arrays import Float64Array, Int64Array
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.moves import Taken
-from wordferry.explanations.rows import Row, Rows
+from wordferry.explanations.rows import MadeWhenRead, Row, Rows
 from wordferry.texts.records import document_text
 from wordferry.texts.sentences import sentences
 from wordferry.texts.tokenizers import Span, WordTokenizer, as_tokenizer
@@ -103,21 +103,23 @@ class Placed:
     """A word's mass in each sentence, in equal parts for each time that it stands there."""
 
     @classmethod
-    def of(cls, text: SplitText, names: Sequence[str], bag: Mapping[str, float]) -> Placed:
-        """The words ``names`` of a text, and last of all none; what stands in no sentence is behind the last one."""
-        number = {name: place for place, name in enumerate(names)}
-        words = np.array([number.get(word, -1) for word in text.words], dtype=np.int64)
+    def of(cls, text: SplitText, number: Mapping[str, int], bag: Mapping[str, float]) -> Placed:
+        """The words of a text by their ``number``, and last of all none; what stands in no sentence is behind the last
+        one."""
+        words, own_words = (np.fromiter(map(number.get, some, repeat(-1)), np.int64) for some in (text.words, bag))
         width = len(text.sentences) + 1
         keys = words * width + np.array(text.numbers, dtype=np.int64)
         keys, counts = np.unique(keys[words >= 0], return_counts=True)
-        sizes = np.bincount(keys // width, minlength=len(names) + 1)
+        sizes = np.bincount(keys // width, minlength=len(number) + 1)
         absent = np.flatnonzero(sizes == 0)
         keys, counts = np.append(keys, absent * width + width - 1), np.append(counts, np.ones(len(absent), np.int64))
         order = np.argsort(keys)
         keys, counts = keys[order], counts[order].astype(np.float64)
         sizes[absent] = 1
         starts = np.append(0, np.cumsum(sizes))
-        own = np.array([*map(bag.get, names, repeat(0.0)), 0.0])
+        own = np.zeros(len(number) + 1)
+        own[own_words] = np.fromiter(bag.values(), np.float64)
+        own[-1] = 0.0
         shares = counts / np.repeat(np.add.reduceat(counts, starts[:-1]), sizes)
         return cls(starts, keys % width, shares * np.repeat(own, sizes))
 
@@ -155,6 +157,31 @@ class SentencePair:
         return {"a": self.a, "b": self.b, **cells, "words": ", ".join(map(str, words))}
 
 
+class Pairs(MadeWhenRead[SentencePair]):
+    """Pairs of sentences: what is summed over rows that follow each other in ``every``, from each of ``starts`` on."""
+
+    def __init__(self, texts: tuple[SplitText, SplitText], every: Rows, key: Int64Array) -> None:
+        self.texts, self.every = texts, every
+        self.width = len(texts[1].sentences) + 1
+        self.starts = np.flatnonzero(np.diff(key, prepend=-1))
+        self.ends = np.append(self.starts[1:], len(key))
+        columns = (every.taken.masses, every.costs, every.shares)
+        self.sums = [np.add.reduceat(some, self.starts) if len(key) else some for some in columns]
+        self.left, self.right = np.divmod(key[self.starts], self.width)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def _objects(self) -> tuple[SentencePair, ...]:
+        nearest = np.lexsort((self.right, -self.sums[0], self.left))
+        spans = map(slice, self.starts[nearest].tolist(), self.ends[nearest].tolist())
+        texts_of = ([*text.sentences, None].__getitem__ for text in self.texts)  # the last is that of words in none
+        numbers = self.left, self.right
+        ends_of = (map(find, some[nearest].tolist()) for find, some in zip(texts_of, numbers, strict=True))
+        values = (some[nearest].tolist() for some in self.sums)
+        return tuple(map(SentencePair, *ends_of, *values, repeat(self.every), spans))
+
+
 @dataclass(frozen=True, repr=False)
 class SentenceExplanation(Tabular):
     """A distance taken apart by sentences: which clause went to which, and then its words.
@@ -164,7 +191,7 @@ class SentenceExplanation(Tabular):
     """
 
     explanation: Explanation
-    pairs: tuple[SentencePair, ...]
+    pairs: Sequence[SentencePair]
     """In the order of the first text's sentences; of one sentence, the pair that carries most first."""
 
     @property
@@ -207,8 +234,9 @@ def by_sentence(explanation: Explanation, texts: tuple[SplitText, SplitText]) ->
     check_cancelled()
     rows = Rows.of(explanation.rows)
     rows = rows.select(np.argsort(rows.taken.distances, kind="stable"))
+    number = dict(zip(rows.names, range(len(rows.names)), strict=True))
     first, second = (
-        Placed.of(text, rows.names, bag) for text, bag in zip(texts, (explanation.a, explanation.b), strict=True)
+        Placed.of(text, number, bag) for text, bag in zip(texts, (explanation.a, explanation.b), strict=True)
     )
     ends = (rows.taken.sources, rows.taken.targets)[:: -1 if explanation.side == "right" else 1]
     # The side that a relaxed distance moves onto has no mass of its own: it may take any amount.
@@ -216,19 +244,9 @@ def by_sentence(explanation: Explanation, texts: tuple[SplitText, SplitText]) ->
     row, one, other, mass = _shared_out(rows.taken, (first, second), ends, onto)
     a, b = first.sentences[one], second.sentences[other]
     placed = rows.select(row, mass)
-    width = len(texts[1].sentences) + 1
-    order = np.lexsort((-placed.costs, a * width + b))
-    key, placed = (a * width + b)[order], placed.select(order)
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    columns = (placed.taken.masses, placed.costs, placed.shares)
-    sums = [np.add.reduceat(some, starts) if len(starts) else some for some in columns]
-    left, right = np.divmod(key[starts], width)
-    nearest = np.lexsort((right, -sums[0], left))
-    spans = map(slice, starts[nearest].tolist(), np.append(starts[1:], len(key))[nearest].tolist())
-    texts_of = ([*text.sentences, None].__getitem__ for text in texts)  # the last one is that of words in none
-    ends_of = (map(find, numbers[nearest].tolist()) for find, numbers in zip(texts_of, (left, right), strict=True))
-    values = (some[nearest].tolist() for some in sums)
-    return SentenceExplanation(explanation, tuple(map(SentencePair, *ends_of, *values, repeat(placed), spans)))
+    key = a * (len(texts[1].sentences) + 1) + b
+    order = np.lexsort((-placed.costs, key))
+    return SentenceExplanation(explanation, Pairs(texts, placed.select(order), key[order]))
 
 
 Shared = tuple[Int64Array, Int64Array, Int64Array, Float64Array]
@@ -272,25 +290,28 @@ def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64
 
 def _greedy(ways: tuple[Int64Array, Int64Array, Int64Array], masses: Float64Array, left: list[list[float]]) -> Shared:
     """Parts of moves by ways in the order of their rows, the best way first; the last one takes what is left."""
-    rows, ones, others = (column.tolist() for column in ways)
     first, second = left
     kept, taken = [], []
-    current, rest, least = -1, 0.0, 0.0
-    last = np.append(np.diff(ways[0]) != 0, True).tolist()
-    for place, (row, one, other) in enumerate(zip(rows, ones, others, strict=True)):
-        if row != current:
-            current, rest = row, float(masses[row])
-            least = _NOTHING * rest
-        elif rest <= least:
-            continue
-        mass = rest if last[place] else min(rest, first[one], second[other])
-        if mass <= least and rest > mass:
-            continue
-        first[one] -= mass
-        second[other] -= mass
-        rest -= mass
-        kept.append(place)
-        taken.append(mass)
+    ones, others = ways[1].tolist(), ways[2].tolist()
+    starts = np.flatnonzero(np.diff(ways[0], prepend=-1))
+    lasts = np.append(starts[1:], len(ones))[: len(starts)] - 1
+    for start, last, rest in zip(starts.tolist(), lasts.tolist(), masses[ways[0][starts]].tolist(), strict=True):
+        least = _NOTHING * rest
+        for place in range(start, last + 1):
+            one, other = ones[place], others[place]
+            mass = rest
+            if place < last:
+                mass = first[one] if first[one] < mass else mass
+                mass = second[other] if second[other] < mass else mass
+                if mass <= least and rest > mass:
+                    continue
+            first[one] -= mass
+            second[other] -= mass
+            rest -= mass
+            kept.append(place)
+            taken.append(mass)
+            if rest <= least:
+                break
     some = np.array(kept, dtype=np.int64)
     return ways[0][some], ways[1][some], ways[2][some], np.array(taken, dtype=np.float64)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -47,8 +48,40 @@ class Row:
         }
 
 
-class Rows(Sequence[Row]):
-    """The rows of an explanation as columns, of which objects are made when somebody looks at them."""
+T = TypeVar("T")
+
+
+class MadeWhenRead(Sequence[T], ABC):
+    """A sequence kept as columns, of which objects are made when somebody looks at them."""
+
+    @abstractmethod
+    def _objects(self) -> tuple[T, ...]:
+        """One object for each place."""
+
+    @cached_property
+    def _made(self) -> tuple[T, ...]:
+        check_cancelled()
+        return self._objects()
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._made == tuple(other)
+
+    def __repr__(self) -> str:
+        return repr(self._made)
+
+
+class Rows(MadeWhenRead[Row]):
+    """The rows of an explanation."""
 
     def __init__(self, names: Sequence[str], taken: Taken, costs: Float64Array, shares: Float64Array) -> None:
         self.names, self.taken, self.costs, self.shares = names, taken, costs, shares
@@ -77,29 +110,11 @@ class Rows(Sequence[Row]):
         parts = np.divide(masses, some.masses, out=np.ones(len(masses)), where=some.masses > 0)
         return Rows(self.names, replace(some, masses=masses), costs * parts, shares * parts)
 
-    @cached_property
-    def _made(self) -> tuple[Row, ...]:
+    def _objects(self) -> tuple[Row, ...]:
         taken, names = self.taken, [*self.names, None]  # -1 is the last of them
         numbers = (taken.masses, taken.distances, self.costs, self.shares)
         ends = ([names[word] for word in column.tolist()] for column in (taken.sources, taken.targets))
-        check_cancelled()
         return tuple(map(Row, *ends, *(column.tolist() for column in numbers), taken.kinds.tolist()))
-
-    @overload
-    def __getitem__(self, place: int) -> Row: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Row, ...]: ...
-    def __getitem__(self, place: int | slice) -> Row | tuple[Row, ...]:
-        return self._made[place]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._made)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._made == tuple(other)
-
-    def __repr__(self) -> str:
-        return repr(self._made)
 
 
 def rows_of(taken: Taken, names: Sequence[str]) -> Rows:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 
 _END = re.compile(
-    r"""(?:[.!?…]+["'”’»)\]]*(?=\s|$)   # a stop that white space follows: 3.5 and example.com have none
-      |[。！？।۔]+["”’」』）]*          # scripts whose stops need no space behind them
-      |\n)\s*""",
+    r"""[.!?…。！？।۔\n]                             # one set of letters first, for which a search is fast
+    (?:(?<=[.!?…])[.!?…]*["'”’»)\]]*(?=\s|$)   # a stop that white space follows: 3.5 and example.com have none
+      |(?<=[。！？।۔])[。！？।۔]*["”’」』）]*        # scripts whose stops need no space behind them
+      |(?<=\n))\s*""",
     re.VERBOSE,
 )
 LEAST_WORDS = 4
