@@ -67,9 +67,14 @@ class Taken:
 
 def bag_of(bags: Bags) -> Bag:
     """The only document, with masses in float64: exact shares of counts where there are counts."""
+    words, masses = _row(bags)
+    return dict(zip(words.tolist(), masses.tolist(), strict=True))
+
+
+def _row(bags: Bags) -> tuple[Int64Array, Float64Array]:
     words, data = bags.masses.row(0)
     values = np.asarray(data if bags.counts is None else bags.counts[: len(words)], dtype=np.float64)
-    return dict(zip(words.tolist(), (values / values.sum()).tolist(), strict=True))
+    return words.astype(np.int64), values / values.sum()
 
 
 def least_moves(frame: Frame) -> Float64Array | None:
@@ -193,8 +198,12 @@ class Costs:
         self._place[targets] = -1
         nearer = np.flatnonzero((column >= 0) & (values < self.frame.c_max) & (column != same[row]))
         row, column, values = row[nearer], column[nearer], values[nearer]
-        order = np.lexsort((column, values, row))[::-1]  # the last that is written is the first of its row
-        best[row[order]], near[row[order]] = column[order], values[order]
+        if len(row):
+            starts = np.flatnonzero(np.diff(row, prepend=-1))
+            least = np.minimum.reduceat(values, starts)
+            first = values == np.repeat(least, np.diff(starts, append=len(row)))
+            near[row[starts]] = least
+            best[row[starts]] = np.minimum.reduceat(np.where(first, column, len(targets)), starts)
         if overlap != "omr":
             itself = same >= 0
             best[itself], near[itself] = same[itself], 0.0
@@ -239,6 +248,18 @@ def relaxed_taken(frame: Frame, x: Bag, y: Bag, overlap: str, side: str) -> Take
     return replace(taken, targets=np.where(taken.kinds == "c_max", -1, taken.targets))
 
 
-def by_word(moves: list[Move]) -> Taken:
-    """What each word adds, by whose word it is."""
-    return Taken.of(moves, ["a" if move.target is None else "b" if move.source is None else "both" for move in moves])
+Priced = Callable[[Int64Array, Float64Array, Float64Array], tuple[Float64Array, Float64Array]]
+"""From words and their masses in two documents to what moves of each of them, and how far."""
+
+
+def by_word(x: Bags, y: Bags, price: Priced) -> Taken:
+    """What each word of either document adds, by whose word it is."""
+    size = 2, x.masses.shape[1]
+    masses, there = np.zeros(size), np.zeros(size, dtype=bool)
+    for side, bags in enumerate((x, y)):
+        words, values = _row(bags)
+        masses[side, words], there[side, words] = values, True
+    words = np.flatnonzero(there.any(axis=0))
+    left, right = there[:, words]
+    kinds = np.where(left & right, "both", np.where(left, "a", "b")).astype(KIND)
+    return Taken(np.where(left, words, -1), np.where(right, words, -1), *price(words, *masses[:, words]), kinds)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _MOST_WAYS = 64
 """A word of every sentence says nothing about which two belong together."""
+_MOST_CELLS = 1 << 18
+"""Pairs of sentences for which there is a table; of more, those that share a move are looked up."""
 _SHOWN_WORDS = 6
 _NOTHING = 1e-12
 _MARK = "0endofsentence0"
@@ -267,12 +269,13 @@ def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64
     farthest = float(taken.distances[-1]) if len(taken.distances) else 1.0
     weights = taken.masses * (1.0 - taken.distances / (farthest or 1.0)) / ways
     places = texts[0].sentences[one] * (int(texts[1].sentences.max(initial=0)) + 1) + texts[1].sentences[other]
-    _, place = np.unique(places, return_inverse=True)
-    affinity = np.bincount(place, weights[row], minlength=1)[place]
+    if places.max(initial=0) > _MOST_CELLS:
+        _, places = np.unique(places, return_inverse=True)
+    affinity = np.bincount(places, weights[row], minlength=1)[places]
     single = ways[row] == 1
     parts = [(row[single], one[single], other[single], taken.masses[row[single]])]
     several = np.flatnonzero(~single)
-    several = several[np.lexsort((places[several], -affinity[several], row[several]))]
+    several = several[np.lexsort((-affinity[several], row[several]))]
     left = [placed.masses.tolist() for placed in texts]
     if onto is not None:
         left[onto] = [math.inf] * len(left[onto])

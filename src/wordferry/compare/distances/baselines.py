@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
-from wordferry.compare.moves import Taken, bag_of, by_word
+from wordferry.compare.moves import Taken, by_word
 from wordferry.compare.problem import Distance, Effort, Method, Problem, Shared
-from wordferry.kernels import passes, reference
+from wordferry.kernels import passes
 from wordferry.kernels.lists import COSINE_LOST
 
 _PASS = 1.6  # nanoseconds: one word against sixteen documents of a panel
@@ -88,6 +89,13 @@ class L1Panels(_Panels):
 _EFFORT = Effort()
 
 
+def _cosine_gaps(_: Int64Array, x: Float64Array, y: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """1 - x.y of vectors of length 1 is sum_i (x_i - y_i)^2 / 2: each gap times half of itself."""
+    first, second = (math.sqrt(sum((masses * masses).tolist())) for masses in (x, y))
+    gap = np.abs(x / first - y / second)
+    return gap, gap / 2
+
+
 @dataclass(frozen=True, repr=False)
 class Cosine(Distance):
     """1 minus the cosine of the angle between two bags."""
@@ -99,7 +107,7 @@ class Cosine(Distance):
     effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
-        return by_word(reference.cosine_moves(bag_of(problem.x), bag_of(problem.y)))
+        return by_word(problem.x, problem.y, _cosine_gaps)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +121,7 @@ class BagL1(Distance):
     effort: Effort = _EFFORT
 
     def moves(self, problem: Problem) -> Taken:
-        return by_word(reference.l1_moves(bag_of(problem.x), bag_of(problem.y)))
+        return by_word(problem.x, problem.y, lambda _, x, y: (np.abs(x - y), np.ones(len(x))))
 
 
 @dataclass(frozen=True, repr=False)

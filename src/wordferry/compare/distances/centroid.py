@@ -11,9 +11,9 @@ from wordferry.base.runtime import Report, products
 from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
-from wordferry.compare.moves import Taken, bag_of, by_word
+from wordferry.compare.moves import Taken, by_word
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
-from wordferry.kernels import passes, reference
+from wordferry.kernels import passes
 
 _FLOP = 0.03  # nanoseconds: one multiply-add of a matrix product
 _NEAR = 1e-9  # below this share of the squared lengths, a squared distance is computed from the difference
@@ -146,4 +146,12 @@ class CentroidDistance(MoverDistance):
             length = np.sqrt(frame.far) if frame.squared else frame.far / np.sqrt(2)
             apart = np.diag(np.where(unknown, length, 0.0))[:, unknown]
             vectors = np.concatenate([vectors, apart], axis=1)
-        return by_word(reference.wcd_moves(bag_of(problem.x), bag_of(problem.y), vectors, squared=frame.squared))
+
+        def places(words: Int64Array, x: Float64Array, y: Float64Array) -> tuple[Float64Array, Float64Array]:
+            """Each word's excess (below 0 where y has more), and its place on the line between the centroids."""
+            difference = (x - y) @ vectors[words]
+            length = float(np.linalg.norm(difference))
+            direction = difference / 2 if frame.squared else difference / (length or 1.0)
+            return x - y, vectors[words] @ direction
+
+        return by_word(problem.x, problem.y, places)
