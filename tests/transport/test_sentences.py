@@ -85,14 +85,12 @@ def test_texts_are_split_once():
     assert by.to_columns() == wordferry.explain(A, B).by_sentence().to_columns()
 
 
-@pytest.mark.parametrize(
-    "more", ["", " A 0EndOfSentence0 mark.", " Naïve café. 今日は晴れ。明日は雨！", " C++ is\n.NET e-mail"]
-)
+@pytest.mark.parametrize("more", ["", " A 0Z0 mark.", " Naïve café. 今日は晴れ。明日は雨！", " C++ is\n.NET e-mail"])
 def test_words_of_sentences_are_those_of_the_text(more):
     found = SplitText.of(A + more)
     assert found.words == default_tokenizer()(A + more)
     each = [default_tokenizer()((A + more)[start:end]) for start, end in sentences(A + more)]
-    assert found.numbers == [number for number, words in enumerate(each) for _ in words]
+    assert found.numbers.tolist() == [number for number, words in enumerate(each) for _ in words]
 
 
 def test_rows_are_a_sequence():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,18 @@ from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
-from wordferry.kernels import native_transport, reference
+from wordferry.kernels import native_transport
 from wordferry.kernels.reference import Move
 
 Bag = dict[int, float]
+Row = tuple[Int64Array, npt.NDArray[Any]]
+"""The words of a document and their masses: shares, or whole numbers."""
+Plan = tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], npt.NDArray[Any]]
+"""Moves between places of two documents' words: from, to, and how much."""
+Solver = Callable[[npt.NDArray[Any], npt.NDArray[Any], Float64Array], Plan]
 KIND = "<U7"
 """The type of an array of kinds."""
+_PRICED = np.array(["moved", "related", "c_max", "same"], dtype=KIND)
 _NO_KINDS = np.zeros(0, dtype=KIND)
 _BLOCK = 1024
 """Words whose costs are computed together; between two blocks cancelling is noticed."""
@@ -65,13 +72,17 @@ class Taken:
         return math.fsum((self.masses * self.distances).tolist())
 
 
+_NOTHING = Taken.of([])
+
+
 def bag_of(bags: Bags) -> Bag:
     """The only document, with masses in float64: exact shares of counts where there are counts."""
-    words, masses = _row(bags)
+    words, masses = row_of(bags)
     return dict(zip(words.tolist(), masses.tolist(), strict=True))
 
 
-def _row(bags: Bags) -> tuple[Int64Array, Float64Array]:
+def row_of(bags: Bags) -> Row:
+    """What :func:`bag_of` gives, as columns."""
     words, data = bags.masses.row(0)
     values = np.asarray(data if bags.counts is None else bags.counts[: len(words)], dtype=np.float64)
     return words.astype(np.int64), values / values.sum()
@@ -99,7 +110,7 @@ class Costs:
     def between(self, x: Bag, y: Bag) -> Callable[[int, int], float]:
         """The cost of a word of one document and a word of the other, as a function."""
         table: dict[int, dict[int, float]] = {word: {} for word in (*x, *y)}
-        values = self.matrix(_words(x), _words(y))
+        values = self.matrix(*(np.fromiter(bag, np.int64, len(bag)) for bag in (x, y)))
         for i, row in zip(x, values.tolist(), strict=True):
             check_cancelled()
             table[i].update(zip(y, row, strict=True))
@@ -140,7 +151,7 @@ class Costs:
         """Moves with the kind of each."""
         sources, targets = taken.sources, taken.targets
         graph, unknown = self.frame.graph, self.frame.unknown
-        found = np.full(len(sources), "moved", dtype=KIND)
+        found = np.zeros(len(sources), dtype=np.int64)  # places in _PRICED
         if graph is not None:
             words = distinct(sources)
             row, entry = self._entries(words)
@@ -148,35 +159,44 @@ class Costs:
             pairs = np.sort(words[row] * width + graph.indices[entry])
             asked = sources * width + targets
             place = np.minimum(np.searchsorted(pairs, asked), max(len(pairs) - 1, 0))
-            found = np.where(pairs[place] == asked if len(pairs) else False, "related", "c_max").astype(KIND)
-            found = np.broadcast_to(found, len(sources)).copy()
+            found[:] = np.where(pairs[place] == asked, 1, 2) if len(pairs) else 2
         if unknown is not None:
-            found[unknown[sources] | unknown[targets]] = "c_max"
-        found[sources == targets] = "same"
-        return replace(taken, kinds=found, side=side)
+            found[unknown[sources] | unknown[targets]] = 2
+        found[sources == targets] = 3
+        return replace(taken, kinds=_PRICED[found], side=side)
 
-    def one_way(self, x: Bag, y: Bag, overlap: str) -> Taken:
+    def _less_common(self, x: Row, y: Row, only: BoolArray | None = None) -> tuple[Taken, Row, Row]:
+        """The mass common to both, which goes nowhere, and what is left of both; ``only`` of some words."""
+        ends, stays, rest = (x, y), [], []
+        for (words, masses), (others, more) in zip(ends, ends[::-1], strict=True):
+            there = np.zeros(len(self.frame.words), dtype=more.dtype)
+            there[others] = more
+            common = np.minimum(masses, there[words])
+            if only is not None:
+                common[~only[words]] = 0
+            stays.append((words[common > 0], common[common > 0]))
+            rest.append((words, masses - common))
+        if not all((masses > 0).any() for _, masses in rest):  # equal bags up to rounding have nothing left
+            rest = [(words[:0], masses[:0]) for words, masses in rest]
+        words, masses = stays[0]
+        left, right = ((words[masses > 0], masses[masses > 0]) for words, masses in rest)
+        return Taken(words, words, masses, np.zeros(len(words)), _NO_KINDS), left, right
+
+    def one_way(self, x: Row, y: Row, overlap: str) -> Taken:
         """What :func:`wordferry.kernels.reference.one_way` gives, a block of words at a time."""
-        words, targets = _words(x), _words(y)
-        masses, others = (np.fromiter(bag.values(), dtype=np.float64, count=len(bag)) for bag in (x, y))
+        (words, masses), (targets, _) = x, y
         blocks = []
-        if overlap != "keep":  # what reference.staying and reference.residual say
-            there, here = np.zeros(len(self.frame.words)), np.zeros(len(self.frame.words))
-            there[targets], here[words] = others, masses
-            common = np.flatnonzero(there[words] > 0)
-            stays = np.minimum(masses, there[words])[common]
-            blocks.append(Taken(words[common], words[common], stays, np.zeros(len(common)), _NO_KINDS))
-            left, right = masses > there[words], others > here[targets]
-            left &= right.any()  # equal bags up to rounding have nothing left
-            words, masses = words[left], (masses - there[words])[left]
-            targets = targets[right] if overlap == "residual" else targets
+        if overlap != "keep":
+            stays, (words, masses), rest = self._less_common(x, y)
+            blocks.append(stays)
+            targets = rest[0] if overlap == "residual" else targets
         for start in range(0, len(words), _BLOCK):
             check_cancelled()
             some = slice(start, start + _BLOCK)
             nearest = self._nearest if self.frame.graph is None else self._nearest_related
             best, near = nearest(words[some], targets, overlap)
             blocks.append(Taken(words[some], targets[best], masses[some], near, _NO_KINDS))
-        return Taken.join(blocks) if blocks else Taken.of([])
+        return Taken.join(blocks or [_NOTHING])
 
     def _nearest(self, words: Int64Array, targets: Int64Array, overlap: str) -> tuple[Int64Array, Float64Array]:
         """The place of the first nearest target of each word, and its cost; with "omr" of the nearest other word."""
@@ -209,35 +229,21 @@ class Costs:
             best[itself], near[itself] = same[itself], 0.0
         return best, near
 
-    def cheapest(self, x: Bag, y: Bag, overlap: str, solver: reference.Solver) -> list[Move]:
-        """What :func:`wordferry.kernels.reference.wmd_moves` gives."""
-        moves = [] if overlap == "keep" else reference.staying(x, y)
-        if overlap != "keep":
-            x, y = reference.residual(x, y)
-        elif self.frame.unknown is not None:
-            x, y, moves = _without_common(x, y, self.frame.unknown)
-        if x:
+    def cheapest(self, x: Row, y: Row, overlap: str, solver: Solver) -> Taken:
+        """What :func:`wordferry.kernels.reference.wmd_moves` gives, in the units of the masses."""
+        blocks = [_NOTHING]
+        if overlap != "keep" or self.frame.unknown is not None:
+            stays, x, y = self._less_common(x, y, None if overlap != "keep" else self.frame.unknown)
+            blocks.append(stays)
+        if len(x[0]):
             check_cancelled()
-            costs = self.matrix(_words(x), _words(y))
-            rows, columns = list(x), list(y)
-            plan = solver(list(x.values()), list(y.values()), costs)
-            moves += [Move(rows[i], columns[j], mass, float(costs[i, j])) for i, j, mass in plan]
-        return moves
+            costs = self.matrix(x[0], y[0])
+            rows, columns, masses = solver(x[1], y[1], costs)
+            blocks.append(Taken(x[0][rows], y[0][columns], masses, costs[rows, columns], _NO_KINDS))
+        return Taken.join(blocks)
 
 
-def _without_common(x: Bag, y: Bag, some: BoolArray) -> tuple[Bag, Bag, list[Move]]:
-    """Two bags less the common mass of some words, which stays, and its moves."""
-    stays = reference.staying({word: mass for word, mass in x.items() if some[word]}, y)
-    common = {move.source: move.mass for move in stays}
-    left, right = ({word: mass - common.get(word, 0) for word, mass in bag.items()} for bag in (x, y))
-    return {w: m for w, m in left.items() if m > 0}, {w: m for w, m in right.items() if m > 0}, stays
-
-
-def _words(bag: Bag) -> Int64Array:
-    return np.fromiter(bag, dtype=np.int64, count=len(bag))
-
-
-def relaxed_taken(frame: Frame, x: Bag, y: Bag, overlap: str, side: str) -> Taken:
+def relaxed_taken(frame: Frame, x: Row, y: Row, overlap: str, side: str) -> Taken:
     """The direction of a relaxed distance that costs more, or the one asked for."""
     costs = Costs(frame)
     ends = {"left": (x, y), "right": (y, x)}
@@ -257,7 +263,7 @@ def by_word(x: Bags, y: Bags, price: Priced) -> Taken:
     size = 2, x.masses.shape[1]
     masses, there = np.zeros(size), np.zeros(size, dtype=bool)
     for side, bags in enumerate((x, y)):
-        words, values = _row(bags)
+        words, values = row_of(bags)
         masses[side, words], there[side, words] = values, True
     words = np.flatnonzero(there.any(axis=0))
     left, right = there[:, words]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ _MOST_CELLS = 1 << 18
 """Pairs of sentences for which there is a table; of more, those that share a move are looked up."""
 _SHOWN_WORDS = 6
 _NOTHING = 1e-12
-_MARK = "0endofsentence0"
+_MARK = "0z0"
+"""A word that no text has, or its sentences are split one by one; it is short, because every letter takes time."""
 
 
 @dataclass(frozen=True)
@@ -60,39 +61,40 @@ class SplitText:
 
     sentences: list[str]
     words: list[str]
-    numbers: list[int]
+    numbers: Int64Array
 
     @classmethod
     def of(cls, document: Any, tokenizer: Any = None) -> SplitText:
         """A document as it was compared; tokens are one sentence."""
         given = document_text(document, "The text")
         if not isinstance(given, str):
-            return cls([" ".join(given)], list(given), [0] * len(given))
+            return cls([" ".join(given)], list(given), np.zeros(len(given), dtype=np.int64))
         split = as_tokenizer(tokenizer)
         texts = [given[start:end].strip() for start, end in sentences(given)]
-        words: list[str] = []
-        numbers: list[int] = []
-        for number, found in enumerate(_words_of_each(texts, split)):
-            words += found
-            numbers += [number] * len(found)
-        return cls(texts, words, numbers)
+        words, ends = _words_of_each(texts, split)
+        return cls(texts, words, np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0)))
 
 
-def _words_of_each(texts: Sequence[str], split: Callable[[str], list[str]]) -> Iterator[list[str]]:
-    """The words of each sentence; the package's tokenizer splits all of them in one call, with a mark between two."""
+def _words_of_each(texts: Sequence[str], split: Callable[[str], list[str]]) -> tuple[list[str], Int64Array]:
+    """The words of all sentences, and where those of each end among them.
+
+    The package's tokenizer splits all sentences in one call, with a mark between two.
+    """
     every = f" {_MARK} ".join(texts)
     if (
         not isinstance(split, WordTokenizer)
         or split.min_length > len(_MARK)
-        or every.lower().count(_MARK) >= len(texts)
+        or _MARK in split.stop
+        or every.lower().count(_MARK) >= max(len(texts), 1)
     ):
-        yield from map(split, texts)
-        return
-    words, start = [*split(every), _MARK], 0
-    for _ in texts:
-        end = words.index(_MARK, start)
-        yield words[start:end]
-        start = end + 1
+        found = list(map(split, texts))
+        return [word for words in found for word in words], np.cumsum(list(map(len, found)), dtype=np.int64)
+    words, ends, start = split(every), [], 0
+    for number in range(len(texts) - 1):
+        start = words.index(_MARK, start) + 1
+        ends.append(start - 1 - number)
+    words = [word for word in words if word != _MARK]
+    return words, np.array([*ends, len(words)][: len(texts)], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ class Placed:
         one."""
         words, own_words = (np.fromiter(map(number.get, some, repeat(-1)), np.int64) for some in (text.words, bag))
         width = len(text.sentences) + 1
-        keys = words * width + np.array(text.numbers, dtype=np.int64)
+        keys = words * width + text.numbers
         keys, counts = np.unique(keys[words >= 0], return_counts=True)
         sizes = np.bincount(keys // width, minlength=len(number) + 1)
         absent = np.flatnonzero(sizes == 0)

@@ -9,7 +9,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
-from wordferry.compare.moves import Taken, bag_of, least_moves, relaxed_taken
+from wordferry.compare.moves import Taken, least_moves, relaxed_taken, row_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.device import panels
 from wordferry.kernels import passes
@@ -153,4 +153,4 @@ class RelatedRelaxed(MoverDistance):
         return None if problem.overlap == "keep" else least_moves(problem.frame)
 
     def moves(self, problem: Problem) -> Taken:
-        return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)
+        return relaxed_taken(problem.frame, row_of(problem.x), row_of(problem.y), problem.overlap, problem.side)

@@ -9,7 +9,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
 from wordferry.compare import dense, on_device
-from wordferry.compare.moves import Taken, bag_of, relaxed_taken
+from wordferry.compare.moves import Taken, relaxed_taken, row_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.device import vectors
 from wordferry.kernels import passes
@@ -129,4 +129,4 @@ class Relaxed(MoverDistance):
         self._set_overlaps(*(("omr", "keep") if self.metric else ("keep", "omr")), "residual")
 
     def moves(self, problem: Problem) -> Taken:
-        return relaxed_taken(problem.frame, bag_of(problem.x), bag_of(problem.y), problem.overlap, problem.side)
+        return relaxed_taken(problem.frame, row_of(problem.x), row_of(problem.y), problem.overlap, problem.side)

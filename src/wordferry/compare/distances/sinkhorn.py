@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy as np
 from wordferry.base.arrays import Float64Array
 from wordferry.base.checks import real_number, whole_number
 from wordferry.compare.distances.transport import ByPairs, WordMoverTransport
-from wordferry.compare.moves import Costs, Taken, bag_of
+from wordferry.compare.moves import Costs, Plan, Taken, row_of
 from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem, parameter
-from wordferry.kernels import reference
 from wordferry.kernels.native_transport import Kind, Rule, SoftPlan, soft_plan
 
 _ARC = 400.0  # nanoseconds for one pair of words of one problem, in some hundred rounds
@@ -76,17 +74,17 @@ class Sinkhorn(MoverDistance):
         """The soft plan, with a bound from its potentials on the cheapest plan."""
         found: list[tuple[SoftPlan, float]] = []
 
-        def solved(supply: Sequence[float], demand: Sequence[float], costs: Float64Array) -> reference.Plan:
-            total = sum(supply)
-            masses = np.array(supply) / total, np.array(demand) / sum(demand)
+        def solved(supply: Float64Array, demand: Float64Array, costs: Float64Array) -> Plan:
+            total = sum(supply.tolist())
+            masses = supply / total, demand / sum(demand.tolist())
             soft = soft_plan(*masses, costs.astype(np.float32), self.rule(problem.overlap))
             found.append((soft, total))
             plan = soft.plan * total
-            return [(i, j, float(plan[i, j])) for i, j in np.argwhere(plan > _LEAST_MASS).tolist()]
+            rows, columns = np.nonzero(plan > _LEAST_MASS)
+            return rows, columns, plan[rows, columns]
 
         costs = Costs(problem.frame)
-        moves = costs.cheapest(bag_of(problem.x), bag_of(problem.y), problem.overlap, solved)
-        taken = costs.priced(Taken.of(moves))
+        taken = costs.priced(costs.cheapest(row_of(problem.x), row_of(problem.y), problem.overlap, solved))
         if not found:
             return taken
         soft, total = found[0]

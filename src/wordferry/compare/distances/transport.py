@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -17,14 +18,13 @@ from wordferry.compare.bags import Bags
 from wordferry.compare.distances.centroid import CentroidDistance
 from wordferry.compare.distances.related import RelatedRelaxed
 from wordferry.compare.distances.relaxed import Relaxed
-from wordferry.compare.moves import Costs, Taken
+from wordferry.compare.moves import Costs, Plan, Taken
 from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem
 from wordferry.compare.transport import solve
 from wordferry.device.launch import budget, runtime
 from wordferry.device.transport import left_to_cpu, too_large
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
-from wordferry.kernels import reference
 from wordferry.kernels.native_transport import Kind, Rule
 
 _LARGEST_MASS = 2**61
@@ -237,12 +237,11 @@ def unsolved(problem: Problem, block: Block, where: tuple[int, int]) -> SolverEr
     )
 
 
-def _solved(supply: Sequence[float], demand: Sequence[float], costs: Float64Array) -> reference.Plan:
+def _solved(supply: Any, demand: Any, costs: Float64Array) -> Plan:
     """A plan of our own solver, in the units of the supply: whole masses where they fit, else floats that it scales."""
-    kind = np.int64 if sum(supply) < _LARGEST_MASS else np.float64
-    left, right = np.array(supply, dtype=kind), np.array(demand, dtype=kind)
-    plan = solve(left, right, costs).plan
-    return zip(plan.sources.tolist(), plan.sinks.tolist(), plan.masses.tolist(), strict=True)
+    kind = np.int64 if supply.sum() < _LARGEST_MASS else np.float64
+    plan = solve(supply.astype(kind), demand.astype(kind), costs).plan
+    return plan.sources, plan.sinks, plan.masses
 
 
 _EFFORT = Effort(8.0, pair=20.0)
@@ -282,12 +281,12 @@ class WordMoverTransport(MoverDistance):
     def moves(self, problem: Problem) -> Taken:
         """The optimal plan. Masses are whole numbers until the end, so that nothing is lost by rounding."""
         (x_words, x_mass), (y_words, y_mass) = (bags.row(0) for bags in whole_bags(problem.x, problem.y))
-        x = dict(zip(x_words.tolist(), (x_mass.astype(object) * int(y_mass.sum())).tolist(), strict=True))
-        y = dict(zip(y_words.tolist(), (y_mass.astype(object) * int(x_mass.sum())).tolist(), strict=True))
+        sums = int(x_mass.sum()), int(y_mass.sum())
+        kind = np.int64 if math.prod(sums) < _LARGEST_MASS else object
+        x, y = x_mass.astype(kind) * sums[1], y_mass.astype(kind) * sums[0]
         costs = Costs(problem.frame)
-        total = sum(x.values())
-        moves = costs.cheapest(x, y, problem.overlap, _solved)
-        return costs.priced(Taken.of([reference.Move(i, j, mass / total, cost) for i, j, mass, cost in moves]))
+        taken = costs.cheapest((x_words.astype(np.int64), x), (y_words.astype(np.int64), y), problem.overlap, _solved)
+        return costs.priced(replace(taken, masses=(taken.masses / math.prod(sums)).astype(np.float64)))
 
 
 @dataclass(frozen=True, repr=False)
