@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 
 from wordferry.base.checks import whole_number
 from wordferry.base.frames import Tabular, columns_of
-from wordferry.compare.moves import bag_of
+from wordferry.compare.moves import row_of
 from wordferry.compare.problem import Problem
 from wordferry.errors import InputError
 from wordferry.explanations.marked import MarkedText, SentenceExplanation, SplitText, by_sentence
@@ -166,7 +166,8 @@ def explanation_of(problem: Problem) -> Explanation:
         names = list(map(_written, names))
     found = problem.distance.moves(problem)
     rows = rows_of(found, names)
-    a, b = ({names[word]: mass for word, mass in bag_of(bags).items()} for bags in (problem.x, problem.y))
+    both = (row_of(bags) for bags in (problem.x, problem.y))
+    a, b = (dict(zip(map(names.__getitem__, words.tolist()), masses.tolist(), strict=True)) for words, masses in both)
     priced = problem.frame.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""

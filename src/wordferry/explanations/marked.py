@@ -117,7 +117,7 @@ class Placed:
         sizes = np.bincount(keys // width, minlength=len(number) + 1)
         absent = np.flatnonzero(sizes == 0)
         keys, counts = np.append(keys, absent * width + width - 1), np.append(counts, np.ones(len(absent), np.int64))
-        order = np.argsort(keys)
+        order = np.argsort(keys, kind="stable")  # fast for two parts in order
         keys, counts = keys[order], counts[order].astype(np.float64)
         sizes[absent] = 1
         starts = np.append(0, np.cumsum(sizes))
@@ -302,21 +302,27 @@ def _greedy(ways: tuple[Int64Array, Int64Array, Int64Array], masses: Float64Arra
     lasts = np.append(starts[1:], len(ones))[: len(starts)] - 1
     for start, last, rest in zip(starts.tolist(), lasts.tolist(), masses[ways[0][starts]].tolist(), strict=True):
         least = _NOTHING * rest
-        for place in range(start, last + 1):
-            one, other = ones[place], others[place]
-            mass = rest
-            if place < last:
-                mass = first[one] if first[one] < mass else mass
-                mass = second[other] if second[other] < mass else mass
-                if mass <= least and rest > mass:
-                    continue
-            first[one] -= mass
+        for place in range(start, last if rest > 0.0 else start):
+            mass = first[ones[place]]
+            if mass <= least:
+                continue
+            other = others[place]
+            mass = second[other] if second[other] < mass else mass
+            if mass <= least:
+                continue
+            mass = rest if rest < mass else mass
+            first[ones[place]] -= mass
             second[other] -= mass
             rest -= mass
             kept.append(place)
             taken.append(mass)
             if rest <= least:
                 break
+        else:
+            first[ones[last]] -= rest
+            second[others[last]] -= rest
+            kept.append(last)
+            taken.append(rest)
     some = np.array(kept, dtype=np.int64)
     return ways[0][some], ways[1][some], ways[2][some], np.array(taken, dtype=np.float64)
 

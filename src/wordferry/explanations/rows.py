@@ -125,5 +125,5 @@ def rows_of(taken: Taken, names: Sequence[str]) -> Rows:
     made = Rows(names, replace(taken, masses=np.abs(taken.masses)), costs, costs / total if total else costs * 0.0)
     rank = np.zeros(len(names) + 1, dtype=np.int64)
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(1, len(names) + 1)  # before them is none
-    by = (rank[taken.targets], rank[taken.sources], -made.taken.masses, -costs)
-    return made.select(np.lexsort(by))
+    ends = rank[taken.sources] * len(rank) + rank[taken.targets]
+    return made.select(np.lexsort((ends, -made.taken.masses, -costs)))
