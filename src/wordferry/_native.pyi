@@ -920,6 +920,20 @@ def transport_many(
     Solve problems of one shape: total cost, pivots and the number of the proof.
     """
 
+def share_out(
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ones: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    others: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    masses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    kept: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    taken: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> int:
+    """
+    Share out the mass of rows over ways between entries, the best first; returns how many ways are kept.
+    """
+
 def soft_plan(
     supply: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     demand: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],

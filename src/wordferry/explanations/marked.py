@@ -16,6 +16,7 @@ from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.moves import Taken
 from wordferry.explanations.rows import MadeWhenRead, Row, Rows
+from wordferry.kernels.native_transport import share_out
 from wordferry.texts.records import document_text
 from wordferry.texts.sentences import sentences
 from wordferry.texts.tokenizers import Span, WordTokenizer, as_tokenizer
@@ -278,71 +279,43 @@ def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64
     parts = [(row[single], one[single], other[single], taken.masses[row[single]])]
     several = np.flatnonzero(~single)
     several = several[np.lexsort((-affinity[several], row[several]))]
-    left = [placed.masses.tolist() for placed in texts]
+    left = texts[0].masses.copy(), texts[1].masses.copy()
     if onto is not None:
-        left[onto] = [math.inf] * len(left[onto])
-    parts.append(_greedy((row[several], one[several], other[several]), taken.masses, left))
+        left[onto][:] = math.inf
+    starts = np.append(np.flatnonzero(np.diff(row[several], prepend=-1)), len(several))
+    ways_of = one[several], other[several]
+    kept, mass = share_out(starts, ways_of, taken.masses[row[several[starts[:-1]]]], left)
+    some = several[kept]
+    parts.append((row[some], one[some], other[some], mass))
     for number in np.flatnonzero(ways > _MOST_WAYS).tolist():
         check_cancelled()
-        mass = float(taken.masses[number])
+        whole = float(taken.masses[number])
         spans = [range(a[number], a[number] + b[number]) for a, b in ((low, size), (other_low, other_size))]
         if onto is not None:  # an equal part into each
             into = spans[onto]
-            left[onto][into.start : into.stop] = [mass / len(into)] * len(into)
-        parts.append(_in_order(number, mass, spans, left))
+            left[onto][into.start : into.stop] = whole / len(into)
+        parts.append(_in_order(number, whole, spans, left))
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
 
-def _greedy(ways: tuple[Int64Array, Int64Array, Int64Array], masses: Float64Array, left: list[list[float]]) -> Shared:
-    """Parts of moves by ways in the order of their rows, the best way first; the last one takes what is left."""
-    first, second = left
-    kept, taken = [], []
-    ones, others = ways[1].tolist(), ways[2].tolist()
-    starts = np.flatnonzero(np.diff(ways[0], prepend=-1))
-    lasts = np.append(starts[1:], len(ones))[: len(starts)] - 1
-    for start, last, rest in zip(starts.tolist(), lasts.tolist(), masses[ways[0][starts]].tolist(), strict=True):
-        least = _NOTHING * rest
-        for place in range(start, last if rest > 0.0 else start):
-            mass = first[ones[place]]
-            if mass <= least:
-                continue
-            other = others[place]
-            mass = second[other] if second[other] < mass else mass
-            if mass <= least:
-                continue
-            mass = rest if rest < mass else mass
-            first[ones[place]] -= mass
-            second[other] -= mass
-            rest -= mass
-            kept.append(place)
-            taken.append(mass)
-            if rest <= least:
-                break
-        else:
-            first[ones[last]] -= rest
-            second[others[last]] -= rest
-            kept.append(last)
-            taken.append(rest)
-    some = np.array(kept, dtype=np.int64)
-    return ways[0][some], ways[1][some], ways[2][some], np.array(taken, dtype=np.float64)
-
-
-def _in_order(row: int, mass: float, spans: Sequence[range], left: list[list[float]]) -> Shared:
+def _in_order(row: int, mass: float, spans: Sequence[range], left: Sequence[Float64Array]) -> Shared:
     """A word of many sentences goes from the first to the first, the next to the next, and so on."""
-    first, second = left
+    first, second = (some[span.start : span.stop].tolist() for some, span in zip(left, spans, strict=True))
     rest, found = mass, []
-    one, other = spans[0].start, spans[1].start
+    one = other = 0
     while rest > _NOTHING * mass:
-        ends = one == spans[0].stop - 1, other == spans[1].stop - 1
+        ends = one == len(first) - 1, other == len(second) - 1
         part = rest if all(ends) else max(0.0, min(rest, first[one], second[other]))
         first[one] -= part
         second[other] -= part
         rest -= part
         if part > 0.0:
-            found.append((one, other, part))
+            found.append((spans[0].start + one, spans[1].start + other, part))
         if not ends[1] and (second[other] <= first[one] or ends[0]):
             other += 1
         elif not ends[0]:
             one += 1
+    for some, span, rests in zip(left, spans, (first, second), strict=True):
+        some[span.start : span.stop] = rests
     ones, others, masses = zip(*found, strict=True) if found else ((), (), ())
     return np.full(len(found), row), np.array(ones, np.int64), np.array(others, np.int64), np.array(masses, np.float64)

@@ -75,6 +75,22 @@ def transport_pair(vectors: Float32Array, first: Mapping[int, int], second: Mapp
     return _native.transport_pair(vectors, x_words, x_counts, y_words, y_counts)
 
 
+def share_out(
+    starts: Int64Array,
+    ways: tuple[Int64Array, Int64Array],
+    masses: Float64Array,
+    left: tuple[Float64Array, Float64Array],
+) -> tuple[Int64Array, Float64Array]:
+    """Share out the mass of rows over ways, those of a row from ``starts[row]`` on and the best first.
+
+    A way joins an entry of each side, which give it no more than they have ``left``, and have less then; the last way
+    of a row takes what is left of the row. The ways that took something, and how much.
+    """
+    kept, taken = np.empty(len(ways[0]), np.int64), np.empty(len(ways[0]))
+    count = _native.share_out(starts, *ways, masses, *left, kept, taken)
+    return kept[:count], taken[:count]
+
+
 class SoftPlan(NamedTuple):
     """A plan of Sinkhorn's rounds, with exactly the masses asked for."""
 
