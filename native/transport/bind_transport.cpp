@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -258,27 +259,35 @@ std::tuple<double, double, double, int> soft_plan(const In<double>& supply, cons
   return found;
 }
 
-// Shares out the mass of each row over its ways, from starts[row] on and the best first; the last one takes what is
-// left. A way joins an entry of first and one of second, which give it no more than they have.
-std::int64_t share_out(const Longs& starts, const Longs& ones, const Longs& others, const In<double>& masses,
-                       const Out<double>& first, const Out<double>& second, const Out<std::int64_t>& kept,
-                       const Out<double>& taken) {
+// Shares out the mass of each row over its ways, from starts[row] on, those of most affinity first; the last of them
+// takes what is left. A way joins an entry of first and one of second, which give it no more than they have.
+std::int64_t share_out(const Longs& starts, const Longs& ones, const Longs& others, const In<double>& affinity,
+                       const In<double>& masses, const Out<double>& first, const Out<double>& second,
+                       const Out<std::int64_t>& kept, const Out<double>& taken) {
   const std::int64_t rows = masses.length(), ways = ones.length();
-  require(starts.length() == rows + 1 && others.length() == ways, "one start for each row, and the end of the last");
+  require(starts.length() == rows + 1, "one start for each row, and the end of the last");
+  require(others.length() == ways && affinity.length() == ways, "two ends and an affinity for each way");
   require(kept.length() >= ways && taken.length() >= ways, "room for every way");
   constexpr double nothing = 1e-12;  // of a row's mass
+  std::vector<std::int64_t> order;
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t last = starts.data()[row + 1] - 1;
+    const std::int64_t start = starts.data()[row], end = starts.data()[row + 1];
+    require(0 <= start && start < end && end <= ways, "starts must rise to the number of ways");
+    order.resize(static_cast<std::size_t>(end - start));
+    std::iota(order.begin(), order.end(), start);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t left, std::int64_t right) {
+      return affinity.data()[left] > affinity.data()[right];
+    });
     double rest = masses.data()[row];
     const double least = nothing * rest;
-    require(starts.data()[row] >= 0 && last < ways, "ways beyond the last one");
-    for (std::int64_t way = starts.data()[row]; way <= last; ++way) {
+    for (const std::int64_t way : order) {
       const std::int64_t one = ones.data()[way], other = others.data()[way];
       require(one >= 0 && one < first.length() && other >= 0 && other < second.length(), "no such entry");
       const double most = std::min(first.data()[one], second.data()[other]);
-      if (way < last && most <= least) continue;
-      const double mass = way < last ? std::min(rest, most) : rest;
+      const bool last = way == order.back();
+      if (!last && most <= least) continue;
+      const double mass = last ? rest : std::min(rest, most);
       first.data()[one] -= mass;
       second.data()[other] -= mass;
       rest -= mass;
@@ -336,9 +345,10 @@ void bind_solver(nb::module_& m) {
         nb::arg("proof").noconvert(), nb::arg("threads"),
         "Solve problems of one shape: total cost, pivots and the number of the proof.");
   m.def("share_out", &share_out, nb::arg("starts").noconvert(), nb::arg("ones").noconvert(),
-        nb::arg("others").noconvert(), nb::arg("masses").noconvert(), nb::arg("first").noconvert(),
-        nb::arg("second").noconvert(), nb::arg("kept").noconvert(), nb::arg("taken").noconvert(),
-        "Share out the mass of rows over ways between entries, the best first; returns how many ways are kept.");
+        nb::arg("others").noconvert(), nb::arg("affinity").noconvert(), nb::arg("masses").noconvert(),
+        nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("kept").noconvert(),
+        nb::arg("taken").noconvert(),
+        "Share out the mass of rows over ways, those of most affinity first; returns how many ways are kept.");
   m.def("soft_plan", &soft_plan, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
         nb::arg("costs").noconvert(), nb::arg("rule"), nb::arg("plan").noconvert(),
         "The plan of Sinkhorn's rounds between masses that sum to 1; returns (cost, lower bound on the optimum, mass "

@@ -924,6 +924,7 @@ def share_out(
     starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ones: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     others: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    affinity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     masses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
@@ -931,7 +932,7 @@ def share_out(
     taken: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> int:
     """
-    Share out the mass of rows over ways between entries, the best first; returns how many ways are kept.
+    Share out the mass of rows over ways, those of most affinity first; returns how many ways are kept.
     """
 
 def soft_plan(

@@ -213,6 +213,10 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             _ones("f8", 2), _ones("i8", 2), _ones("i4", 2), 2,
         ],
         "TransportRule": lambda: [_native.TransportKind.wmd, 2, False, 0.1, 1e-6, 50],
+        "share_out": lambda: [
+            _i("i8", 0, 2, 3), _i("i8", 0, 1, 1), _i("i8", 1, 0, 1), _ones("f8", 3), _ones("f8", 2),
+            _ones("f8", 2), _ones("f8", 2), _ones("i8", 3), _ones("f8", 3),
+        ],
         "soft_plan": lambda: [
             np.full(3, 1 / 3), np.full(2, 0.5), _f4(3, 2),
             _native.TransportRule(_native.TransportKind.wmd, 0, False, 0.1, 1e-6, 50), _ones("f8", 3, 2),

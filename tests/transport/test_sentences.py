@@ -12,6 +12,7 @@ import wordferry
 from wordferry.base.runtime import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError
 from wordferry.explanations.marked import SplitText
+from wordferry.kernels.native_transport import Ways, share_out
 from wordferry.texts.datasets import sample
 from wordferry.texts.sentences import passages, sentences
 from wordferry.texts.tokenizers import WordTokenizer, default_tokenizer, stop_words
@@ -206,3 +207,21 @@ def test_spans_of_ascii_are_those_of_any_script():
     other = [(span.word, span.start - 2, span.end - 2) for span in tokenizer.spans("é " + text)[1:]]
     assert plain == other
     assert np.all([text[start:end].lower().replace("'", "") == word for word, start, end in plain])
+
+
+def test_mass_is_shared_out_to_the_ways_of_most_affinity():
+    ways = Ways(np.array([0, 3, 5]), np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 0, 0]), np.array([1.0, 3, 2, 1, 2]))
+    left = np.array([0.5, 0.5]), np.array([0.25, 0.25])
+    kept, taken = share_out(ways, np.array([0.75, 0.25]), left)
+    assert kept.tolist() == [1, 0, 3]  # the second row's best way has nothing to take, and the last takes it all
+    assert taken.tolist() == [0.25, 0.5, 0.25]
+    assert [some.tolist() for some in left] == [[-0.5, 0.5], [-0.5, 0.0]]
+    with pytest.raises(ValueError, match="starts must rise"):
+        share_out(ways._replace(starts=np.array([0, 3, 6])), np.array([0.75, 0.25]), left)
+
+
+def test_objects_are_made_when_they_are_read():
+    by = wordferry.explain(A, B, by="sentence")
+    assert "_made" not in vars(by.pairs)
+    assert len(by.pairs) == len(list(by.pairs)) == len(by.pairs[:])
+    assert by.pairs == tuple(by.pairs)

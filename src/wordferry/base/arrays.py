@@ -180,6 +180,16 @@ def _check_indices(matrix: Any, name: str) -> None:
         raise InputError(f"{name} has an index out of range: {used.min()} to {used.max()}, allowed 0 to {minor - 1}.")
 
 
+def run_bounds(values: Int64Array) -> Int64Array:
+    """Where runs of equal values begin, and last of all where the last one ends.
+
+    >>> run_bounds(np.array([4, 4, 7])).tolist()
+    [0, 2, 3]
+    """
+    begins = np.flatnonzero(values[1:] != values[:-1]) + 1
+    return np.concatenate(([0], begins, [len(values)])) if len(values) else np.zeros(1, dtype=np.int64)
+
+
 def distinct(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     """What np.unique gives, which loads all of NumPy's masked arrays when it is first called."""
     rising = np.sort(values)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct
+from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct, run_bounds
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
@@ -66,7 +67,7 @@ class Taken:
         kinds = np.concatenate([part.kinds for part in parts])
         return cls(next(words), next(words), next(values), next(values), kinds)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """What all moves cost."""
         return math.fsum((self.masses * self.distances).tolist())
@@ -219,9 +220,10 @@ class Costs:
         nearer = np.flatnonzero((column >= 0) & (values < self.frame.c_max) & (column != same[row]))
         row, column, values = row[nearer], column[nearer], values[nearer]
         if len(row):
-            starts = np.flatnonzero(np.diff(row, prepend=-1))
+            bounds = run_bounds(row)
+            starts = bounds[:-1]
             least = np.minimum.reduceat(values, starts)
-            first = values == np.repeat(least, np.diff(starts, append=len(row)))
+            first = values == np.repeat(least, bounds[1:] - starts)
             near[row[starts]] = least
             best[row[starts]] = np.minimum.reduceat(np.where(first, column, len(targets)), starts)
         if overlap != "omr":

@@ -171,9 +171,7 @@ def explanation_of(problem: Problem) -> Explanation:
     priced = problem.frame.graph is not None or problem.frame.unknown is not None
     c_max = problem.frame.far if priced else math.nan
     mode = problem.overlap if problem.distance.overlaps else ""
-    return Explanation(
-        problem.distance.name, mode, found.side, math.fsum(rows.costs.tolist()), rows, a, b, c_max, found.facts
-    )
+    return Explanation(problem.distance.name, mode, found.side, found.total + 0.0, rows, a, b, c_max, found.facts)
 
 
 def table(explanation: Explanation, limit: int | None = None, width: int | None = None) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wordferry.base.arrays import Float64Array, Int64Array
+from wordferry.base.arrays import Float64Array, Int64Array, run_bounds
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.moves import Taken
 from wordferry.explanations.rows import MadeWhenRead, Row, Rows
-from wordferry.kernels.native_transport import share_out
+from wordferry.kernels.native_transport import Ways, share_out
 from wordferry.texts.records import document_text
 from wordferry.texts.sentences import sentences
 from wordferry.texts.tokenizers import Span, WordTokenizer, as_tokenizer
@@ -72,12 +72,12 @@ class SplitText:
             return cls([" ".join(given)], list(given), np.zeros(len(given), dtype=np.int64))
         split = as_tokenizer(tokenizer)
         texts = [given[start:end].strip() for start, end in sentences(given)]
-        words, ends = _words_of_each(texts, split)
-        return cls(texts, words, np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0)))
+        words, sizes = _words_of_each(texts, split)
+        return cls(texts, words, np.repeat(np.arange(len(texts)), sizes))
 
 
-def _words_of_each(texts: Sequence[str], split: Callable[[str], list[str]]) -> tuple[list[str], Int64Array]:
-    """The words of all sentences, and where those of each end among them.
+def _words_of_each(texts: Sequence[str], split: Callable[[str], list[str]]) -> tuple[list[str], list[int]]:
+    """The words of all sentences, and how many there are in each.
 
     The package's tokenizer splits all sentences in one call, with a mark between two.
     """
@@ -89,13 +89,13 @@ def _words_of_each(texts: Sequence[str], split: Callable[[str], list[str]]) -> t
         or every.lower().count(_MARK) >= max(len(texts), 1)
     ):
         found = list(map(split, texts))
-        return [word for words in found for word in words], np.cumsum(list(map(len, found)), dtype=np.int64)
-    words, ends, start = split(every), [], 0
-    for number in range(len(texts) - 1):
-        start = words.index(_MARK, start) + 1
-        ends.append(start - 1 - number)
-    words = [word for word in words if word != _MARK]
-    return words, np.array([*ends, len(words)][: len(texts)], dtype=np.int64)
+        return [word for words in found for word in words], list(map(len, found))
+    words, sizes, start = [*split(every), _MARK], [], 0
+    for _ in texts:
+        end = words.index(_MARK, start)
+        sizes.append(end - start)
+        start = end + 1
+    return [word for word in words if word != _MARK], sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,9 @@ class Placed:
         words, own_words = (np.fromiter(map(number.get, some, repeat(-1)), np.int64) for some in (text.words, bag))
         width = len(text.sentences) + 1
         keys = words * width + text.numbers
-        keys, counts = np.unique(keys[words >= 0], return_counts=True)
+        keys = np.sort(keys[words >= 0])
+        bounds = run_bounds(keys)
+        keys, counts = keys[bounds[:-1]], bounds[1:] - bounds[:-1]
         sizes = np.bincount(keys // width, minlength=len(number) + 1)
         absent = np.flatnonzero(sizes == 0)
         keys, counts = np.append(keys, absent * width + width - 1), np.append(counts, np.ones(len(absent), np.int64))
@@ -168,8 +170,8 @@ class Pairs(MadeWhenRead[SentencePair]):
     def __init__(self, texts: tuple[SplitText, SplitText], every: Rows, key: Int64Array) -> None:
         self.texts, self.every = texts, every
         self.width = len(texts[1].sentences) + 1
-        self.starts = np.flatnonzero(np.diff(key, prepend=-1))
-        self.ends = np.append(self.starts[1:], len(key))
+        bounds = run_bounds(key)
+        self.starts, self.ends = bounds[:-1], bounds[1:]
         columns = (every.taken.masses, every.costs, every.shares)
         self.sums = [np.add.reduceat(some, self.starts) if len(key) else some for some in columns]
         self.left, self.right = np.divmod(key[self.starts], self.width)
@@ -278,13 +280,12 @@ def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64
     single = ways[row] == 1
     parts = [(row[single], one[single], other[single], taken.masses[row[single]])]
     several = np.flatnonzero(~single)
-    several = several[np.lexsort((-affinity[several], row[several]))]
     left = texts[0].masses.copy(), texts[1].masses.copy()
     if onto is not None:
         left[onto][:] = math.inf
-    starts = np.append(np.flatnonzero(np.diff(row[several], prepend=-1)), len(several))
-    ways_of = one[several], other[several]
-    kept, mass = share_out(starts, ways_of, taken.masses[row[several[starts[:-1]]]], left)
+    starts = run_bounds(row[several])
+    found = Ways(starts, one[several], other[several], affinity[several])
+    kept, mass = share_out(found, taken.masses[row[several[starts[:-1]]]], left)
     some = several[kept]
     parts.append((row[some], one[some], other[some], mass))
     for number in np.flatnonzero(ways > _MOST_WAYS).tolist():

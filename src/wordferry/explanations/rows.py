@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -121,7 +120,7 @@ def rows_of(taken: Taken, names: Sequence[str]) -> Rows:
     """The moves of a distance with words in place of numbers, the most expensive first."""
     check_cancelled()
     costs = taken.masses * taken.distances + 0.0  # no negative zero
-    total = math.fsum(costs.tolist())
+    total = taken.total
     made = Rows(names, replace(taken, masses=np.abs(taken.masses)), costs, costs / total if total else costs * 0.0)
     rank = np.zeros(len(names) + 1, dtype=np.int64)
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(1, len(names) + 1)  # before them is none

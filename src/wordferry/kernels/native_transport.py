@@ -75,19 +75,25 @@ def transport_pair(vectors: Float32Array, first: Mapping[int, int], second: Mapp
     return _native.transport_pair(vectors, x_words, x_counts, y_words, y_counts)
 
 
-def share_out(
-    starts: Int64Array,
-    ways: tuple[Int64Array, Int64Array],
-    masses: Float64Array,
-    left: tuple[Float64Array, Float64Array],
-) -> tuple[Int64Array, Float64Array]:
-    """Share out the mass of rows over ways, those of a row from ``starts[row]`` on and the best first.
+class Ways(NamedTuple):
+    """Ways that the mass of rows can take: those of a row are from ``starts[row]`` on, with an entry at each end."""
 
-    A way joins an entry of each side, which give it no more than they have ``left``, and have less then; the last way
-    of a row takes what is left of the row. The ways that took something, and how much.
+    starts: Int64Array
+    ones: Int64Array
+    others: Int64Array
+    affinity: Float64Array
+
+
+def share_out(
+    ways: Ways, masses: Float64Array, left: tuple[Float64Array, Float64Array]
+) -> tuple[Int64Array, Float64Array]:
+    """Share out the mass of rows over their ways, those of most affinity first.
+
+    The entries at the ends of a way give it no more than they have ``left``, and have less then; the last way of a row
+    takes what is left of the row. Returns the ways that took something, and how much.
     """
-    kept, taken = np.empty(len(ways[0]), np.int64), np.empty(len(ways[0]))
-    count = _native.share_out(starts, *ways, masses, *left, kept, taken)
+    kept, taken = np.empty(len(ways.ones), np.int64), np.empty(len(ways.ones))
+    count = _native.share_out(*ways, masses, *left, kept, taken)
     return kept[:count], taken[:count]
 
 
