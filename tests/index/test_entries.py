@@ -80,3 +80,33 @@ def test_a_duplicate_id_names_its_lines(tmp_path: Path) -> None:
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         with pytest.raises(InputError, match=r"line 10: .* has a document 'd9' already"):
             index.add(read_documents(file))
+
+
+def test_a_repeated_id_names_its_places_in_the_list() -> None:
+    documents = [{"id": "a", "text": "a cat"}, "no id", {"id": "b", "text": "a dog"}, {"id": "a", "text": "é"}]
+    with Index.create() as index:
+        for change in (index.add, index.upsert):
+            with pytest.raises(
+                InputError, match=r"'a' appears twice among these documents \(document 0 and document 3\)"
+            ):
+                change(documents)
+        many = [{"id": str(number % 5001), "text": "a cat"} for number in range(5002)]
+        with pytest.raises(InputError, match=r"'0' appears twice .*document 5001\)"):
+            index.add(many)
+        assert len(index) == 0
+
+
+def test_metadata_of_its_own_stands_beside_named_fields() -> None:
+    documents = [
+        {"id": "a", "text": "a cat", "v": [1.0, 0.0], "metadata": {"year": 1999, "id": "x"}, "long": True},
+        {"id": "b", "text": "a dog", "v": [0.0, 1.0], "metadata": None},
+    ]
+    with Index.create() as index:
+        index.add(documents, vectors="v")
+        assert index.get("a").metadata == {"year": 1999, "id": "x", "long": True}
+        assert index.get("b").metadata == {}
+        assert [hit.id for hit in index.search("cat", filter={"year": 1999}, vector=[1.0, 0.0])] == ["a"]
+        with pytest.raises(InputError, match="'year' stands both beside the text and in its metadata"):
+            index.add([{**documents[0], "id": "c", "year": 2000}], vectors="v")
+        index.add([{"name": "d", "text": "a cow", "v": [1.0, 1.0], "metadata": {"year": 1}}], vectors="v", id="name")
+        assert index.get("d").metadata == {"year": 1}

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
@@ -42,6 +43,8 @@ class Entry(NamedTuple):
     """The file and line, or the row of the table, that it comes from."""
     vector: Any = None
     """The vector of the document, where the caller brings it."""
+    number: int = 0
+    """The place of the document among those that were given, from 0."""
 
 
 def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
@@ -57,11 +60,11 @@ def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
         raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
     named = wanted.named
     for number, document in enumerate(documents):
-        entry = None if named else _plain_entry(document)
+        entry = None if named else _plain_entry(document, number)
         if entry is None:
             where = f"Document {number}"
-            given = wanted.record(document, where) if named and isinstance(document, Mapping) else document
-            entry = _entry(given, where)
+            given = _named_record(document, wanted, where) if named and isinstance(document, Mapping) else document
+            entry = _entry(given, where)._replace(number=number)
             if isinstance(given, Record) and given.vector is not None:
                 entry = entry._replace(vector=given.vector)
         yield entry
@@ -85,7 +88,7 @@ def _is_document(value: Any, fields: Fields) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get(fields.text), str)
 
 
-def _plain_entry(document: Any) -> Entry | None:
+def _plain_entry(document: Any, number: int = 0) -> Entry | None:
     """What :func:`_entry` gives for a text of ASCII with plain metadata, as most are; None for anything else."""
     kind = type(document)
     if kind is Record:
@@ -114,7 +117,7 @@ def _plain_entry(document: Any) -> Entry | None:
             return None
     where, vector = (document.where, document.vector) if kind is Record else (None, None)
     written_out = "{" + ", ".join(written) + "}"
-    return Entry(identifier, text, False, label, written_out, text, dict(metadata), where, vector)
+    return Entry(identifier, text, False, label, written_out, text, dict(metadata), where, vector, number)
 
 
 def _entry(document: Any, where: str) -> Entry:
@@ -159,14 +162,26 @@ def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, An
     given = document.get("metadata")
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"{where}: metadata must be a flat object, got {type(given).__name__}.")
-    metadata = dict(given or {})
-    for key, value in document.items():
-        if key in _OWN_KEYS:
-            continue
-        if key in metadata:
+    beside = {key: value for key, value in document.items() if key not in _OWN_KEYS}
+    return document.get("id"), words, document.get("label"), _joined(given or {}, beside, where)
+
+
+def _named_record(document: Mapping[str, Any], fields: Fields, where: str) -> Record:
+    """The record of a mapping whose fields are named, with the values of its field "metadata" beside its others."""
+    record = fields.record(document, where)
+    nested = record.metadata.get("metadata")
+    if nested is not None and not isinstance(nested, Mapping):
+        return record
+    beside = {key: value for key, value in record.metadata.items() if key != "metadata"}
+    return replace(record, metadata=_joined(nested or {}, beside, where))
+
+
+def _joined(nested: Mapping[str, Any], beside: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The metadata of a document, from an object of its own and from beside the text."""
+    for key in beside:
+        if key in nested:
             raise InputError(f"{where}: {key!r} stands both beside the text and in its metadata.")
-        metadata[key] = value
-    return document.get("id"), words, document.get("label"), metadata
+    return {**nested, **beside}
 
 
 def checked_id(value: Any, where: str) -> str:
@@ -291,14 +306,13 @@ def refuse_twice(chunk: list[Entry]) -> None:
     given = [entry.id for entry in chunk if entry.id is not None]
     if len(set(given)) < len(given):
         twice = next(i for i, count in Counter(given).items() if count > 1)
-        raise appears_twice(twice, [entry.where for entry in chunk if entry.id == twice])
+        raise appears_twice(twice, [entry for entry in chunk if entry.id == twice])
 
 
-def appears_twice(identifier: str, places: Sequence[str | None]) -> InputError:
-    """The error for an id that two documents have; ``places`` are where they come from, as far as that is known."""
-    known = [place for place in places if place is not None]
-    where = f" ({' and '.join(known)})" if known else ""
-    return InputError(f"The id {identifier!r} appears twice among these documents{where}. Nothing was added.")
+def appears_twice(identifier: str, chosen: Sequence[Entry]) -> InputError:
+    """The error for an id that two documents have; of ``chosen`` it says where they come from, or their places."""
+    where = " and ".join(entry.where or f"document {entry.number}" for entry in chosen)
+    return InputError(f"The id {identifier!r} appears twice among these documents ({where}). Nothing was added.")
 
 
 def place_of(entry: Entry) -> str:

@@ -401,7 +401,7 @@ class Writer:
         if call.replace:
             for entry in (entry for entry in chunk if entry.id is not None):
                 if (number_of(connection, str(entry.id)) or 0) >= call.first:
-                    raise appears_twice(str(entry.id), [entry.where])
+                    raise appears_twice(str(entry.id), [entry])
                 self._remove(change, str(entry.id))
         ids = []
         for number, entry in enumerate(chunk, start=change.state["next_number"]):
@@ -421,7 +421,7 @@ class Writer:
             if number is None or number >= first:
                 continue
             if number >= call.first:
-                raise appears_twice(identifier, [entry.where])
+                raise appears_twice(identifier, [entry])
             raise InputError(
                 f"{place_of(entry)}{self._catalogue.folder} has a document {identifier!r} already. Nothing was added. "
                 "Use upsert to replace documents that exist."
