@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
@@ -48,7 +49,11 @@ def most_memory(pid: int) -> int:
 
 def sockets(pid: int) -> int:
     """Sockets that a process has open."""
-    return sum("socket" in str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir())
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+            found += "socket" in str(link.readlink())
+    return found
 
 
 def reaches(state: Callable[[], bool], seconds: float = 120) -> bool:
