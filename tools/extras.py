@@ -21,7 +21,7 @@ PAGES = {
     "serve": "serving",
     "map": "map",
     "plot": "explain",
-    "sklearn": "sklearn",
+    "sklearn,pandas": "sklearn",
     "judge": "judge",
     "graphs": "knn-graph",
     "cluster": "cluster",
