@@ -82,7 +82,7 @@ def column_kind(kinds: Iterable[str]) -> str:
         return ""
     if all(kind.startswith("list ") for kind in found):
         inner = column_kind({kind.removeprefix("list ") for kind in found})
-        return f"list {inner}" if inner not in ("other",) and not inner.startswith("list") else "other"
+        return f"list {inner}" if inner != "other" and not inner.startswith("list") else "other"
     if len(found) == 1:
         return next(iter(found))
     return "float" if found == {"int", "float"} else "other"
