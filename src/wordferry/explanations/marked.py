@@ -301,22 +301,12 @@ def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64
 
 def _in_order(row: int, mass: float, spans: Sequence[range], left: Sequence[Float64Array]) -> Shared:
     """A word of many sentences goes from the first to the first, the next to the next, and so on."""
-    first, second = (some[span.start : span.stop].tolist() for some, span in zip(left, spans, strict=True))
-    rest, found = mass, []
-    one = other = 0
-    while rest > _NOTHING * mass:
-        ends = one == len(first) - 1, other == len(second) - 1
-        part = rest if all(ends) else max(0.0, min(rest, first[one], second[other]))
-        first[one] -= part
-        second[other] -= part
-        rest -= part
-        if part > 0.0:
-            found.append((spans[0].start + one, spans[1].start + other, part))
-        if not ends[1] and (second[other] <= first[one] or ends[0]):
-            other += 1
-        elif not ends[0]:
-            one += 1
-    for some, span, rests in zip(left, spans, (first, second), strict=True):
-        some[span.start : span.stop] = rests
-    ones, others, masses = zip(*found, strict=True) if found else ((), (), ())
-    return np.full(len(found), row), np.array(ones, np.int64), np.array(others, np.int64), np.array(masses, np.float64)
+    upto = [np.cumsum(some[span.start : span.stop])[:-1] for some, span in zip(left, spans, strict=True)]
+    bounds = np.sort(np.concatenate([[0.0, mass], *upto]).clip(0.0, mass))
+    masses = np.diff(bounds)
+    some = np.flatnonzero(masses > _NOTHING * mass)
+    masses, begins = masses[some], bounds[some]
+    ends = [span.start + np.searchsorted(ends, begins, "right") for ends, span in zip(upto, spans, strict=True)]
+    for rest, places in zip(left, ends, strict=True):
+        np.subtract.at(rest, places, masses)
+    return np.full(len(some), row), ends[0], ends[1], masses
