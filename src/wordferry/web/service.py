@@ -29,7 +29,7 @@ from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 from wordferry.web.work import LITTLE, Sizes, WorkEstimate, of_explanation, of_pair
-from wordferry.web.workers import Workers
+from wordferry.web.workers import Overloaded, Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
 
@@ -119,6 +119,8 @@ class Service:
                 self.engine = self._own = await self._reads.run(old.reopened)
             except WordferryError as reason:
                 raise ReplacedError(f"{error} It could not be opened again: {reason}") from None
+            if self._fresh is not None and self._fresh is not asyncio.current_task():
+                self._fresh.cancel()  # it may build what the old index no longer has, and the new one waits behind it
             self._facts, self._fresh, self._graph = {}, None, None
             access_log.warning(log_line({"level": "warning", "message": f"{error} It was."}))
             await self._reads.run(old.close)
@@ -155,7 +157,7 @@ class Service:
         return facts
 
     async def _refresh(self) -> None:
-        with suppress(ReplacedError, StorageError):  # the last ones stay
+        with suppress(ReplacedError, StorageError, Overloaded):  # the last ones stay
             self._facts = await self.answered(lambda: self._watch.run(self.engine.stats))
             self._seen = time.monotonic()
 
