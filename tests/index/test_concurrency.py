@@ -17,8 +17,11 @@ Make = Callable[..., Index]
 GROUP = 5
 
 
-def run_together(make: Make, place: Path, seconds: float) -> int:
-    """The writer replaces and deletes whole groups; a group is always all there, with one mark, or all gone."""
+def run_together(make: Make, place: Path, seconds: float, least: int) -> None:
+    """The writer replaces and deletes whole groups; a group is always all there, with one mark, or all gone.
+
+    It goes on for some seconds, and on a busy machine until there were ``least`` changes and every reader has answered.
+    """
     writer = make()
     pool = [doc["text"] for doc in documents(200, seed=4, length=4)]
     names = [f"g{i}" for i in range(12)]
@@ -37,13 +40,17 @@ def run_together(make: Make, place: Path, seconds: float) -> int:
     other = Index.open(place)
     failures: list[str] = []
     answers = [0] * 8
+    changes = 0
     end = time.monotonic() + seconds
+
+    def going() -> bool:
+        return not failures and (time.monotonic() < end or changes < least or min(answers) == 0)
 
     def read(number: int) -> None:
         index = other if number % 2 else writer
         own = random.Random(number)
         try:
-            while time.monotonic() < end and not failures:
+            while going():
                 hits = index.similar(own.choice(pool), k=1000)
                 groups: dict[object, set[object]] = {}
                 for hit in hits:
@@ -60,8 +67,7 @@ def run_together(make: Make, place: Path, seconds: float) -> int:
     threads = [threading.Thread(target=read, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
-    changes = 0
-    while time.monotonic() < end and not failures:
+    while going():
         changes += 1
         action, name = rng.random(), rng.choice(names)
         if action < 0.7:
@@ -73,19 +79,17 @@ def run_together(make: Make, place: Path, seconds: float) -> int:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert min(answers) > 0
     writer.verify()
     other.close()
-    return changes
 
 
 def test_readers_and_a_writer(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 12)
-    assert run_together(make, tmp_path / "index", 5) > 3
+    run_together(make, tmp_path / "index", 5, least=4)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_readers_and_a_writer_for_a_minute(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wordferry.index.write.segment_writer.BUFFER", 12)
-    assert run_together(make, tmp_path / "index", 60) > 50
+    run_together(make, tmp_path / "index", 60, least=51)
