@@ -34,6 +34,8 @@ PAGES = {
     "gpu": "gpu",
 }
 """What is installed together, and the page in docs/howto that needs it."""
+BESIDE = {"serving": ["httpx2"], "from-gensim": ["POT"]}
+"""What a page tells its reader to install beside the extras: a test client, what gensim's own distance needs."""
 RUN = "import sys; from pathlib import Path; from tests.docs.blocks import run_page; "
 RUN += "print(run_page(Path(sys.argv[1]), Path.cwd()), 'blocks run')"
 
@@ -47,7 +49,8 @@ def try_extras(extras: str, page: str) -> None:
         work = Path(folder, "work")
         work.mkdir()
         subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
-        subprocess.run([*install, "--only-binary", "wordferry", f"wordferry[{extras}]"], check=True)
+        packages = [f"wordferry[{extras}]", *BESIDE.get(page, [])]
+        subprocess.run([*install, "--only-binary", "wordferry", *packages], check=True)
         told = subprocess.run([python, "-m", "wordferry", "--info"], check=True, capture_output=True, cwd=work)
         installed = json.loads(told.stdout)["extras"]
         if missing := [extra for extra in extras.split(",") if not installed[extra]]:
@@ -57,9 +60,9 @@ def try_extras(extras: str, page: str) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
+    wanted = {extra for argument in sys.argv[1:] for extra in argument.split(",")}
     for extras, page in PAGES.items():
-        if wanted and not set(wanted) & set(extras.split(",")):
+        if wanted and not wanted & set(extras.split(",")):
             continue
         if extras == "spark" and shutil.which("java") is None:
             print("spark: there is no Java runtime; left out")
