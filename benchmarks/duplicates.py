@@ -52,7 +52,7 @@ def ours(results: Results, name: str, texts: list[str], threshold: float) -> Non
 
 
 def short_texts(texts: list[str], count: int) -> list[str]:
-    """Pieces of so many words of longer texts, one after the other."""
+    """Pieces of ``LENGTH`` words of longer texts, one after the other."""
     words = [word for text in texts for word in text.split()]
     return [" ".join(words[i : i + LENGTH]) for i in range(0, min(len(words), count * LENGTH), LENGTH)]
 

@@ -2,7 +2,7 @@
 
     python benchmarks/learn.py                                        # one step of each, generated documents
     python benchmarks/learn.py --data FOLDER --sets r8 twitter        # also whole trainings, features and test errors
-    python benchmarks/learn.py --data FOLDER --sets 20news --limit 500   # at most so many test documents
+    python benchmarks/learn.py --data FOLDER --sets 20news --limit 500   # at most 500 test documents
 
 Steps are CPU seconds of one thread, the least of several runs, and their results are compared. With ``--data`` the sets
 are read with the vectors and the tokenizer of the package; errors are in percent, on the first division.

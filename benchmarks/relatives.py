@@ -59,7 +59,7 @@ def likeness(results: Results, options: Any) -> None:
 
 
 def news(data: Path, count: int) -> list[str]:
-    """Texts of 20news, one in so many."""
+    """``count`` texts of 20news, spread evenly over the collection."""
     records = read_collection(data / "20news").records
     return [str(record.text) for record in records[:: max(1, len(records) // count)]][:count]
 

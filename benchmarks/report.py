@@ -18,7 +18,7 @@ from harness import RESULTS, ROOT
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 CHART = ROOT / "docs" / "_static" / "history.svg"
 SHOWN = 5
-"""The last so many runs of a benchmark are in its table."""
+"""How many of the last runs of a benchmark are in its table."""
 HEAD = """# Benchmarks
 
 Made by `make bench-report` from `benchmarks/results/`, where `python benchmarks/NAME.py --save` appends one line per

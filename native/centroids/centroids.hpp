@@ -29,7 +29,7 @@ struct CodeFrame {
 
   bool has_apart() const { return coordinates > axis_count + 1; }
 
-  // Bytes of the codes of so many documents: groups of [coordinates + 1][16], the last line being the notes.
+  // Bytes of the codes of a number of documents: groups of [coordinates + 1][16], the last line being the notes.
   std::int64_t bytes(std::int64_t rows) const {
     return (rows + code_group - 1) / code_group * code_group * (coordinates + 1);
   }

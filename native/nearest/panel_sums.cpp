@@ -9,7 +9,7 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t held_rows = 256;  // the sums of so many rows stay in the first cache
+constexpr std::int64_t held_rows = 256;  // rows whose sums stay in the first cache
 constexpr float infinite = std::numeric_limits<float>::infinity();
 
 struct Chunk {

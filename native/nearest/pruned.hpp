@@ -122,7 +122,7 @@ bool look_first(const Bounds& bounds, Compared<Value>& compared, std::size_t fir
 
 // The whole search. bounded(block) makes the bounds of a block and answers something with
 //   sound(): whether no array led outside;
-//   take_lowest(count, rows): at most so many rows with the lowest bounds, which come with no later call;
+//   take_lowest(count, rows): at most `count` rows with the lowest bounds, which come with no later call;
 //   collect(limit, rows): appends the other rows whose bound does not exceed the limit.
 // Block 0 is looked at first: what it has nearest says what the others need not keep. `slack` is how far bounds and
 // distances may be off. False when arrays lead outside of themselves, which only damaged ones do.

@@ -26,7 +26,7 @@ constexpr std::int64_t blocks_for(std::int64_t rows) { return rows > 0 ? (rows -
 struct ListedRows {
   const std::uint16_t* rows = nullptr;
   std::int64_t size = 0;
-  std::int64_t once = 0;         // so many of the rows have a count of 1; they rise, and so do the others
+  std::int64_t once = 0;         // rows with a count of 1; they ascend, and so do the others
   const void* counts = nullptr;  // of the others
   const std::uint16_t* bits = nullptr;
   std::int64_t present = 0;  // rows that have a bit

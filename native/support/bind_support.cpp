@@ -19,7 +19,7 @@ void bind_view(nb::module_& m, const char* name, const char* what) {
   nb::class_<CsrView<Value>>(m, name, what)
       .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<Value>, std::int64_t>(), nb::arg("indptr").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("data").noconvert(), nb::arg("columns"))
-      .def("widened", &CsrView<Value>::widened, nb::arg("columns"), "The same rows over at least so many columns.")
+      .def("widened", &CsrView<Value>::widened, nb::arg("columns"), "These rows over at least `columns` columns.")
       .def_prop_ro("shape", [](const CsrView<Value>& self) { return std::pair(self.rows(), self.columns()); });
 }
 

@@ -25,7 +25,7 @@ class CsrView {
     if constexpr (std::is_integral_v<Value>) check_weights();
   }
 
-  // The same rows over at least so many columns: whatever was in range still is, so nothing is checked again.
+  // These rows over at least `columns` columns: whatever was in range still is, so nothing is checked again.
   CsrView widened(std::int64_t columns) const {
     CsrView other = *this;
     other.columns_ = std::max(columns_, columns);

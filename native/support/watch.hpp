@@ -66,7 +66,7 @@ class Watch {
   std::atomic<bool> stop_{false};
 };
 
-// Asks a Watch once for every so many units of work (a unit takes about a nanosecond or less), for loops whose steps
+// Asks a Watch once for every batch of units of work (a unit takes about a nanosecond or less), for loops whose steps
 // are too short to ask every time. Each worker has its own.
 class Pace {
  public:

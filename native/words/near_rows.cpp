@@ -85,7 +85,7 @@ void add_scaled(const double* values, double weight, std::size_t size, double* o
 class Frequent {
  public:
   Frequent(const Rows& rows) : size_(rows.size()), places_(rows.sizes().size(), none) {
-    constexpr std::size_t often = 6;  // of so many rows one
+    constexpr std::size_t often = 6;  // one row in this many
     for (std::size_t stem = 0; stem < places_.size(); ++stem) {
       if (often * rows.sizes()[stem] < size_) continue;
       places_[stem] = weights_.size();

@@ -153,7 +153,7 @@ class Search {
       tables_.emplace_back(constants.stem, constants, most, bits);
       tables_.emplace_back(1.0, constants, most, bits);
     }
-    // Another form is worth at most so much of what the word itself is: for short documents the most.
+    // Another form is worth at most this share of what the word itself is: for short documents the most.
     const double rest = constants.floor + constants.slope * least_length(least);
     const double other =
         constants.stem > 1 ? constants.stem : saturated(constants.stem, rest) * (1 + rest) * (1 + 1e-9);

@@ -26,7 +26,7 @@ class Csr:
         columns: int,
     ) -> None: ...
     def widened(self, columns: int) -> Csr:
-        """The same rows over at least so many columns."""
+        """These rows over at least `columns` columns."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -42,7 +42,7 @@ class WholeCsr:
         columns: int,
     ) -> None: ...
     def widened(self, columns: int) -> WholeCsr:
-        """The same rows over at least so many columns."""
+        """These rows over at least `columns` columns."""
 
     @property
     def shape(self) -> tuple[int, int]: ...

@@ -28,7 +28,7 @@ LEAST = 0.001
 THRESHOLD = 0.6
 """The largest distance of near-copies by the default distance: ``benchmarks/near_copies.py`` says what it finds."""
 _FEW, _SHARE = 3, 0.1
-"""Words in which opposites differ at most, the negation included: so many, or this share of the longer text."""
+"""The most words in which opposites differ, the negation included: a number, or a share of the longer text."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Duplicates(TableRows[Pair]):
         return Duplicates(pairs, threshold=threshold, order=self._order, words=self._words, text=self._text)
 
     def rethreshold(self, threshold: float) -> Duplicates:
-        """The pairs at most so far apart, without computing anything again; the threshold can only fall."""
+        """The pairs within a smaller threshold; nothing is computed again."""
         threshold = real_number(threshold, "threshold", what="a distance")
         if threshold > self.threshold:
             raise InputError(

@@ -21,7 +21,7 @@ GROUP = 512
 """Rows whose bits lie together."""
 _GROUP_NUMBERS = 32
 _FREQUENT = 40
-"""A word has bits where at least one row of so many has it: summing up bits then takes less than summing up a list."""
+"""A word has bits where at least one row in this many has it: summing over bits is then faster than over a list."""
 _FEWEST = 512
 """In a block of fewer rows no word has bits."""
 
@@ -290,7 +290,7 @@ class ListQuery:
 
 
 PANEL = 16
-"""At most so many queries walk the lists together."""
+"""The most queries that walk the lists together."""
 
 
 def nearest(

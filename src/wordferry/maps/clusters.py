@@ -12,7 +12,7 @@ from wordferry.base.runtime import optional_import
 from wordferry.words.vocabulary import Vocabulary
 
 _SHARES = ((25, "eom"), (80, "eom"), (250, "leaf"))
-"""From a glance to a close look: a cluster holds at least one in so many documents, and how clusters are picked."""
+"""From a glance to a close look: a cluster holds at least one in this many documents, and how clusters are picked."""
 _LEAST = 5
 _WORDS = 3
 _ROUNDS = 10

@@ -30,7 +30,7 @@ class CoverageWarning(UserWarning):
 
 
 def coverage_warning(tokens: int, known: int, unknown: Iterable[str]) -> str | None:
-    """What to say of texts with so many tokens, those with a vector among them, and tokens without one; None: nothing.
+    """The warning for texts with ``tokens`` tokens, ``known`` of them with a vector; None where there is none to give.
 
     >>> coverage_warning(10, 9, ["xyz"]) is None
     True

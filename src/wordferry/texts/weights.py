@@ -49,7 +49,7 @@ class Weighting:
         return np.where(inside, self.per_word[np.where(inside, columns, 0)], self.unseen)
 
     def apply(self, counts: Float64Array, columns: Any, rows: Int64Array, documents: int) -> Float64Array:
-        """Weights from counts; ``rows`` says which of so many documents each count belongs to."""
+        """Weights from counts; ``rows`` says which of the ``documents`` each count belongs to."""
         weights = self.of(columns)
         if self.scheme == "log-idf":
             counts = np.where(counts > 1, 1 + np.log(np.maximum(counts, 1)), counts)

@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def begin(self, length: int | None) -> None:
-        """The head of a request has come; its body will have so many bytes, or does not say how many."""
+        """The head of a request has come; ``length`` is that of its body, where the request says it."""
         self._requests += 1
         self._head, self._rest = None, _REST_BYTES if length is None else min(length, _REST_BYTES)
         self._stop_clock()

@@ -35,7 +35,7 @@ from wordferry.words.related.whole import related_of
 
 Result = TypeVar("Result")
 _PANEL = 16
-"""Searches that one call answers at most: so many share one pass over the documents, and more would only wait."""
+"""The most searches that one call answers: they share one pass over the documents, and more would only wait."""
 _HITS = 128
 """Hits above which a search takes the place of several in such a call, which holds the texts of all its hits."""
 _FRESH_SECONDS = 0.25

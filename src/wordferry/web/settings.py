@@ -78,7 +78,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto are believed; none by default."""
     stop_seconds: float = 5.0
-    """A service that is told to stop has ended after so long."""
+    """The most time that a service takes to end when it is told to stop."""
     batching: bool = True
     """Join concurrent searches into one call. False is for measuring what that gains."""
 

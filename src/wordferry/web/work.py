@@ -90,7 +90,7 @@ def of_search(
 
 
 def of_pair(distances: Sequence[str], first: int, second: int) -> WorkEstimate:
-    """The distances of two texts of so many different words."""
+    """The distances of two texts that have ``first`` and ``second`` different words."""
     cells = first * second
     steps = cells * sum(find_distance(name).effort.pair for name in distances)
     what = f"{first} x {second} different words by {', '.join(distances)}"
@@ -98,7 +98,7 @@ def of_pair(distances: Sequence[str], first: int, second: int) -> WorkEstimate:
 
 
 def of_explanation(distance: str, first: int, second: int, shown: int) -> WorkEstimate:
-    """The flows between two texts of so many different words, of which so many words are shown."""
+    """The flows between texts of ``first`` and ``second`` different words, ``shown`` of which are shown."""
     cells = first * second
     what = f"{first} x {second} different words explained by {distance}"
     return WorkEstimate(cells * _EXPLAINED + shown * _PIECE, cells * _EXPLAINED_BYTES, what, "a, b")

@@ -44,7 +44,7 @@ class Workers:
             self._running.discard(cancel)
 
     def close(self, seconds: float = 0.0) -> None:
-        """Wait so long for what runs, then cancel it; returns when the threads have ended."""
+        """Wait at most ``seconds`` for running work, then cancel it; returns when the threads have ended."""
         until = time.monotonic() + seconds
         while self._running and time.monotonic() < until:
             time.sleep(0.02)

@@ -31,9 +31,9 @@ RELATED = ("rel-wmd", "rel-rwmd")
 _LEAST = 2000
 """With fewer documents than this, the lists are not worth the trouble."""
 _SHARE = 4
-"""A shortlist of more than one in so many documents is given up: preparing all of them pays off then."""
+"""A shortlist of more than one in this many documents is given up: preparing all of them pays off then."""
 _DEAR = 40
-"""Where better bounds can be had, they are made for shortlists of more than one in so many."""
+"""Where better bounds can be had, they are made for shortlists of more than one in this many documents."""
 _SMALL = 1 << 15
 """Where problems are solved, having fewer documents than this all prepared costs less than better bounds."""
 _WHOLE = 1 << 18

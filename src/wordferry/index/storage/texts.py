@@ -44,7 +44,7 @@ PIECE = 1 << 12
 _STEP = 1 << 9
 """Bytes that are unpacked at once, besides what is likely to be needed: a piece is unpacked up to the document."""
 _SAMPLE = 32
-"""One text of so many is remembered, to make a dictionary of."""
+"""One text in this many is kept as a sample to make a dictionary of."""
 _WAITING = 128
 _RUN = 1 << 10
 """Documents that are packed at once when an index is compacted."""
@@ -60,7 +60,7 @@ Text = tuple[int, str, str | None, str]
 LARGEST = 1 << 15
 """Bytes that zlib looks back."""
 _SHARE = 16
-"""A dictionary is at most one byte for so many of the texts it is made of."""
+"""A dictionary has at most one byte for this many bytes of the texts it is made of."""
 _LEAST = 1 << 14
 """Bytes of texts that are too few to make one of."""
 _GROWTH = 8
@@ -210,7 +210,7 @@ class _Piece:
             yield (self._first + gap, *self.find(self._first + gap, count))
 
     def _until(self, count: int | None, likely: int = 0) -> list[bytes]:
-        """At least so many whole fields, or all of them; ``likely`` are the bytes that will be needed."""
+        """At least ``count`` whole fields, or all of them; ``likely`` are the bytes that will be needed."""
         fields, stream = self._fields, self._stream
         while not stream.eof and (count is None or len(fields) <= count):
             more = stream.decompress(self._rest, _STEP + likely)

@@ -124,7 +124,7 @@ class Rows:
 
 
 def checked_shape(path: Path, shape: tuple[int, ...], itemsize: int, size: int) -> tuple[int, int]:
-    """(words, dimensions), refused when so many numbers of ``itemsize`` bytes cannot be in ``size`` bytes."""
+    """(words, dimensions), refused when numbers of ``itemsize`` bytes do not fit into ``size`` bytes."""
     if len(shape) != 2 or shape[1] == 0:
         raise FormatError(f"{path}: expected an array of words x dimensions, found shape {shape}.")
     if shape[0] * shape[1] * itemsize > size:

@@ -40,7 +40,7 @@ class Tail:
             return True
 
     def copied(self, used: int, count: int) -> Tail:
-        """Another one, that has the same up to ``used`` and so many places more, which are the caller's."""
+        """A copy of the first ``used`` places, followed by ``count`` new ones for the caller to fill."""
         tail = Tail(max(_ROOM, 2 * (used + count)))
         tail.numbers[:used], tail.distances[:used] = self.numbers[:used], self.distances[:used]
         tail._used = used + count
@@ -63,7 +63,7 @@ class Stretch:
         return cls(first, values, Tail(max(_ROOM, len(first))), 0)
 
     def grown(self, count: int) -> tuple[Stretch, slice]:
-        """With so many more places, and which these are in the tail."""
+        """This stretch with ``count`` more places, and where these are in the tail."""
         tail = self.tail if self.tail.claim(self.used, count) else self.tail.copied(self.used, count)
         places = slice(self.used, self.used + count)
         return Stretch(self.numbers, self.distances, tail, places.stop), places

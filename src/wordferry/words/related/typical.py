@@ -12,7 +12,7 @@ from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 
 _SMALL = 2_000
-"""Up to so many words every pair is looked at."""
+"""The most words of which every pair is looked at."""
 _PAIRS = 1 << 18
 """Pairs that are drawn of a larger vocabulary: the standard error of their mean is about 0.0003 for unit vectors."""
 _known: WeakKeyDictionary[Embeddings, float] = WeakKeyDictionary()
