@@ -29,13 +29,10 @@ VOTING = option("--voting", "Neighbours count by nearness (gap), or all alike (m
     option("-r --r", "How many related words each word has, or cv to choose by cross-validation.", default="16"),
     "--embeddings",
     option("--learned", "A folder of 'wordferry learn': its vectors and weights, by wmd or --distance.", type=PATH),
-    bundle(
-        "given",
-        *CLASSIFIED,
-        VOTING,
-        option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
-        "--threads",
-    ),
+    *CLASSIFIED,
+    VOTING,
+    option("--vocabulary", "Whose words are related: the training documents' (train) or all.", default="train"),
+    "--threads",
     bundle("fields", "--text --label"),
     ROWS,
     examples=[
@@ -43,17 +40,7 @@ VOTING = option("--voting", "Neighbours count by nearness (gap), or all alike (m
         "wordferry classify train.jsonl test.jsonl --learned learned",
     ],
 )
-def classify(
-    train: Path,
-    test: Path | None,
-    k: int,
-    r: str,
-    embeddings: Path | None,
-    learned: Path | None,
-    given: dict[str, Any],
-    fields: dict[str, Any],
-    out: Output,
-) -> None:
+def classify(train: Path, test: Path | None, r: str, fields: dict[str, Any], out: Output, **given: Any) -> None:
     """Classify documents by a vote of their nearest labelled ones.
 
     Errors are counted where the classes are known.
@@ -64,8 +51,7 @@ def classify(
     labelled(known, train, fields)
     if r != "cv" and not r.isdigit():
         raise InputError(f"-r must be a whole number or cv, got {r!r}.")
-    given |= {"r": r if r == "cv" else int(r)}
-    model = _model(k, given, embeddings) if learned is None else _learned_model(k, given, learned)
+    model = _model(r=r if r == "cv" else int(r), **given)
     model.fit([record.text for record in known], [record.label for record in known])
     predicted = model.predict([record.text for record in asked])
     if r == "cv" and hasattr(model, "cv_errors_"):
@@ -81,24 +67,23 @@ def classify(
         note(f"{wrong} of {len(judged)} wrong: test error {100 * wrong / len(judged):.2f} %")
 
 
-def _model(k: int, given: dict[str, Any], embeddings: Path | None) -> Any:
-    from wordferry.neighbors import WordMoverClassifier
-
-    return WordMoverClassifier(k, on_empty="keep", embeddings=options.load_vectors(embeddings), **given)
-
-
-def _learned_model(k: int, given: dict[str, Any], folder: Path) -> Any:
-    """A classifier with vectors and weights that were learned before."""
+def _model(k: int, learned: Path | None, embeddings: Path | None, **given: Any) -> Any:
+    """The classifier: with given or default vectors, or with vectors and weights that were learned before."""
     from wordferry.errors import InputError
+
+    if learned is None:
+        from wordferry.neighbors import WordMoverClassifier
+
+        return WordMoverClassifier(k, on_empty="keep", embeddings=options.load_vectors(embeddings), **given)
     from wordferry.learn import SupervisedWordMover
 
     source = click.get_current_context().get_parameter_source
     for name in ("embeddings", "weights", "vocabulary", "voting"):
         if source(name) is ParameterSource.COMMANDLINE:
             raise InputError(f"--learned brings vectors, weights and votes of its own: leave out --{name}.")
-    vectors = options.load_vectors(folder)
+    vectors = options.load_vectors(learned)
     if vectors.lengths is None or vectors.normalized:
-        raise InputError(f"{folder} holds no learned weights. Make such a folder with: wordferry learn")
+        raise InputError(f"{learned} holds no learned weights. Make such a folder with: wordferry learn")
     chosen = given["distance"] if source("distance") is ParameterSource.COMMANDLINE else "wmd"
     given = {name: given[name] for name in ("r", "unknown", "threads")}
     if source("k") is ParameterSource.COMMANDLINE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from wordferry.cli import options
 from wordferry.cli.classify import CLASSIFIED, VOTING
 from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
-from wordferry.cli.serve import check_port
+from wordferry.cli.serve import listen, service_settings
 
 cluster = Group("cluster", "Run jobs over many files on processes or a Ray cluster.")
 FILES = argument("documents", "Documents: a Parquet or JSON lines file, a folder of them, or a bucket address.")
@@ -73,95 +72,70 @@ def on_ray(address: str, workers: int | None) -> Any:
 
 @contextmanager
 def job_choices(**given: Any) -> Iterator[Any]:
-    """How a job compares, and the columns of its documents."""
+    """How a job compares, the constants of its word search, and the columns of its documents."""
     from wordferry.engines.sources import SourceFields
     from wordferry.shards import Choices
 
-    fields = SourceFields(given.pop("text"), given.pop("id"), given.pop("label", "label"))
-    yield Choices(**given, fields=fields)
+    columns = (given.pop("text"), given.pop("id"), given.pop("label", "label"))
+    fields = SourceFields(*columns, vector=given.pop("vectors", None))
+    constants = options.parse_settings(given.pop("settings", ()))
+    yield Choices(**given, fields=fields, constants=constants)
 
 
 SIZE = block_option("How many documents or queries one task takes.")
 SHARDS = option("--shards", "How many shards to build (default: one per million documents).", type=POSITIVE)
-JOB = bundle("choices", "--distance --weights --unknown -r", SIZE, "--text --id", make=job_choices)
 RUN = bundle("run", *RUNNING, "--embeddings", make=running)
+CHOICES = bundle("choices", "--distance --weights --unknown -r", SIZE, "--text --id", make=job_choices)
+JOB = (OUTPUT, SHARDS, CHOICES, RUN, SUMMARY)
+
+
+def _do(job: str, *, run: dict[str, Any], out: Output, **given: Any) -> None:
+    """Run a function of :mod:`wordferry.shards.jobs` with its arguments by name, and print what it did."""
+    from wordferry.shards import jobs
+
+    _show(getattr(jobs, job)(**given, **run), out)
+
+
+def _show(summary: Any, out: Output) -> None:
+    row = vars(summary).copy()
+    out.facts(row | dict(row.pop("facts")))
 
 
 @command(
     DOCUMENTS,
     "-k",
-    OUTPUT,
-    SHARDS,
-    JOB,
-    RUN,
-    SUMMARY,
+    *JOB,
     examples=["wordferry cluster knn-graph articles/ -k 10 --workers 4 -o neighbours"],
     group=cluster,
 )
-def knn_graph(
-    documents: str, k: int, output: str, shards: int | None, choices: Any, run: dict[str, Any], out: Output
-) -> None:
+def knn_graph(**given: Any) -> None:
     """Find the nearest other documents of every document."""
-    from wordferry.shards import jobs
-
-    _show(jobs.knn_graph(documents, output, k, choices, shards=shards, **run), out)
+    _do("knn_graph", **given)
 
 
 @command(
     QUERIES,
     DOCUMENTS,
-    "-k",
-    OUTPUT,
-    SHARDS,
-    bundle("questions", "--rerank --candidates --filter"),
-    JOB,
-    RUN,
-    SUMMARY,
+    "-k --rerank --candidates --filter",
+    *JOB,
     examples=["wordferry cluster top-k queries.jsonl articles/ -k 10 --address auto -o found"],
     group=cluster,
 )
-def top_k(
-    queries: str,
-    documents: str,
-    k: int,
-    output: str,
-    shards: int | None,
-    questions: dict[str, Any],
-    choices: Any,
-    run: dict[str, Any],
-    out: Output,
-) -> None:
+def top_k(filter: tuple[str, ...], **given: Any) -> None:
     """Find the documents nearest to each query."""
-    from wordferry.shards import jobs
-
-    questions |= {"filter": options.parse_filters(questions["filter"])}
-    _show(jobs.top_k(queries, documents, output, k, choices, shards=shards, **questions, **run), out)
+    _do("top_k", filter=options.parse_filters(filter), **given)
 
 
 @command(
     DOCUMENTS,
     "--threshold",
-    OUTPUT,
-    SHARDS,
-    JOB,
-    RUN,
-    SUMMARY,
+    *JOB,
     examples=["wordferry cluster duplicates articles/ -o duplicates"],
     group=cluster,
 )
-def duplicates(
-    documents: str,
-    threshold: float | None,
-    output: str,
-    shards: int | None,
-    choices: Any,
-    run: dict[str, Any],
-    out: Output,
-) -> None:
+def duplicates(**given: Any) -> None:
     """Find all pairs of documents that are close, and their groups."""
-    from wordferry.shards import jobs
-
-    _show(jobs.duplicates(documents, output, threshold, choices, shards=shards, **run), out)
+    _do("duplicates", **given)
 
 
 @command(
@@ -177,21 +151,9 @@ def duplicates(
     examples=["wordferry cluster classify train.parquet new.parquet -o labels"],
     group=cluster,
 )
-def classify(
-    train: str,
-    test: str,
-    k: int,
-    voting: str,
-    output: str,
-    shards: int | None,
-    choices: Any,
-    run: dict[str, Any],
-    out: Output,
-) -> None:
+def classify(**given: Any) -> None:
     """Label documents by a vote of their nearest training documents."""
-    from wordferry.shards import jobs
-
-    _show(jobs.classify(train, test, output, k, choices, voting=voting, shards=shards, **run), out)
+    _do("classify", **given)
 
 
 @command(
@@ -206,48 +168,39 @@ def classify(
         "--set",
         option("--encoder", "Search by words and meaning: an encoder that every worker can load, by its name."),
         block_option("How many documents' words one task counts."),
+        "--text --id --label",
+        option("--vectors", "The column that holds a vector of each document, for search by words and meaning."),
+        make=job_choices,
     ),
     option("--tokenizer", "A language: its stop words and word boundaries."),
-    bundle("columns", "--text --id --label"),
-    option("--vectors", "The column that holds a vector of each document, for search by words and meaning."),
     RUN,
     SUMMARY,
     examples=["wordferry cluster index articles/ --shards 8 --workers 4 -o shards"],
     group=cluster,
 )
-def index(
-    documents: str,
-    shards: int,
-    output: str,
-    choices: dict[str, Any],
-    tokenizer: str | None,
-    columns: dict[str, str],
-    vectors: str | None,
-    run: dict[str, Any],
-    out: Output,
-) -> None:
+def index(run: dict[str, Any], out: Output, **given: Any) -> None:
     """Build an index in shards.
 
     Together they answer as one undivided index does. Every other column of the documents becomes metadata to filter
     by. A build that was stopped goes on.
     """
-    from wordferry.engines.sources import SourceFields
-    from wordferry.shards import Choices, build
+    from wordferry.shards import build
 
-    constants = options.parse_settings(choices.pop("settings"))
-    fields = SourceFields(columns["text"], columns["id"], columns["label"], vector=vectors)
-    made = Choices(**choices, constants=constants, fields=fields)
-    _show(build(documents, output, shards, made, tokenizer=tokenizer, **run), out)
+    _show(build(**given, **run), out)
 
 
 @command(
     FOLDER,
     QUERIES,
     OUTPUT,
-    "-k",
-    bundle("questions", "--candidates --filter --set"),
-    block_option("How many queries one task answers from one shard.", 200),
-    bundle("columns", "--text --id"),
+    "-k --candidates --filter",
+    bundle(
+        "choices",
+        "--set",
+        block_option("How many queries one task answers from one shard.", 200),
+        "--text --id",
+        make=job_choices,
+    ),
     bundle("run", *RUNNING, make=running),
     SUMMARY,
     examples=[
@@ -256,38 +209,32 @@ def index(
     ],
     group=cluster,
 )
-def search(
-    folder: str,
-    queries: str,
-    output: str,
-    k: int,
-    questions: dict[str, Any],
-    block: int,
-    columns: dict[str, str],
-    run: dict[str, Any],
-    out: Output,
-) -> None:
+def search(candidates: int | None, filter: tuple[str, ...], choices: Any, **given: Any) -> None:
     """Answer many queries by words from all shards.
 
     The answers are those of the undivided index; 'cluster top-k' compares texts.
     """
-    from wordferry.engines.sources import SourceFields
-    from wordferry.shards import Choices, jobs
-
-    constants = {**options.parse_settings(questions["settings"]), "candidates": questions["candidates"]}
-    choices = Choices(block=block, fields=SourceFields(columns["text"], columns["id"]))
-    asked = {"filter": options.parse_filters(questions["filter"]), "constants": constants}
-    _show(jobs.search(folder, queries, output, k, choices, **asked, **run), out)
+    asked = {"filter": options.parse_filters(filter), "constants": choices.constants | {"candidates": candidates}}
+    _do("search", choices=choices, **asked, **given)
 
 
 @command(
     FOLDER,
-    option("--replicas", "How many processes hold each shard.", type=POSITIVE, default=1),
-    option("--missing", "When a shard is down: answer (and name it in the answer), or error.", default="answer"),
+    bundle(
+        "serving",
+        option("--replicas", "How many processes hold each shard.", type=POSITIVE, default=1),
+        option(
+            "--missing on_missing",
+            "When a shard is down: answer (and name it in the answer), or error.",
+            default="answer",
+        ),
+    ),
     option("--shard-seconds", "Seconds that a shard has to answer.", type=options.SECONDS, default=10.0),
     option("--address", f"{ADDRESS}.", default="local"),
     option("--workers", "Cores of a cluster that is started here (default: all).", type=POSITIVE),
-    "--host --port --token --max-seconds --quiet",
+    "--host --port --token",
+    bundle("limits", "--max-seconds"),
+    "--quiet",
     examples=[
         "wordferry cluster serve shards --replicas 2",
         "WORDFERRY_TOKEN=secret wordferry cluster serve shards --address auto --host 0.0.0.0",
@@ -295,17 +242,7 @@ def search(
     group=cluster,
 )
 def serve(
-    folder: str,
-    replicas: int,
-    missing: Any,
-    shard_seconds: float,
-    address: str,
-    workers: int | None,
-    host: str,
-    port: int,
-    token: str | None,
-    seconds: float,
-    quiet: bool,
+    folder: str, serving: Any, shard_seconds: float, address: str, workers: int | None, quiet: bool, **given: Any
 ) -> None:
     """Serve an index in shards over HTTP, as 'wordferry serve' does.
 
@@ -315,19 +252,10 @@ def serve(
     from contextlib import closing
 
     from wordferry.shards.serving import Serving
-    from wordferry.web.server import run
-    from wordferry.web.settings import Limits, Settings
 
-    settings = Settings(host, port, token or None, None, Limits(seconds=seconds))
-    check_port(host, port)
-    with closing(on_ray(address, workers)) as ray:
-        given: dict[str, Any] = {"replicas": replicas, "on_missing": missing, "seconds": shard_seconds}
-        with closing(Serving(folder, ray=ray, **given)) as serving:
-            if sys.stderr.isatty():
-                note(f"Serving {folder} ({len(serving.index)} documents) on http://{host}:{port}/")
-            run(serving.index, settings, quiet=quiet)
-
-
-def _show(summary: Any, out: Output) -> None:
-    row = vars(summary).copy()
-    out.facts(row | dict(row.pop("facts", {})))
+    settings = service_settings(**given)
+    with (
+        closing(on_ray(address, workers)) as ray,
+        closing(Serving(folder, ray=ray, seconds=shard_seconds, **serving)) as opened,
+    ):
+        listen(opened.index, folder, settings, quiet)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -65,25 +64,15 @@ def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out:
     ],
 )
 def explain(
-    a: str,
-    b: str,
-    distance: str,
-    by: Literal["word", "sentence"],
-    how: dict[str, Any],
-    limit: int | None,
-    html: Path | None,
-    png: Path | None,
-    out: Output,
+    a: str, b: str, distance: str, by: Literal["word", "sentence"], how: dict[str, Any], out: Output, **given: Any
 ) -> None:
     """Take the distance of two texts apart, by words or sentences."""
     (measure,) = _measures([distance], how)
-    explanation = measure.explain(options.read_text(a), options.read_text(b))
-    if html is not None:
-        explanation.to_html(html)
-        note(f"wrote {html}")
-    if png is not None:
-        explanation.plot(png)
-        note(f"wrote {png}")
+    explanation, limit = measure.explain(options.read_text(a), options.read_text(b)), given["limit"]
+    for name, write in (("html", explanation.to_html), ("png", explanation.plot)):
+        if given[name] is not None:
+            write(given[name])
+            note(f"wrote {given[name]}")
     told = explanation.told_by(by)
     if out.table:
         click.echo(told.to_text(limit=limit, width=terminal_width()))

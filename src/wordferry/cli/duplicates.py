@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordferry.cli.options import PATH, bundle, command, option
+from wordferry.cli.options import PATH, command, option
 from wordferry.cli.output import ROWS, Output, note, progress_bar
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     option("--against", "A file of documents: find those that the index holds already, such as test data.", type=PATH),
     option("--pairs", "Show pairs, the least alike first, instead of groups.", is_flag=True),
     option("--meaning", "With an encoder: the largest distance (1 - cosine) in meaning, too.", type=float),
-    bundle("given", "--distance --weights --unknown --threads"),
+    "--distance --weights --unknown --threads",
     ROWS,
     examples=[
         "wordferry duplicates news",
@@ -31,22 +31,13 @@ if TYPE_CHECKING:
     ],
 )
 def duplicates(
-    index: Path,
-    threshold: float | None,
-    review: Path | None,
-    delete: Path | None,
-    dry_run: bool,
-    against: Path | None,
-    pairs: bool,
-    meaning: float | None,
-    given: dict[str, Any],
-    out: Output,
+    index: Path, review: Path | None, delete: Path | None, dry_run: bool, pairs: bool, out: Output, **given: Any
 ) -> None:
     """Find documents that are nearly the same, review and delete them."""
     from wordferry.errors import InputError
     from wordferry.index import Index
 
-    if threshold is not None and delete is not None:
+    if given["threshold"] is not None and delete is not None:
         raise InputError(
             "--threshold looks for duplicates and --delete removes those of a reviewed file: leave one out."
         )
@@ -58,7 +49,8 @@ def duplicates(
             out.write({"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone)
             note(f"{len(gone)} documents {'would be' if dry_run else 'were'} deleted, {len(opened)} are in {index}.")
             return
-        found = _found(opened, threshold, against, given | {"meaning": meaning})
+        against = given.pop("against")
+        found = _found(opened, against, given)
         if review is not None:
             found.to_csv(review)
             note(f"{review}: {len(found.groups)} groups. Look at it, change keep and delete, then --delete {review}.")
@@ -71,13 +63,13 @@ def duplicates(
         )
 
 
-def _found(opened: Index, threshold: float | None, against: Path | None, given: dict[str, Any]) -> Duplicates:
+def _found(opened: Index, against: Path | None, given: dict[str, Any]) -> Duplicates:
     if against is not None:
         from wordferry.texts.documents import read_documents
 
-        return opened.leakage(read_documents(against), threshold, **given)
+        return opened.leakage(read_documents(against), **given)
     with progress_bar("comparing") as progress:
-        return opened.duplicates(threshold, progress=progress, **given)
+        return opened.duplicates(progress=progress, **given)
 
 
 def _group_rows(found: Duplicates) -> list[dict[str, Any]]:
@@ -88,14 +80,4 @@ def _group_rows(found: Duplicates) -> list[dict[str, Any]]:
 
 
 def _pair_rows(found: Duplicates) -> list[dict[str, Any]]:
-    return [
-        {
-            "first": pair.first,
-            "second": pair.second,
-            "distance": pair.distance,
-            "exact": pair.exact,
-            "opposite": pair.opposite,
-            "reason": str(found.reason(pair)),
-        }
-        for pair in [*found.review(), *found.copies]
-    ]
+    return [vars(pair) | {"reason": str(found.reason(pair))} for pair in [*found.review(), *found.copies]]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from wordferry.cli import options
 from wordferry.cli.options import PATH, Group, argument, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 
@@ -28,34 +30,15 @@ embeddings = Group("embeddings", "Convert word vectors and look into files of th
     group=embeddings,
 )
 def convert(
-    source: Path,
-    target: Path,
-    limit: int | None,
-    words: Path | None,
-    vocabulary: Path | None,
-    format: str | None,
-    normalize: bool,
-    keep_first: bool,
-    overwrite: bool,
-    out: Output,
+    source: Path, target: Path, words: Path | None, keep_first: bool, overwrite: bool, out: Output, **given: Any
 ) -> None:
     """Write word vectors as a folder that opens at once (memory-mapped)."""
-    from wordferry.errors import InputError
     from wordferry.words.loaders import describe, load_embeddings, read_words
 
-    if target.exists() and not overwrite:
-        raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
+    options.check_target(target, overwrite)
     with progress_bar(f"reading {source.name}") as progress:
-        found = load_embeddings(
-            source,
-            limit,
-            read_words(words) if words else None,
-            normalize,
-            progress,
-            format=format,
-            vocabulary=vocabulary,
-            on_duplicate="first" if keep_first else "error",
-        )
+        given |= {"words": read_words(words) if words else None, "on_duplicate": "first" if keep_first else "error"}
+        found = load_embeddings(source, progress=progress, **given)
     found.save(target, overwrite=overwrite)
     note(f"wrote {len(found)} words of {found.dimensions} dimensions to {target}")
     out.facts(describe(target))

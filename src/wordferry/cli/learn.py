@@ -16,14 +16,10 @@ from wordferry.cli.output import SUMMARY, Output, note, progress_bar
     argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
     argument("target", "The folder to write.", type=PATH),
     "--embeddings",
-    bundle(
-        "given",
-        option("--dimensions n_components", "Dimensions of the learned vectors (default: all).", type=POSITIVE),
-        option("--steps max_iter", "Steps of training, at most.", type=POSITIVE, default=200),
-        option("--checkpoint", "A folder to keep the state in; a later call goes on from there.", type=PATH),
-        "--threads",
-    ),
-    "--seed",
+    option("--dimensions n_components", "Dimensions of the learned vectors (default: all).", type=POSITIVE),
+    option("--steps max_iter", "Steps of training, at most.", type=POSITIVE, default=200),
+    option("--checkpoint", "A folder to keep the state in; a later call goes on from there.", type=PATH),
+    "--threads --seed",
     bundle("fields", "--text --label"),
     "--overwrite",
     SUMMARY,
@@ -32,37 +28,25 @@ from wordferry.cli.output import SUMMARY, Output, note, progress_bar
         "wordferry classify train.jsonl test.jsonl --learned learned",
     ],
 )
-def learn(
-    train: Path,
-    target: Path,
-    embeddings: Path | None,
-    given: dict[str, Any],
-    seed: int,
-    fields: dict[str, Any],
-    overwrite: bool,
-    out: Output,
-) -> None:
+def learn(train: Path, target: Path, fields: dict[str, Any], overwrite: bool, out: Output, **given: Any) -> None:
     """Learn word vectors and word weights from labelled documents.
 
     The folder holds vectors that every command takes as --embeddings; --weights norm uses the learned weights.
     Ctrl-C ends the training and writes the best so far.
     """
-    from wordferry.errors import InputError
     from wordferry.learn import SupervisedWordMover
     from wordferry.texts.documents import read_documents
 
-    if target.exists() and not overwrite:
-        raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
+    options.check_target(target, overwrite)
     known = labelled([record for record in read_documents(train, **fields) if record.split != "test"], train, fields)
-    vectors = options.load_vectors(embeddings)
+    given |= {"embeddings": options.load_vectors(given["embeddings"]), "random_state": given.pop("seed")}
     with (
         progress_bar(f"learning from {len(known)} documents") as progress,
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always", RuntimeWarning)
-        model = SupervisedWordMover(
-            embeddings=vectors, random_state=seed, progress=progress, on_empty="keep", **given
-        ).fit([record.text for record in known], [record.label for record in known])
+        model = SupervisedWordMover(progress=progress, on_empty="keep", **given)
+        model.fit([record.text for record in known], [record.label for record in known])
     for warning in told:
         note(str(warning.message))
     model.embeddings_.save(target, overwrite=overwrite)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from wordferry.cli.options import PATH, POSITIVE, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
@@ -26,16 +27,7 @@ from wordferry.errors import InputError
     ],
 )
 def map(
-    index: Path,
-    output: Path | None,
-    parquet: Path | None,
-    topics: bool,
-    min_size: int,
-    k: int,
-    title: str | None,
-    seed: int,
-    threads: int | None,
-    out: Output,
+    index: Path, output: Path | None, parquet: Path | None, topics: bool, min_size: int, out: Output, **given: Any
 ) -> None:
     """Draw a map of an index, as one offline page, or list its topics.
 
@@ -45,10 +37,11 @@ def map(
 
     if output is None and parquet is None and not topics:
         raise InputError("Say what to make of the map: -o PAGE.html, --parquet FILE or --topics.")
+    title = given.pop("title") or index.resolve().name
     with Index.open(index) as opened, progress_bar("drawing the map") as progress:
-        drawn = opened.map(neighbours=k, seed=seed, threads=threads, progress=progress)
+        drawn = opened.map(neighbours=given.pop("k"), progress=progress, **given)
     if output is not None:
-        drawn.to_html(output, title=title or index.resolve().name)
+        drawn.to_html(output, title=title)
     if parquet is not None:
         drawn.to_parquet(parquet)
     levels = [len(level.names) for level in drawn.levels]

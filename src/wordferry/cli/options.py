@@ -255,6 +255,12 @@ def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
     return vectors if limit is None or limit >= len(vectors) else vectors.restrict(np.arange(limit))
 
 
+def check_target(target: Path, overwrite: bool) -> None:
+    """Refuse a folder that exists before the work for it begins."""
+    if target.exists() and not overwrite:
+        raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
+
+
 def read_text(argument: str) -> str:
     """The text itself; the content of the file after @, as one text; or, after @@, a text that begins with @."""
     if not argument.startswith("@"):

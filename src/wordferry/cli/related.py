@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordferry.cli import options
-from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
+from wordferry.cli.options import PATH, POSITIVE, Group, argument, command, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 
 if TYPE_CHECKING:
@@ -19,31 +19,22 @@ BAR = 24
 
 @command(
     argument("target", "The folder to write.", type=PATH),
-    "--embeddings --limit",
-    bundle(
-        "given",
-        "-r",
-        option("--method", "How to find related words: auto, exact or clusters.", default="auto"),
-        option("--iterations", "How many iterations of k-means to run, with --method clusters.", type=int, default=5),
-        option("--probes", "How many clusters to search for each word (default: chosen by recall).", type=int),
-        "--seed",
-        option("--memory", "Megabytes to use for blocks of distances.", type=POSITIVE, default=256),
-        "--threads",
-    ),
-    "--overwrite",
+    "--embeddings --limit -r",
+    option("--method", "How to find related words: auto, exact or clusters.", default="auto"),
+    option("--iterations", "How many iterations of k-means to run, with --method clusters.", type=int, default=5),
+    option("--probes", "How many clusters to search for each word (default: chosen by recall).", type=int),
+    "--seed",
+    option("--memory", "Megabytes to use for blocks of distances.", type=POSITIVE, default=256),
+    "--threads --overwrite",
     SUMMARY,
     examples=["wordferry related build glove-related --embeddings glove -r 16"],
     group=related,
 )
-def build(
-    target: Path, embeddings: Path | None, limit: int | None, given: dict[str, Any], overwrite: bool, out: Output
-) -> None:
+def build(target: Path, embeddings: Path | None, limit: int | None, overwrite: bool, out: Output, **given: Any) -> None:
     """Find the r nearest words of every word and keep them in a folder."""
-    from wordferry.errors import InputError
     from wordferry.words.related.graph import RelatedWords
 
-    if target.exists() and not overwrite:
-        raise InputError(f"{target} exists already. Choose another folder, or pass --overwrite.")
+    options.check_target(target, overwrite)
     vectors = options.load_vectors(embeddings, limit)
     given["memory"] <<= 20
     with progress_bar(f"related words of {len(vectors)} words") as progress:
@@ -76,13 +67,7 @@ def info(path: Path, verify: bool, out: Output) -> None:
     group=related,
 )
 def show(
-    word: str,
-    related: Path | None,
-    embeddings: Path | None,
-    limit: int | None,
-    r: int,
-    threads: int | None,
-    out: Output,
+    word: str, related: Path | None, embeddings: Path | None, limit: int | None, out: Output, **given: Any
 ) -> None:
     """Show the words related to a word, nearest first.
 
@@ -98,7 +83,7 @@ def show(
         vectors = options.load_vectors(embeddings, limit)
         vectors.vocabulary.id(word)  # an unknown word fails before the work begins
         with progress_bar(f"related words of {len(vectors)} words") as progress:
-            found = related_of(vectors, r, threads=threads, progress=progress)
+            found = related_of(vectors, progress=progress, **given)
     own = {found.vocabulary[int(i)] for i in found.own[found.vocabulary.id(word)]}
     rows: list[dict[str, Any]] = [
         {"word": other, "distance": round(distance, 6), "own": other in own}
@@ -121,20 +106,12 @@ def show(
     examples=["wordferry related plot --word cat -o cat.png"],
     group=related,
 )
-def plot(
-    word: tuple[str, ...],
-    output: Path,
-    embeddings: Path | None,
-    limit: int | None,
-    pairs: int,
-    seed: int,
-    threads: int | None,
-) -> None:
+def plot(word: tuple[str, ...], output: Path, embeddings: Path | None, limit: int | None, **given: Any) -> None:
     """Draw the distances from words, and the histogram of all pairs."""
     from wordferry.words.plots import distance_figure, save_figure
 
     vectors = options.load_vectors(embeddings, limit)
-    save_figure(distance_figure(vectors, list(word), pairs=pairs, seed=seed, threads=threads), output)
+    save_figure(distance_figure(vectors, list(word), **given), output)
     note(f"wrote {output}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from wordferry.cli import options
 from wordferry.cli.options import PATH, command, option
@@ -20,16 +21,7 @@ from wordferry.cli.output import SUMMARY, Output, note
     SUMMARY,
     examples=["wordferry reproduce --data sets --datasets r8,twitter --distances rwmd,rel-rwmd -o report"],
 )
-def reproduce(
-    data: Path | None,
-    datasets: tuple[str, ...],
-    distances: tuple[str, ...],
-    protocol: str,
-    output: Path,
-    embeddings: Path | None,
-    threads: int | None,
-    out: Output,
-) -> None:
+def reproduce(data: Path | None, protocol: str, output: Path, out: Output, **given: Any) -> None:
     """Run the experiments of the paper and write a report.
 
     The report has tables, charts and the published numbers beside ours.
@@ -40,8 +32,8 @@ def reproduce(
     from wordferry.reproduce import reproduce as run
     from wordferry.reproduce.summary import error_rows
 
-    source = Source(data_folder(data), embeddings)
-    plan = Plan(source, protocol, _listed(datasets), _listed(distances), threads)
+    source, sets = Source(data_folder(data), given["embeddings"]), _listed(given["datasets"])
+    plan = Plan(source, protocol, sets, _listed(given["distances"]), given["threads"])
     try:
         results = run(plan, output, note)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wordferry.cli import options
-from wordferry.cli.options import argument, bundle, command, option
+from wordferry.cli.options import argument, command, option
 from wordferry.cli.output import ROWS, Output, emit_table, note, shortened, terminal_width
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ Query = tuple[int, "str | FormatError"]
 @command(
     "INDEX",
     argument("query", "The words to search for, @FILE to read them from a file, or - for one query a line from stdin."),
-    "-k",
-    bundle("given", "--filter --explain --set --candidates"),
-    "--encoder --strict",
+    "-k --filter --explain --set --candidates --encoder --strict",
     ROWS,
     examples=[
         "wordferry search news 'president greets press' -k 5 --filter 'year>=2001' --filter topic=sport",
@@ -39,9 +37,7 @@ Query = tuple[int, "str | FormatError"]
         "wordferry search news 'the exact title of an article' --set lift=0",
     ],
 )
-def search(
-    index: Path, query: str, k: int, given: dict[str, Any], encoder: str | None, strict: bool, out: Output
-) -> int:
+def search(index: Path, query: str, encoder: str | None, strict: bool, out: Output, **given: Any) -> int:
     """Find the documents of an index by words, and by meaning.
 
     Those that have the words are found, and those that stand near such documents. In an index with an encoder meaning
@@ -51,19 +47,15 @@ def search(
 
     given |= {"filter": options.parse_filters(given["filter"]), **options.parse_settings(given.pop("settings"))}
     with Index.open(index, encoder=encoder) as opened:
-        return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, k, **given))
+        return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, **given))
 
 
 @command(
     "INDEX",
     argument("query", "A text, @FILE to read it from a file, or - for one a line from stdin.", required=False),
     option("--id", "A document of the index, in the place of a text."),
-    "-k",
-    bundle(
-        "given",
-        "--distance --weights --unknown --filter --explain --rerank --candidates --threads",
-        option("--by", "Compare words, or by meaning the vectors of an encoder.", default="words", metavar="HOW"),
-    ),
+    "-k --distance --weights --unknown --filter --explain --rerank --candidates --threads",
+    option("--by", "Compare words, or by meaning the vectors of an encoder.", default="words", metavar="HOW"),
     "--encoder --strict",
     ROWS,
     examples=[
@@ -74,14 +66,7 @@ def search(
     ],
 )
 def similar(
-    index: Path,
-    query: str | None,
-    id: str | None,
-    k: int,
-    given: dict[str, Any],
-    encoder: str | None,
-    strict: bool,
-    out: Output,
+    index: Path, query: str | None, id: str | None, encoder: str | None, strict: bool, out: Output, **given: Any
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
     from wordferry.errors import InputError
@@ -91,10 +76,10 @@ def similar(
     with Index.open(index, encoder=encoder) as opened:
         asking = _Asking(opened, given, out, strict)
         if query is not None and id is None:
-            return asking.all(query, lambda batch: opened.similar(batch, k, **given))
+            return asking.all(query, lambda batch: opened.similar(batch, **given))
         if query is not None or id is None:
             raise InputError("Give a text, or a document of the index with --id.")
-        return asking.all(f"@{id}" if id[:1] == "@" else id, lambda _: [opened.similar(id=id, k=k, **given)])
+        return asking.all(f"@{id}" if id[:1] == "@" else id, lambda _: [opened.similar(id=id, **given)])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,10 @@ from wordferry.cli import options
 from wordferry.cli.options import POSITIVE, bundle, command, option
 from wordferry.cli.output import note
 from wordferry.errors import InputError
+
+if TYPE_CHECKING:
+    from wordferry.index import Index
+    from wordferry.web.settings import Settings
 
 LIMITS = bundle(
     "limits",
@@ -39,7 +43,7 @@ LIMITS = bundle(
     "--quiet",
     examples=["wordferry serve news", "WORDFERRY_TOKEN=secret wordferry serve news --host 0.0.0.0"],
 )
-def serve(index: Path, token: str | None, writer_token: str | None, limits: dict[str, Any], **given: Any) -> None:
+def serve(index: Path, encoder: str | None, quiet: bool, **given: Any) -> None:
     """Serve an index over HTTP, with a page at /.
 
     The API is under /api, described at /docs and /openapi.json; health is at /healthz and counters at /metrics. Log
@@ -47,22 +51,32 @@ def serve(index: Path, token: str | None, writer_token: str | None, limits: dict
     cancels the rest, and ends within five seconds.
     """
     from wordferry.index import Index
-    from wordferry.web.server import run
-    from wordferry.web.settings import Limits, Settings
 
-    quiet, encoder, host, port = given.pop("quiet"), given.pop("encoder"), given["host"], given["port"]
-    settings = Settings(**given, token=token or None, writer_token=writer_token or None, limits=Limits(**limits))
+    settings = service_settings(**given)
     with Index.open(index, encoder=encoder) as opened:
-        check_port(host, port)
-        if sys.stderr.isatty():  # else stderr is a log, one JSON object per line
-            note(f"Serving {index} ({len(opened)} documents) on http://{host}:{port}{settings.root_path}/")
-        run(opened, settings, quiet=quiet)
+        listen(opened, index, settings, quiet)
 
 
-def check_port(host: str, port: int) -> None:
-    """Refuse an address that cannot be listened on before anything is loaded."""
+def listen(opened: Index, name: str | Path, settings: Settings, quiet: bool) -> None:
+    """Serve an opened index until it is stopped."""
+    from wordferry.web.server import run
+
+    if sys.stderr.isatty():  # else stderr is a log, one JSON object per line
+        where = f"http://{settings.host}:{settings.port}{settings.root_path}/"
+        note(f"Serving {name} ({len(opened)} documents) on {where}")
+    run(opened, settings, quiet=quiet)
+
+
+def service_settings(
+    limits: dict[str, Any], token: str | None, writer_token: str | None = None, **given: Any
+) -> Settings:
+    """What a service is started with; an address that cannot be listened on is refused before anything is loaded."""
     import socket
 
+    from wordferry.web.settings import Limits, Settings
+
+    settings = Settings(**given, token=token or None, writer_token=writer_token or None, limits=Limits(**limits))
+    host, port = settings.host, settings.port
     try:
         for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             with socket.socket(family, kind) as probe:
@@ -72,3 +86,4 @@ def check_port(host: str, port: int) -> None:
         raise InputError(
             f"The service cannot listen on {host}:{port}: {error.strerror}. Choose another --port or --host."
         ) from None
+    return settings
