@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Int64Array
+from wordferry.base.arrays import Float32Array
 from wordferry.base.runtime import Progress, logger, progress_for
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
@@ -55,7 +55,7 @@ from wordferry.index.storage.segments import MissingFolder, remove_orphans, with
 from wordferry.index.storage.snapshot import Snapshot, Snapshots
 from wordferry.index.storage.stats import Stats, collect
 from wordferry.index.storage.terms import spellings
-from wordferry.index.storage.texts import all_documents, as_document, read_document, read_ids
+from wordferry.index.storage.texts import all_documents, as_document, read_document
 from wordferry.index.storage.verify import Checker, Verification
 from wordferry.index.write.writer import Writer
 from wordferry.kernels.meaning import NearestByMeaning
@@ -352,17 +352,6 @@ class LocalIndex:
             places = snapshot.places_after(-1, snapshot.allowed(condition))
             for start in range(0, len(places), _BLOCK):
                 yield from snapshot.read(connection, places[start : start + _BLOCK].tolist(), self._file).values()
-
-    def documents_at(self, rows: Int64Array) -> list[Document]:
-        """Documents by their rows."""
-        with self.state() as (connection, snapshot):
-            found = snapshot.read(connection, rows.tolist(), self._file)
-        return [found[row] for row in rows.tolist()]
-
-    def ids_at(self, rows: Int64Array) -> list[str]:
-        """The ids of documents by their rows."""
-        with self.state() as (connection, snapshot):
-            return read_ids(connection, snapshot.numbers.of(rows.tolist()), self._file)
 
     def fields(self, most: int) -> list[Field]:
         """What documents can be filtered by: each field of their metadata with the ``most`` frequent values."""

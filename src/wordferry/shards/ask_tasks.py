@@ -84,26 +84,21 @@ class AskInputs:
 
 # -- on a worker ----------------------------------------------------------------------------------------------------
 
-_opened: dict[tuple[str, int], Shard | Index] = {}
+_opened: dict[tuple[str, int], Index] = {}
 """The shards that this process has opened last: the one that is asked, and the one that queries are read from."""
 
 
-def _open(target: Target, number: int) -> Shard | Index:
+def _index(target: Target, number: int) -> Index:
     key = (target.identity, number)
     found = _opened.pop(key, None)
     if found is None:
         if Target.of(target.address, sharded=target.sharded).identity != target.identity:
             raise FormatError(f"{target.address} has changed since the job was planned. Start the job again elsewhere.")
-        found = Shard(Common(target.address), number) if target.sharded else Index.open(target.address)
+        found = Shard(Common(target.address), number).index if target.sharded else Index.open(target.address)
         while len(_opened) > 1:
             _opened.pop(next(iter(_opened))).close()
     _opened[key] = found
     return found
-
-
-def _index(target: Target, number: int) -> Index:
-    found = _open(target, number)
-    return found.index if isinstance(found, Shard) else found
 
 
 def distance_of(shared: AskInputs) -> str:
@@ -260,7 +255,7 @@ def pairs(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tupl
 
 
 def _shard(shared: AskInputs, number: int) -> Shard:
-    found = _open(shared.target, number)
+    found = _index(shared.target, number).backend
     assert isinstance(found, Shard)  # word search is asked of shards only
     return found
 
@@ -272,14 +267,14 @@ def best(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple
     for number, row in enumerate(read_part(part, shared.fields)):
         ids.append(row.id)
         texts.append(row.text)
-        tokens.append(query_words(row.text, shard.index.tokenizer))
+        tokens.append(query_words(row.text, shard.tokenizer))
         if not tokens[-1]:
             raise EmptyDocumentError(f"{part.path}, row {part.start + number + 1}: the query has no words.")
     constants = {name: value for name, value in shared.options.items() if name != "filter"}
-    settings = Settings().changed(**shard.local.config.settings).changed(**constants)
-    vectors = query_vectors(texts, None, shard.local.dimension, settings.meaning, shard.local.encoder)
+    settings = Settings().changed(**shard.config.settings).changed(**constants)
+    vectors = query_vectors(texts, None, shard.dimension, settings.meaning, shard.encoder)
     if vectors is not None:
-        settings = settings.weighing(shard.local.config.encoder)
+        settings = settings.weighing(shard.config.encoder)
     ask = Ask(shared.k, compile_filter(shared.options["filter"]), vectors=vectors)
     found, _ = shard.best(tokens, ask, settings)
     names = ("rows", "words", "cosines") if vectors else ("rows", "words")
@@ -318,7 +313,7 @@ def stems(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tupl
     rows = np.unique(np.concatenate([best_rows(found, shared.k).rows for found in every]))
     own = rows[(rows >= shard.record.first) & (rows < shard.record.first + shard.record.documents)]
     groups = np.array(len(shard.common.statistics.stems))
-    return saved(rows=own, ids=json_array(shard.ids(own)), groups=groups, **vars(shard.stems(own))), {}
+    return saved(rows=own, ids=json_array(shard.ids_at(own)), groups=groups, **vars(shard.stems(own))), {}
 
 
 def rank(arguments: Mapping[str, Any], folder: Path, shared: AskInputs) -> tuple[bytes, dict[str, Any]]:

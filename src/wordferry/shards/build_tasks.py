@@ -23,8 +23,7 @@ from wordferry.index.search.statistics import stem_counts
 from wordferry.index.storage.terms import TermDictionary
 from wordferry.index.write.counting import Counting
 from wordferry.index.write.entries import entries
-from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests
-from wordferry.shards.nearby import on_this_machine
+from wordferry.shards.manifest import EMBEDDINGS, SHARDS, file_digests, on_this_machine
 from wordferry.shards.shard import WORD_FACTS
 from wordferry.texts.bow import unknown_word_error
 from wordferry.texts.records import Record

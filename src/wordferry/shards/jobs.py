@@ -154,7 +154,7 @@ def search(
     """
     shard = Shard(Common(folder), 0)
     try:
-        Settings().changed(**shard.local.config.settings).changed(**(constants or {}))
+        Settings().changed(**shard.config.settings).changed(**(constants or {}))
         whole_number(k, "k")
         compile_filter(filter)
     finally:

@@ -96,3 +96,15 @@ def file_digests(folder: Path) -> dict[str, str]:
     """The checksum of every file below a folder, by its path there; what SQLite keeps beside its file is left out."""
     files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.endswith(("-wal", "-shm")))
     return {file.relative_to(folder).as_posix(): storage.file_digest(file) for file in files}
+
+
+def on_this_machine(place: Location, name: str, version: str = "") -> Path:
+    """A folder below a place. That of a bucket is copied once, and kept under the place's name and the version."""
+    if place.local is not None:
+        return place.local / name
+    key = hashlib.sha256(f"{place.address}\0{version}".encode()).hexdigest()[:16]
+    folder = storage.cache_folder() / "shards" / key / name
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        place.download(name, folder)
+    return folder

@@ -102,7 +102,7 @@ class InProcess(ShardRouter):
         except BaseException:
             self.close()
             raise
-        self.config = self.shards[0].index.config
+        self.config = self.shards[0].config
 
     def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Ask some shards; here all answer."""

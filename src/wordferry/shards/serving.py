@@ -73,7 +73,7 @@ class RayBackend(ShardRouter):
         self._turn = count()
         shard = Shard(common, 0)
         try:
-            self.config = shard.index.config
+            self.config = shard.config
         finally:
             shard.close()
 

@@ -10,21 +10,31 @@ from typing import Any
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
 from wordferry.engines.location import Location
 from wordferry.errors import FormatError, VocabularyMismatch, WordferryError
+from wordferry.explanations.explain import Explanation
 from wordferry.find.explaining import ScoreExplanation
 from wordferry.find.ranking import Candidates, QueryWord, Ranking
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
 from wordferry.index.results import Document
-from wordferry.index.search.fields import Field
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.shards.manifest import EMBEDDINGS, RELATED, SHARDS, STATISTICS, Manifest, ShardRecord, file_digests
-from wordferry.shards.nearby import on_this_machine
+from wordferry.index.storage.texts import read_ids
+from wordferry.index.storage.verify import Verification
+from wordferry.shards.manifest import (
+    EMBEDDINGS,
+    RELATED,
+    SHARDS,
+    STATISTICS,
+    Manifest,
+    ShardRecord,
+    file_digests,
+    on_this_machine,
+)
 from wordferry.texts.bow import looked_up
 from wordferry.texts.tokenizers import words_of
 from wordferry.words.embeddings import Embeddings
@@ -120,51 +130,61 @@ class Common:
         return RelatedWords.load(self._folder(RELATED)) if RELATED in self.manifest.common else None
 
 
-class Shard:
-    """An opened shard of a folder."""
+class Shard(LocalIndex):
+    """A shard of a folder: an index with the statistics of the whole collection."""
 
     def __init__(self, common: Common, number: int) -> None:
         self.common, self.number = common, number
         self.record: ShardRecord = common.manifest.shards[number]
-        self.folder = on_this_machine(common.place, f"{SHARDS}/{self.record.name}")
+        folder = on_this_machine(common.place, f"{SHARDS}/{self.record.name}")
         try:
-            self.local = LocalIndex(self.folder, common.embeddings, common.statistics)
+            super().__init__(folder, common.embeddings, common.statistics)
         except VocabularyMismatch as error:
             raise VocabularyMismatch(f"Shard {self.record.name}: {error}") from None
         except (WordferryError, OSError) as error:
             raise FormatError(f"Shard {self.record.name} cannot be opened: {error}") from None
-        self.index = Index(self.local)
+        self.index = Index(self)
         try:
             self._check()
         except BaseException:
-            self.local.close()
+            self.close()
             raise
 
     def _check(self) -> None:
         """Whether it is the shard that the manifest means, with the words of all the others."""
         manifest, record = self.common.manifest, self.record
-        with self.local.state() as (_, snapshot):
+        with self.state() as (_, snapshot):
             state, generation = snapshot.state, snapshot.generation
         if [state[key] for key in WORD_FACTS] != list(manifest.words):
             raise VocabularyMismatch(
                 f"Shard {record.name} has another vocabulary than the other shards: its {state['words']} words are not "
                 f"the {manifest.words[0]} of {self.common.place.address}. Build the shards again together."
             )
-        if self.index.identity != record.identity:
+        if self.identity != record.identity:
             raise FormatError(
                 f"Shard {record.name} is another index than the one that was built: its identity differs."
             )
         if generation != record.generation:
             raise FormatError(f"Shard {record.name} was changed after it was built. Build the shards again together.")
 
+    def facts(self) -> dict[str, Any]:
+        """What every shard of a build says alike: the build, and the dimension of the documents' vectors."""
+        return {"build": self.common.manifest.identity, "dimension": self.dimension}
+
+    def verify(self) -> Verification:
+        """Compare every file with its checksum, and all parts of the index with each other."""
+        if file_digests(self.path) != dict(self.record.files):
+            raise FormatError(f"Shard {self.record.name}: its files do not match their checksums.")
+        return super().verify()
+
     # -- by words ---------------------------------------------------------------------------------------------------
 
     def best(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> tuple[list[Best], dict[str, int]]:
         """What each query, given as tokens, finds by itself: as many documents as the best k may come from."""
         found, visited, evaluated = [], 0, 0
-        with self.local.state() as (connection, snapshot):
+        with self.state() as (connection, snapshot):
             allowed = snapshot.allowed(ask.condition)
-            ranker, _ = self.local.words.ranker(connection, snapshot, asked)
+            ranker, _ = self.words.ranker(connection, snapshot, asked)
             for number, tokens in enumerate(asked):
                 query, missing = ranker.query(tokens)
                 vector = None if ask.vectors is None else ask.vectors[number]
@@ -175,33 +195,25 @@ class Shard:
             pairs = len(asked) * snapshot.count(allowed)
         return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
 
-    def dimension(self) -> int:
-        """Of the documents' vectors; 0 where they have none."""
-        return self.local.dimension
-
     def nearest(self, ask: Ask) -> list[tuple[Int64Array, Float64Array]]:
         """The rows of the collection whose vectors are nearest to each of a question's, and 1 - cosine of each."""
-        with self.local.state() as (connection, snapshot):
-            near, _ = self.local.nearest_in_meaning(connection, snapshot, ask)
+        with self.state() as (connection, snapshot):
+            near, _ = self.nearest_in_meaning(connection, snapshot, ask)
         return [(one.rows + self.record.first, 1.0 - one.cosines) for one in near]
-
-    def vector(self, id: str) -> Float32Array | None:
-        """The vector of a document; None when it is not in this shard."""
-        return self.local.vector(id)
 
     def stems(self, rows: Int64Array) -> StemBags:
         """The bags of some rows of the collection that are in this shard, in the order given."""
-        with self.local.state() as (connection, snapshot):
-            ranker, _ = self.local.words.ranker(connection, snapshot)
+        with self.state() as (connection, snapshot):
+            ranker, _ = self.words.ranker(connection, snapshot)
             indptr, words, counts = ranker.source.bags(rows - self.record.first)
             stems = ranker.forms.group_of[words]
             return StemBags(indptr, stems, counts.astype(np.int32), ranker.idf[stems])
 
     def explain_score(self, ranking: Ranking, names: Sequence[str]) -> ScoreExplanation:
-        """What the one score of a ranking is made of; its document is in this shard."""
-        with self.local.state() as (connection, snapshot):
-            own = _moved(ranking, -self.record.first)
-            return self.local.words.explain_named(connection, snapshot, own, 0, names)
+        """What the one score of a ranking is made of; its document is in this shard, its neighbours need not be."""
+        own = replace(ranking, rows=np.asarray(ranking.rows) - self.record.first)
+        with self.state() as (connection, snapshot):
+            return self.words.explain_named(connection, snapshot, own, 0, names)
 
     # -- by distance ------------------------------------------------------------------------------------------------
 
@@ -209,58 +221,30 @@ class Shard:
         """The nearest documents to each query, given as tokens, and how much was looked at."""
         return near_documents(self.index, asked, how)
 
-    def explain(self, texts: tuple[Any, Any], measure: tuple[str, str, str]) -> Any:
+    def explain_texts(self, texts: tuple[Any, Any], measure: tuple[str, str, str]) -> Explanation:
         """Why two texts, or lists of tokens, are as far apart as the index says."""
-        first, second = (words_of(text, self.local.tokenizer) for text in texts)
-        return self.local.explain((first, second), self.index.measure(*measure))
+        first, second = (words_of(text, self.tokenizer) for text in texts)
+        return self.explain((first, second), self.index.measure(*measure))
 
     # -- documents --------------------------------------------------------------------------------------------------
 
-    def documents(self, rows: Int64Array) -> list[Document]:
+    def documents_at(self, rows: Int64Array) -> list[Document]:
         """Documents by their rows in the collection."""
-        return self.local.documents_at(rows - self.record.first)
+        own = (rows - self.record.first).tolist()
+        with self.state() as (connection, snapshot):
+            found = snapshot.read(connection, own, self._file)
+        return [found[row] for row in own]
 
-    def ids(self, rows: Int64Array) -> list[str]:
+    def ids_at(self, rows: Int64Array) -> list[str]:
         """The ids of documents by their rows in the collection."""
-        return self.local.ids_at(rows - self.record.first)
+        with self.state() as (connection, snapshot):
+            return read_ids(connection, snapshot.numbers.of((rows - self.record.first).tolist()), self._file)
 
-    def all_ids(self) -> list[str]:
-        """The ids of all documents."""
-        return self.local.ids()
-
-    def find(self, id: str) -> Document | None:
-        """A document by its id; None when it is not in this shard."""
-        return self.local.find(id)
-
-    def count(self, condition: Condition | None) -> int:
-        """How many documents pass a filter."""
-        return self.local.count(condition)
-
-    def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> tuple[list[Document], int]:
+    def page_counted(
+        self, span: tuple[int, int], after: str | None, condition: Condition | None
+    ) -> tuple[list[Document], int]:
         """Some documents in their order, and how many there are that could have been passed over."""
-        return self.local.page(span, after, condition), self.local.count(condition) if after is None else 0
-
-    def fields(self, most: int) -> list[Field]:
-        """What documents can be filtered by."""
-        return self.local.fields(most)
-
-    def stats(self) -> Any:
-        """Sizes and counts of the shard."""
-        return self.local.stats()
-
-    def facts(self) -> dict[str, Any]:
-        """Which shard this is, and of which build."""
-        return {"shard": self.record.name, "documents": len(self.local), "build": self.common.manifest.identity}
-
-    def verify(self) -> Any:
-        """Compare every file with its checksum, and all parts of the index with each other."""
-        if file_digests(self.folder) != dict(self.record.files):
-            raise FormatError(f"Shard {self.record.name}: its files do not match their checksums.")
-        return self.local.verify()
-
-    def close(self) -> None:
-        """Close its files."""
-        self.local.close()
+        return self.page(span, after, condition), self.count(condition) if after is None else 0
 
 
 def near_documents(
@@ -292,8 +276,3 @@ def _ordered(candidates: Iterable[Any], again: Iterable[Any]) -> list[Near]:
 def _near(hit: Any) -> Near:
     document = Document(hit.id, hit.text, dict(hit.metadata), hit.label)
     return Near(document, hit.distance, explanation=hit.explanation)
-
-
-def _moved(ranking: Ranking, by: int) -> Ranking:
-    """A ranking with ``by`` added to the rows of its documents; neighbours keep their numbers."""
-    return Ranking(**{**vars(ranking), "rows": np.asarray(ranking.rows) + by})

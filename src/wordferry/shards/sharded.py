@@ -79,7 +79,7 @@ class ShardBackend:
     @cached_property
     def dimension(self) -> int:
         """Of the documents' vectors; 0 where they have none."""
-        return int(self.router.any("dimension"))
+        return int(self.router.any("facts")["dimension"])
 
     def encoder(self) -> Encoder | None:
         """What makes vectors of texts; None where vectors were brought."""
@@ -110,7 +110,7 @@ class ShardBackend:
     ) -> Hits:
         groups = len(self.common.statistics.stems)
         ranking = ranking_of(found, ask.k, groups, self._stems)
-        documents = self._at(ranking.rows, "documents")
+        documents = self._at(ranking.rows, "documents_at")
         hits = []
         for place, (one, score) in enumerate(zip(documents, ranking.scores.tolist(), strict=True)):
             hits.append(self._hit(one, tokens, partial(self._why, ranking, place), ask.explain, score=score))
@@ -126,7 +126,7 @@ class ShardBackend:
         """What one score is made of, asked of the shard that has the document."""
         one = _single(ranking, place)
         near = np.array(neighbour_rows(one, 0), dtype=np.int64)
-        names = self._at(near, "ids") if len(near) else []
+        names = self._at(near, "ids_at") if len(near) else []
         owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
         return self.router.one(owner, "explain_score", one, names)
 
@@ -178,7 +178,7 @@ class ShardBackend:
         return hit.explained(near.explanation.with_texts(tokens.text, near.document.text, self.tokenizer))
 
     def _explained(self, document: Document, tokens: LookedUp, measure: tuple[str, str, str]) -> Explanation:
-        told: Explanation = self.router.any("explain", (list(tokens), document.text), measure)
+        told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), measure)
         return told.with_texts(tokens.text, document.text, self.tokenizer)
 
     def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
@@ -188,7 +188,7 @@ class ShardBackend:
         for number, tokens in enumerate(asked):
             rows, distances = (np.concatenate([one[number][part] for one in found.answers]) for part in (0, 1))
             best = np.lexsort((rows, distances))[: ask.k]
-            values = zip(self._at(rows[best], "documents"), distances[best].tolist(), strict=True)
+            values = zip(self._at(rows[best], "documents_at"), distances[best].tolist(), strict=True)
             near = [self._hit(one, tokens, None, False, distance=distance) for one, distance in values]
             counts = {"pairs": len(asked) * self.count(ask.condition)}
             hits.append(Hits(near, method="meaning", counts=counts, missing=found.missing))
@@ -200,7 +200,7 @@ class ShardBackend:
 
     def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
-        told: Explanation = self.router.any("explain", tuple(list(some) for some in texts), names_of(measure))
+        told: Explanation = self.router.any("explain_texts", tuple(list(some) for some in texts), names_of(measure))
         return told
 
     # -- documents --------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class ShardBackend:
 
     def ids(self) -> list[str]:
         """The ids of all documents, in their order."""
-        return [id for ids in self.router.every("all_ids").answers for id in ids]
+        return [id for ids in self.router.every("ids").answers for id in ids]
 
     def count(self, condition: Condition | None) -> int:
         """How many documents pass a filter."""
@@ -234,7 +234,7 @@ class ShardBackend:
         documents: list[Document] = []
         for number in range(start, len(self._firsts)):
             own = (limit - len(documents), offset)
-            some, passed = self.router.one(number, "page", own, after if number == start else None, condition)
+            some, passed = self.router.one(number, "page_counted", own, after if number == start else None, condition)
             documents += some
             offset = max(0, offset - passed)
             if len(documents) >= limit:
