@@ -188,16 +188,18 @@ def test_one_rule_for_sentences(text, parts):
     assert [text[start:end] for start, end in sentences(text)] == parts
 
 
-def test_passages_count_each_sentence_once():
+def test_passages_split_each_sentence_once():
     text = "A b. C d. E f g h. I."
-    counted = []
+    given = []
 
-    def count(piece):
-        counted.append(piece)
-        return len(piece.split())
+    def split(piece):
+        given.append(piece)
+        return piece.split()
 
-    assert [text[start:end] for start, end in passages(text, count)] == ["A b. C d. ", "E f g h. ", "I."]
-    assert "".join(counted) == text
+    found = [(text[start:end], words) for (start, end), words in passages(text, split)]
+    assert [passage for passage, _ in found] == ["A b. C d. ", "E f g h. ", "I."]
+    assert all(passage.split() == words for passage, words in found)
+    assert "".join(given) == text
 
 
 def test_spans_of_ascii_are_those_of_any_script():

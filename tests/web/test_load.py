@@ -29,12 +29,11 @@ from tests.web.test_process import _write
 from wordferry.base.runtime import check_cancelled
 from wordferry.errors import Cancelled
 from wordferry.web import service
-from wordferry.web.batching import Batcher
 from wordferry.web.comparing import TextPairs
 from wordferry.web.engine import SearchQuery, ServedIndex
 from wordferry.web.settings import Limits
 from wordferry.web.work import Sizes, TooMuch, WorkEstimate, of_explanation, of_pair, of_search
-from wordferry.web.workers import Workers
+from wordferry.web.workers import Batcher, Workers
 from wordferry.words.related.whole import related_of
 
 DOCUMENTS = 4_000

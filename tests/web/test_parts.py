@@ -9,11 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from wordferry.errors import InputError
-from wordferry.web.batching import Batcher
 from wordferry.web.memory import Memory, Refused, Share
 from wordferry.web.metrics import Histogram, Metrics
 from wordferry.web.settings import Limits, Settings, is_loopback
-from wordferry.web.workers import Overloaded, Workers
+from wordferry.web.workers import Batcher, Overloaded, Workers
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,15 @@ from wordferry.base.frames import Tabular, columns_of
 from wordferry.find.ranking import QueryWord, Ranker, Ranking
 from wordferry.texts.stop_marks import unmarked
 
+_DESCRIBED = {"use_attribute_docstrings": True}
+"""Lets the HTTP service describe the fields of its answers by what is said of them here."""
+
 
 @dataclass(frozen=True)
 class WordPart:
     """One word of the query: which forms of it stand in the document, how often, and what that gives."""
 
+    __pydantic_config__ = _DESCRIBED
     word: str
     times: int
     """How often the query has it."""
@@ -30,8 +34,9 @@ class WordPart:
 
 @dataclass(frozen=True)
 class NeighbourPart:
-    """A document near this one that the query found too."""
+    """A document near this one that the query found too, and what that gives."""
 
+    __pydantic_config__ = _DESCRIBED
     row: int
     id: str | None
     share: float
@@ -45,8 +50,9 @@ class NeighbourPart:
 class MeaningPart:
     """How near the document is to the query in meaning, and what that gives."""
 
+    __pydantic_config__ = _DESCRIBED
     cosine: float | None
-    """Of the vectors of document and query; None for a document without one."""
+    """Of the vectors of document and query, where the document has one."""
     mean: float
     """Of the cosines of all documents with the query."""
     deviation: float
@@ -56,8 +62,9 @@ class MeaningPart:
 
 @dataclass(frozen=True, repr=False)
 class ScoreExplanation(Tabular):
-    """A score as a sum: the parts of ``words``, of ``neighbours`` and of ``meaning`` add up to ``score``."""
+    """A score as a sum: the parts of the words, of the neighbours and of meaning add up to it."""
 
+    __pydantic_config__ = _DESCRIBED
     score: float
     words: tuple[WordPart, ...]
     neighbours: tuple[NeighbourPart, ...]

@@ -31,18 +31,20 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def passages(text: str, count: Callable[[str], int], least: int = LEAST_WORDS) -> Iterator[tuple[int, int]]:
-    """Sentences, each joined with those before it until there are ``least`` words; ``count`` counts those of a piece.
+def passages(text: str, split: Callable[[str], list[str]]) -> Iterator[tuple[tuple[int, int], list[str]]]:
+    """Sentences, each joined with those before it until there are enough words: where they stand, and their words.
+
+    ``split`` is asked once for each sentence.
 
     >>> text = "Yes. The cat sat on the mat. No."
-    >>> [text[start:end] for start, end in passages(text, lambda piece: len(piece.split()))]
-    ['Yes. The cat sat on the mat. ', 'No.']
+    >>> [(text[start:end], len(words)) for (start, end), words in passages(text, str.split)]
+    [('Yes. The cat sat on the mat. ', 7), ('No.', 1)]
     """
-    begin, words = 0, 0
+    begin, words = 0, []
     for start, end in sentences(text):
-        words += count(text[start:end])
-        if words >= least:
-            yield begin, end
-            begin, words = end, 0
+        words += split(text[start:end])
+        if len(words) >= LEAST_WORDS:
+            yield (begin, end), words
+            begin, words = end, []
     if begin < len(text):
-        yield begin, len(text)
+        yield (begin, len(text)), words

@@ -21,6 +21,8 @@ from wordferry.web.service import Service
 from wordferry.web.settings import Settings
 from wordferry.web.workers import Overloaded
 
+_ERRORS = (RequestValidationError, StarletteHTTPException, Refused, Overloaded, WordferryError)
+
 
 def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
     """The ASGI application over an opened index. Closing the index stays the caller's affair."""
@@ -40,54 +42,44 @@ def create_app(index: Any, settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        exception_handlers=dict.fromkeys(_ERRORS, _answer_error),
     )
     app.state.service = service
     app.include_router(routes.reading(service))
     app.include_router(routes.writing(service))
     app.include_router(routes.watching(service))
     app.include_router(routes.page())
-    _answer_errors(app)
     app.add_middleware(Guard, settings=service.settings, metrics=service.metrics)
     return app
 
 
-def _answer_errors(app: FastAPI) -> None:
-    """Errors as ``{"error": text}`` with the right status."""
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """An error as ``{"error": text}`` with the right status."""
+    refusal = _refusal(error)
+    return JSONResponse({"error": refusal.text}, refusal.status, headers=refusal.headers)
 
-    def failed(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
-        return JSONResponse({"error": text}, status, headers=headers)
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return failed(400, describe_validation(error))
-
-    @app.exception_handler(StarletteHTTPException)
-    async def http(request: Request, error: StarletteHTTPException) -> Response:
-        return failed(error.status_code, str(error.detail), dict(error.headers or {}))
-
-    @app.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> Response:
-        return failed(error.status, error.text, error.headers)
-
-    @app.exception_handler(Overloaded)
-    async def overloaded(request: Request, error: Overloaded) -> Response:
+def _refusal(error: Any) -> Refused:
+    """The answer to a request that has failed."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, RequestValidationError):
+        return Refused(400, describe_validation(error))
+    if isinstance(error, StarletteHTTPException):
+        return Refused(error.status_code, str(error.detail), dict(error.headers or {}))
+    if isinstance(error, Overloaded):
         kind = "heavy requests" if str(error) == "heavy" else "requests"
-        return failed(503, f"Too many {kind} are waiting. Ask again in a moment.", {"retry-after": "1"})
-
-    @app.exception_handler(WordferryError)
-    async def ours(request: Request, error: WordferryError) -> Response:
-        if isinstance(error, Cancelled):  # only a service that stops cancels what somebody waits for
-            return failed(503, "The service is shutting down.", {"retry-after": "5"})
-        if isinstance(error, ReplacedError | FormatError):  # nothing that a client did, nor can mend
-            access_log.error(log_line({"level": "error", "message": str(error)}))
-            gone = "was moved or removed" if isinstance(error, ReplacedError) else "cannot be read"
-            text = f"The index behind this service {gone}. Whoever runs the service finds more in its log."
-            return failed(503, text, {"retry-after": "60"})
-        if isinstance(error, NotFound):
-            return failed(404, str(error))
-        if isinstance(error, LockedError | StorageError):
-            return failed(503, str(error), {"retry-after": "5"})
-        return failed(422, str(error))
+        return Refused(503, f"Too many {kind} are waiting. Ask again in a moment.", {"retry-after": "1"})
+    if isinstance(error, Cancelled):  # only a service that stops cancels what somebody waits for
+        return Refused(503, "The service is shutting down.", {"retry-after": "5"})
+    if isinstance(error, ReplacedError | FormatError):  # nothing that a client did, nor can mend
+        access_log.error(log_line({"level": "error", "message": str(error)}))
+        gone = "was moved or removed" if isinstance(error, ReplacedError) else "cannot be read"
+        text = f"The index behind this service {gone}. Whoever runs the service finds more in its log."
+        return Refused(503, text, {"retry-after": "60"})
+    if isinstance(error, LockedError | StorageError):
+        return Refused(503, str(error), {"retry-after": "5"})
+    return Refused(404 if isinstance(error, NotFound) else 422, str(error))
 
 
 def describe_validation(error: RequestValidationError) -> str:

@@ -14,14 +14,12 @@ from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError
 from wordferry.texts.reasons import WORD, no_known_word, no_word
+from wordferry.texts.sentences import passages
 from wordferry.web.engine import ServedIndex, Text, finite, plain
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.words.related.graph import RelatedWords
 
 _TOKEN = re.compile(r"[^ ]+")
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*[\"'”’)\]]*\s*|[.!?\n]+\s*")
-_LEAST_WORDS = 4
-"""Words of a passage; a shorter sentence is joined with the next."""
 _SIDES = {"a": "The first text", "b": "The second text"}
 Span = tuple[int, int]
 
@@ -44,7 +42,7 @@ class ComparedPair:
     a: Compared
     b: Compared
     distance: str
-    how: dict[str, str]
+    how: dict[str, Any]
     """The weights, and what becomes of words without a vector, where the request says it."""
     passages: int | None
 
@@ -58,18 +56,17 @@ class TextPairs:
     """Compares texts as an index compares its documents."""
 
     def __init__(self, engine: ServedIndex) -> None:
-        self._engine = engine
+        self._engine, self._index = engine, engine.index
 
     def names(self, wanted: Sequence[str] | None) -> list[str]:
         """The distances by which two texts are compared: those asked for, else the index's own where it has one."""
-        own = self._engine.name()
+        own = self._index.config.distance
         return list(dict.fromkeys(wanted or [own if own in PAIRED else RECOMMENDED]))
 
     def texts(self, a: str, b: str) -> tuple[list[str], list[str]]:
         """The words of two texts."""
         found = []
         for name, text in (("a", a), ("b", b)):
-            check_cancelled()
             found.append(self._engine.tokens(text))
             if not found[-1]:
                 raise no_word(text, f"{name}: {_SIDES[name]}")
@@ -87,12 +84,12 @@ class TextPairs:
 
     def pair(self, request: Any, how: dict[str, str]) -> ComparedPair:
         """The two texts or stored documents of a request, with their words; NotFound where there is none."""
-        own = request.distance or self._engine.name()
+        own = request.distance or self._index.config.distance
         given = {"a": request.a.model_dump(), "b": request.b.model_dump()}
         alone = not any("id" in one for one in given.values())
         if alone and how:
             raise InputError("weights: Two texts have no frequencies of words; weigh a text and a stored document.")
-        every = alone or self._engine.keeps(how)
+        every = alone or how.get("unknown", self._index.config.unknown) != "drop"
         a, b = (self._compared(name, one, every) for name, one in given.items())
         return ComparedPair(a, b, own if own in EXPLAINED else RECOMMENDED, how, request.passages)
 
@@ -102,7 +99,7 @@ class TextPairs:
         what = f"{name}: {_SIDES[name]}" if "text" in given else f"{name}: The document {given['id']!r}"
         if not tokens:
             raise no_word(text, what)
-        if not every and not any(word in self._engine.embeddings for word in tokens):
+        if not every and not any(word in self._index.embeddings for word in tokens):
             raise no_known_word(tokens, what)
         return Compared(given.get("id"), text, tokens)
 
@@ -116,7 +113,7 @@ class TextPairs:
         if pair.alone:
             result = self._measure(pair.distance, related).explain(a.tokens, b.tokens)
         else:
-            result = self._engine.explained(a.tokens, b.tokens, pair.distance, pair.how)
+            result = self._index.explain(tuple(a.tokens), tuple(b.tokens), distance=pair.distance, **pair.how)
         return {
             "distance": pair.distance,
             "value": float(result.distance),
@@ -130,38 +127,28 @@ class TextPairs:
 
     def _measure(self, name: str, related: RelatedWords | None) -> Measure:
         """How two texts alone are compared: words without a vector count."""
-        graph = related if find_distance(name).needs_related else None
-        return Measure(name, self._engine.overlap(name), embeddings=self._engine.embeddings, related=graph)
+        record, own = find_distance(name), self._index.config.overlap
+        graph = related if record.needs_related else None
+        overlap = own if own in record.overlaps else None
+        return Measure(record, overlap, embeddings=self._index.embeddings, related=graph)
 
     def _best(self, pair: ComparedPair, count: int) -> Compared:
         """The passages of the second text whose words are nearest to those of the first, in the order of the text."""
         b = pair.b
         if not isinstance(b.text, str):
             return b
-        found = list(self._passages(b.text))
+        found = list(passages(b.text, self._engine.tokens))
         if len(found) <= count:
             return b
-        nearest = Measure("rwmd", side="left", embeddings=self._engine.embeddings, on_empty="keep")
+        nearest = Measure("rwmd", side="left", embeddings=self._index.embeddings, on_empty="keep")
         near = nearest.pairwise([pair.a.tokens], [words for _, words in found])[0]
         best = [found[place] for place in sorted(np.argsort(near, kind="stable")[:count].tolist())]
         joined = [word for _, words in best for word in words]
         return replace(b, tokens=joined, spans=tuple(span for span, _ in best)) if joined else b
 
-    def _passages(self, text: str) -> Iterator[tuple[Span, list[str]]]:
-        """Sentences and their words, each split once; short ones are joined with what follows."""
-        start, words = 0, []
-        for match in _SENTENCE.finditer(text):
-            check_cancelled()
-            words += self._engine.tokens(match[0])
-            if len(words) >= _LEAST_WORDS:
-                yield (start, match.end()), words
-                start, words = match.end(), []
-        if start < len(text):
-            yield (start, len(text)), words
-
     def _segments(self, side: Compared, masses: dict[str, float]) -> list[dict[str, Any]]:
         """A text in pieces, each with the known words in it; outside its passages it has none."""
-        split = self._engine.split(side.text)
+        split = self._index.tokenizer if isinstance(side.text, str) else lambda piece: [piece]
         segments = []
         for start, text, word in _pieces(side.text):
             check_cancelled()

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from wordferry.base.runtime import check_cancelled, usable_cores
-from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, NotFound, ReplacedError
-from wordferry.explanations.explain import Explanation
+from wordferry.index import Hits, Index
 from wordferry.texts.reasons import no_word
 from wordferry.texts.stop_marks import all_words
 from wordferry.texts.tokenizers import words_of
@@ -82,8 +81,8 @@ class Lane(NamedTuple):
 class ServedIndex:
     """An opened index behind the service."""
 
-    def __init__(self, index: Any, limits: Limits) -> None:
-        self._index, self._limits = index, limits
+    def __init__(self, index: Index, limits: Limits) -> None:
+        self.index, self._limits = index, limits
         # Who asks over HTTP has texts only: without an encoder they are searched by words.
         without = index.backend.dimension and index.backend.encoder() is None
         self._constants: dict[str, Any] = {"meaning": 0} if without else {}
@@ -92,39 +91,21 @@ class ServedIndex:
 
     def reopened(self) -> ServedIndex:
         """An engine over the index that lies at this one's place now."""
-        return ServedIndex(type(self._index).open(self._index.path, encoder=self._index.given_encoder), self._limits)
+        return ServedIndex(Index.open(self.index.path, encoder=self.index.given_encoder), self._limits)
 
     def close(self) -> None:
         """Close the index; one that was replaced has nothing more to store."""
         with suppress(ReplacedError):
-            self._index.close()
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """The word vectors of the index."""
-        vectors: Embeddings = self._index.embeddings
-        return vectors
-
-    def name(self, distance: str | None = None) -> str:
-        """The distance to use: the one asked for, else the index's own."""
-        return distance or str(self._index.config.distance)
-
-    def overlap(self, distance: str) -> str | None:
-        """What happens to words in both texts, where the index says it."""
-        own: str | None = self._index.config.overlap
-        return own if own in find_distance(distance).overlaps else None
-
-    def keeps(self, how: dict[str, str]) -> bool:
-        """Whether words without a vector count when documents are compared."""
-        return str(how.get("unknown", self._index.config.unknown)) != "drop"
+            self.index.close()
 
     def tokens(self, text: Text) -> list[str]:
         """A text's words, with a vector or without."""
-        return words_of(text, self._index.tokenizer)
+        check_cancelled()
+        return words_of(text, self.index.tokenizer)
 
     def check_vectors(self, field: str, vectors: Sequence[Sequence[float]] | None) -> None:
         """Refuse vectors that documents cannot be compared with, or none where nothing makes them of a text."""
-        dimension = self._index.backend.dimension
+        dimension = self.index.backend.dimension
         if not dimension:
             raise InputError(f"{field}: The documents of this index have no vectors: it was made without an encoder.")
         if vectors is None and self._constants:
@@ -133,32 +114,23 @@ class ServedIndex:
         if wrong:
             raise InputError(f"{field}: The documents' vectors have {dimension} dimensions, this one has {wrong[0]}.")
 
-    def vector(self, id: str) -> Sequence[float]:
+    def vector(self, id: str) -> Any:
         """The vector of a stored document."""
-        found: Sequence[float] | None = self._index.backend.vector(id)
+        found = self.index.backend.vector(id)
         if found is None:
             raise NotFound(f"There is no document {id!r}.")
         return found
 
-    def split(self, text: Text) -> Any:
-        """What splits pieces of a text; tokens are taken as they are."""
-        return self._index.tokenizer if isinstance(text, str) else lambda piece: [piece]
-
     def text(self, id: str) -> Text:
         """The text of a document, or its tokens."""
         with said_of(id):
-            text: Text = self._index.get(id).text
-        return text
+            return self.index.get(id).text
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
     def counted(self, queries: Sequence[SearchQuery]) -> list[int]:
         """How many different words each query has."""
-        counts = []
-        for query in queries:
-            check_cancelled()
-            counts.append(len(set(self.tokens(query.text))))
-        return counts
+        return [len(set(self.tokens(query.text))) for query in queries]
 
     def search(self, lane: Lane, queries: Sequence[SearchQuery], threads: int | None = None) -> list[bytes | Exception]:
         """The results of queries of one lane as JSON, by one call; a text that has none gets its error."""
@@ -167,10 +139,10 @@ class ServedIndex:
         brought = {"vector": [query.vector for query in queries]} if lane.dimension else {}
         try:
             if lane.how:
-                how = dict(lane.how) | brought
-                found = self._index.similar(texts, most, filter=lane.conditions, threads=threads, **how)
+                how: dict[str, Any] = dict(lane.how) | brought
+                found = self.index.similar(texts, most, filter=lane.conditions, threads=threads, **how)
             else:
-                found = self._index.search(texts, most, filter=lane.conditions, **(brought or self._constants))
+                found = self.index.search(texts, most, filter=lane.conditions, **(brought or self._constants))
         except InputError as error:
             if len(queries) == 1:
                 return [error]
@@ -190,17 +162,16 @@ class ServedIndex:
                 raise too_large(self._limits)
         return results
 
-    def _result(self, query: SearchQuery, found: Sequence[Any], by: str) -> bytes | Exception:
+    def _result(self, query: SearchQuery, found: Hits, by: str) -> bytes | Exception:
         """The hits that a query wants, of those found by words, by a distance or by meaning."""
         facts: dict[str, Any] = {}
-        if by == "words" and not found and not all_words(query.text, self._index.tokenizer):
+        if by == "words" and not found and not all_words(query.text, self.index.tokenizer):
             return no_word(query.text, "The query")
-        error: Exception | None = getattr(found, "error", None)
-        if error is not None:
-            return error
+        if found.error is not None:
+            return found.error
         if by == "distance":
             tokens = self.tokens(query.text)
-            unknown = [word for word in dict.fromkeys(tokens) if word not in self._index.backend.embeddings]
+            unknown = [word for word in dict.fromkeys(tokens) if word not in self.index.backend.embeddings]
             lost = set(unknown)
             facts["known_words"] = sum(word not in lost for word in tokens) if lost else len(tokens)
             facts["unknown_words"] = unknown[:_MOST_UNKNOWN]
@@ -208,8 +179,8 @@ class ServedIndex:
         shown = hits[query.offset : query.offset + query.k]
         if sum(len(hit.text) for hit in shown) > self._limits.answer_bytes:
             return too_large(self._limits)
-        if missing := getattr(found, "missing", ()):
-            facts["missing"] = list(missing)
+        if found.missing:
+            facts["missing"] = list(found.missing)
         told = [_hit(hit, query.explain) for hit in shown]
         return dumped({"hits": told, "more": len(hits) > query.offset + query.k, **facts})
 
@@ -217,19 +188,19 @@ class ServedIndex:
 
     def related(self, word: str) -> dict[str, Any]:
         """The words of the collection that are related to a word."""
-        graph = self.graph()
+        graph = self.index.related
         if graph is None:
             raise NotFound("The index is empty, so it has no related words.")
-        found = word if word in self.embeddings else word.lower()
+        found = word if word in self.index.embeddings else word.lower()
         pairs = graph.neighbors(found) if found in graph.vocabulary else self._outside(found, graph)
         neighbours = [{"word": other, "distance": distance} for other, distance in pairs]
         return {"word": found, "r": graph.r, "c_max": finite(graph.c_max), "neighbours": neighbours}
 
     def _outside(self, word: str, graph: RelatedWords) -> list[tuple[str, float]]:
         """The related words of a word that has a vector but is in no document; NotFound without a vector."""
-        vector = self.embeddings.vector(word)
+        vector = self.index.embeddings.vector(word)
         if self._vectors is None or self._vectors[0] is not graph:
-            self._vectors = graph, self.embeddings.restrict(graph.vocabulary)
+            self._vectors = graph, self.index.embeddings.restrict(graph.vocabulary)
         row = graph.rows_for(vector[None, :], self._vectors[1])
         order = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True))
         return [(graph.vocabulary[place], distance) for distance, place in order]
@@ -237,7 +208,7 @@ class ServedIndex:
     def fields(self) -> dict[str, Any]:
         """What documents can be filtered by."""
         found = []
-        for field in self._index.fields(_MOST_VALUES):
+        for field in self.index.fields(_MOST_VALUES):
             values = [{"value": value, "documents": count} for value, count in field.values]
             own = {"name": field.name, "documents": field.documents, "least": field.least, "most": field.most}
             found.append(own | {"values": values})
@@ -260,14 +231,14 @@ class ServedIndex:
 
     def _after(self, id: str | None, step: int) -> Iterator[Any]:
         """The documents after one, some at a time."""
-        while some := self._index.page(step, id):
+        while some := self.index.page(step, id):
             yield from some
             id = some[-1].id
 
     def get(self, id: str) -> dict[str, Any]:
         """One document."""
         with said_of(id):
-            return document(self._index.get(id))
+            return document(self.index.get(id))
 
     def add(self, documents: list[dict[str, Any]], replace: bool) -> dict[str, Any]:
         """Store documents, all or none."""
@@ -276,7 +247,7 @@ class ServedIndex:
                 "documents: Those of this index have vectors, and this service has no encoder to make more. Nothing "
                 "was added. Start it with --encoder, or add documents where their vectors are."
             )
-        store = self._index.upsert if replace else self._index.add
+        store = self.index.upsert if replace else self.index.add
         try:
             return {"ids": store(documents)}
         except InputError as error:
@@ -287,10 +258,10 @@ class ServedIndex:
         seen: set[str] = set()
         for number, one in enumerate(documents):
             place, id = f"documents.{number}", one.get("id")
-            if not all_words(one["text"], self._index.tokenizer) and self._index.config.on_empty == "error":
+            if not all_words(one["text"], self.index.tokenizer) and self.index.config.on_empty == "error":
                 reason = no_word(one["text"], f"{place}.text: The text")
                 return InputError(f"{reason} Nothing was added.")
-            if id is not None and (id in seen or (not replace and id in self._index)):
+            if id is not None and (id in seen or (not replace and id in self.index)):
                 what = "comes twice in this request" if id in seen else "is stored already"
                 remedy = "" if id in seen else ' Send "replace": true to replace what is stored.'
                 return InputError(f"{place}.id: {id!r} {what}. Nothing was added.{remedy}")
@@ -300,33 +271,23 @@ class ServedIndex:
     def delete(self, id: str) -> dict[str, Any]:
         """Delete one document."""
         with said_of(id):
-            self._index.delete([id])
+            self.index.delete([id])
         return {"deleted": id}
 
     def stats(self) -> Any:
         """What is stored."""
-        graph = self.graph()
+        graph = self.index.related
         words, c_max = (0, None) if graph is None else (len(graph.vocabulary), finite(graph.c_max))
-        return self.facts(len(self._index), words, c_max)
+        return self.facts(len(self.index), words, c_max)
 
     def facts(self, documents: int | None = None, words: int | None = None, c_max: float | None = None) -> Any:
         """What is said of the index; by default, before anything was counted."""
-        names = {"distance": self.name(), "distances": list(PAIRED), "explained": list(EXPLAINED)}
-        return {**names, "r": self._index.config.r, "documents": documents, "words": words, "c_max": c_max}
-
-    def graph(self) -> RelatedWords | None:
-        """The related words of the documents' words."""
-        related: RelatedWords | None = self._index.related
-        return related
+        names = {"distance": self.index.config.distance, "distances": list(PAIRED), "explained": list(EXPLAINED)}
+        return {**names, "r": self.index.config.r, "documents": documents, "words": words, "c_max": c_max}
 
     def state(self) -> tuple[Any, tuple[Any, ...], int]:
         """The index, what tells its state from others, and its documents."""
-        return self._index, (self._index.identity, self._index.generation), len(self._index)
-
-    def explained(self, a: list[str], b: list[str], distance: str, how: dict[str, str]) -> Explanation:
-        """Why two texts are as far apart as ``similar`` says."""
-        reason: Explanation = self._index.explain(tuple(a), tuple(b), distance=distance, **how)
-        return reason
+        return self.index, (self.index.identity, self.index.generation), len(self.index)
 
 
 def _hit(hit: Any, explain: bool) -> dict[str, Any]:
@@ -361,8 +322,7 @@ def plain(text: Text) -> str:
 
 def dumped(value: Any) -> bytes:
     """A value as JSON."""
-    data: bytes = orjson.dumps(value)
-    return data
+    return bytes(orjson.dumps(value))
 
 
 def finite(value: float) -> float | None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from wordferry.compare.distances import DISTANCES, RECOMMENDED
+from wordferry.find.explaining import ScoreExplanation
 
 EXPLAINED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.overlaps))
 """Distances made of flows between words."""
@@ -20,51 +21,12 @@ class ErrorAnswer(BaseModel):
     error: str
 
 
-class WordAnswer(BaseModel):
-    """A word of the query: its forms in the document, how often each comes, and what that gives."""
-
-    word: str
-    times: int
-    documents: int = Field(description="How many documents have some form of it.")
-    forms: dict[str, int]
-    part: float
-
-
-class NeighbourAnswer(BaseModel):
-    """A document near this one that the query found too, and what that gives."""
-
-    row: int
-    id: str | None
-    share: float
-    score: float
-    part: float
-
-
-class MeaningAnswer(BaseModel):
-    """How near the document is to the query in meaning, and what that gives."""
-
-    cosine: float | None = Field(description="Of the two vectors. Null for a document without one.")
-    mean: float = Field(description="Of the cosines of all documents with the query.")
-    deviation: float = Field(description="Their standard deviation.")
-    part: float
-
-
-class ScoreAnswer(BaseModel):
-    """A score as a sum: the parts of the words, of the neighbours and of meaning add up to it."""
-
-    score: float
-    words: list[WordAnswer]
-    neighbours: list[NeighbourAnswer]
-    missing: list[str] = Field(description="Words of the query that no document has.")
-    meaning: MeaningAnswer | None = Field(default=None, description="Where the index has an encoder.")
-
-
 class HitAnswer(BaseModel):
     """One document found."""
 
     id: str
     score: float | None = Field(default=None, description="Of a search by words: the larger, the better.")
-    explanation: ScoreAnswer | None = Field(default=None, description="What the score is made of.")
+    explanation: ScoreExplanation | None = Field(default=None, description="What the score is made of.")
     distance: float | None = Field(
         default=None, description="Of a comparison: the smaller, the nearer. Null where it is infinite."
     )

@@ -20,7 +20,6 @@ from wordferry.base.runtime import usable_cores
 from wordferry.compare.distances import find_distance
 from wordferry.errors import InputError, ReplacedError, StorageError, WordferryError
 from wordferry.texts.reasons import no_word
-from wordferry.web.batching import Batcher
 from wordferry.web.comparing import TextPairs
 from wordferry.web.engine import Lane, SearchQuery, ServedIndex, dumped
 from wordferry.web.guard import access_log, log_line
@@ -29,7 +28,7 @@ from wordferry.web.memory import share_of_request
 from wordferry.web.metrics import Metrics
 from wordferry.web.settings import Settings
 from wordferry.web.work import LITTLE, Sizes, WorkEstimate, of_explanation, of_pair
-from wordferry.web.workers import Overloaded, Workers
+from wordferry.web.workers import Batcher, Overloaded, Workers
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.whole import related_of
 
@@ -197,7 +196,7 @@ class Service:
             return await self._by_meaning(request, like)
         if request.vector is not None:
             raise InputError('vector: Vectors are compared by meaning; send "by": "meaning" as well.')
-        name = self.engine.name(request.distance)
+        name = request.distance or self.engine.index.config.distance
         if "text" in like:
             query = SearchQuery(like["text"], request.k, request.offset)
         else:
@@ -307,7 +306,7 @@ def _json(call: Callable[..., Any], *arguments: Any) -> bytes:
 
 
 def _graph_of(engine: ServedIndex) -> RelatedWords:
-    return related_of(engine.embeddings, threads=max(1, usable_cores() - 1))
+    return related_of(engine.index.embeddings, threads=max(1, usable_cores() - 1))
 
 
 def _unanswered(error: Exception) -> bytes:

@@ -1,15 +1,16 @@
-"""Threads that do the work of requests; work that nobody waits for any more is cancelled."""
+"""Threads that do the work of requests: work that nobody waits for is cancelled, and concurrent searches are joined."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from wordferry.base.runtime import Cancel, cancellable
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -56,3 +57,88 @@ class Workers:
 def _call(cancel: Cancel, work: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
     with cancellable(cancel):
         return work(*arguments)
+
+
+class _Waiting(NamedTuple):
+    """An item, what it can be joined by, and who waits for its answer."""
+
+    key: Hashable
+    item: Any
+    future: asyncio.Future[Any]
+
+
+class Batcher(Generic[Item, Result]):
+    """Runs ``work(key, items) -> results`` in threads, joining items of the same key.
+
+    Nothing waits for a timer: an item starts at once while a thread is free. What arrives while all threads are busy
+    waits, and the first of them to be free takes all that can be joined with the one that has waited longest.
+    Items of a call have a ``size`` of at most ``largest`` together. What a call raises, all its items get. A call is
+    cancelled when nobody waits for any of its items any more.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Any, Sequence[Item]], Sequence[Result]],
+        workers: Workers,
+        *,
+        largest: float,
+        size: Callable[[Item], float] = lambda item: 1.0,
+    ) -> None:
+        self._work, self._workers, self._largest, self._size = work, workers, largest, size
+        self._waiting: list[_Waiting] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def submit(self, key: Hashable, item: Item) -> Result:
+        """The result of one item."""
+        if len(self._waiting) >= self._workers.waiting:
+            raise Overloaded(self._workers.name)
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(key, item, future))
+        if len(self._tasks) < self._workers.count:
+            self._tasks.add(asyncio.create_task(self._drain()))
+        return await future
+
+    async def _drain(self) -> None:
+        try:
+            while batch := self._next():
+                await self._run(batch)
+        finally:
+            self._tasks.discard(asyncio.current_task())
+
+    def _next(self) -> list[_Waiting]:
+        """Take what is called next; whoever has gone away is left out."""
+        batch: list[_Waiting] = []
+        left: list[_Waiting] = []
+        room = self._largest
+        for one in self._waiting:
+            if one.future.done():
+                continue
+            size = self._size(one.item)
+            if not batch or (one.key == batch[0].key and size <= room):
+                batch.append(one)
+                room -= size
+            else:
+                left.append(one)
+        self._waiting = left
+        return batch
+
+    async def _run(self, batch: list[_Waiting]) -> None:
+        job = asyncio.ensure_future(self._workers.run(self._work, batch[0].key, [one.item for one in batch]))
+
+        def forsaken(_: asyncio.Future[Any]) -> None:
+            if all(one.future.done() for one in batch):
+                job.cancel()
+
+        for one in batch:
+            one.future.add_done_callback(forsaken)
+        try:
+            for one, result in zip(batch, await job, strict=True):
+                if not one.future.done():
+                    one.future.set_result(result)
+        except asyncio.CancelledError:
+            if not all(one.future.done() for one in batch):
+                raise
+        except Exception as error:
+            for one in batch:
+                if not one.future.done():
+                    one.future.set_exception(error)

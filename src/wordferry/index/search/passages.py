@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,14 +12,11 @@ import numpy as np
 from wordferry.base.checks import whole_number
 from wordferry.compare.calls import explain, pairwise
 from wordferry.compare.distances import find_distance
+from wordferry.texts.sentences import passages
 from wordferry.texts.stop_marks import all_words, is_marked, unmarked
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
-
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
-_LEAST_WORDS = 4
-"""Words of a passage; a shorter sentence is joined with the next."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +46,8 @@ def best_passages(
     split = tokenizer if isinstance(text, str) else str.split
     if any(map(is_marked, tokens)):  # the query means stop words
         tokens, split = unmarked(tokens), partial(all_words, tokenizer=tokenizer) if isinstance(text, str) else split
-    spans = [(span, words) for span in _spans(whole, split) if (words := split(whole[slice(*span)]))]
-    if not spans or not tokens:
-        return []
-    if related is None:  # no document has a word with a vector
+    spans = [(span, words) for span, words in passages(whole, split) if words]
+    if not spans or not tokens or related is None:  # no document has a word with a vector
         return []
     options: dict[str, Any] = {"embeddings": embeddings, "related": related}
     near = pairwise([list(tokens)], [words for _, words in spans], "rel-rwmd", side="left", overlap="keep", **options)[
@@ -72,15 +66,3 @@ def best_passages(
         reason = explain(list(tokens), words, record, **options)
         found.append(Passage(whole[start:stop].strip(), start, stop, float(reason.distance), reason))
     return found
-
-
-def _spans(text: str, split: Any) -> Iterator[tuple[int, int]]:
-    """Sentences, short ones joined with what follows; each is split once."""
-    start = words = 0
-    for match in _SENTENCE.finditer(text):
-        words += len(split(match.group()))
-        if words >= _LEAST_WORDS:
-            yield start, match.end()
-            start, words = match.end(), 0
-    if start < len(text):
-        yield start, len(text)
