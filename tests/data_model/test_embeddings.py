@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.mapped import is_mapped
 
 from wordferry import Embeddings, Vocabulary
-from wordferry.base.storage import is_mapped
 from wordferry.errors import FormatError, InputError, NotFound
 
 WORDS = [f"w{i}" for i in range(5000)]

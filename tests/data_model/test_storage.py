@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.mapped import is_mapped
 
 from wordferry.base import storage
 from wordferry.base.streams import npy_header, plain_npy_header
@@ -36,7 +37,7 @@ def test_round_trip(tmp_path: Path, mapped: bool) -> None:
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(folder.arrays[name], array)
         assert folder.arrays[name].dtype == array.dtype
-    assert storage.is_mapped(folder.arrays["a"]) == mapped
+    assert is_mapped(folder.arrays["a"]) == mapped
     assert not mapped or not folder.arrays["a"].flags.writeable
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["f"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.mapped import is_mapped
 
 from wordferry import Embeddings, RelatedWords
-from wordferry.base.storage import is_mapped
 from wordferry.errors import FormatError, InputError
 from wordferry.words.related.build import Work
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.mapped import is_mapped
 
 import wordferry
 from wordferry import Embeddings, RelatedWords
-from wordferry.base.storage import is_mapped
 from wordferry.words.related import whole
 from wordferry.words.related.whole import related_of
 

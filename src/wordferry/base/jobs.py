@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,80 +21,41 @@ def run_jobs(jobs: Sequence[Job], work: Callable[[Job], float], threads: int, pr
     The calling thread only waits, so that Ctrl-C and a Cancel are noticed at once; jobs that run are finished, no
     other is begun.
     """
-    queue = _Queue(jobs, work)
-    with blas_threads(1):
-        if threads == 1 or len(jobs) == 1:
-            while queue.serve_one():
-                check_cancelled()
-                progress(queue.finished, len(jobs))
-            return float(queue.results.sum())
-        try:
-            for _ in range(min(threads, len(jobs))):
-                threading.Thread(target=queue.serve).start()
-            while not queue.over.wait(0.05):
-                check_cancelled()
-                progress(queue.finished, len(jobs))
-        finally:
-            queue.close()
-    if queue.failure is not None:
-        raise queue.failure
-    progress(len(jobs), len(jobs))
-    return float(queue.results.sum())
+    results, left = np.zeros(len(jobs), np.float64), deque(range(len(jobs)))
+    finished: list[int] = []
 
-
-class _Queue(Generic[Job]):
-    """Jobs that several threads take from, and what became of them."""
-
-    def __init__(self, jobs: Sequence[Job], work: Callable[[Job], float]) -> None:
-        self.jobs, self.work = jobs, work
-        self.results = np.zeros(len(jobs), np.float64)
-        self.finished = 0
-        self.failure: BaseException | None = None
-        self.over = threading.Event()
-        """Set when all jobs are done or one has failed."""
-        self._serving = 0
-        self._closed = False
-        self._next = iter(range(len(jobs)))
-        self._lock = threading.Lock()
-        if not jobs:
-            self.over.set()
-
-    def serve_one(self) -> bool:
-        """Do the next job; False when there is none."""
-        with self._lock:
-            k = next(self._next, None)
-        if k is None:
-            return False
-        self.results[k] = self.work(self.jobs[k])
-        with self._lock:
-            self.finished += 1
-            if self.finished == len(self.jobs):
-                self.over.set()
-        return True
-
-    def serve(self) -> None:
-        """Do jobs until none is left, one fails, or the queue is closed."""
-        with self._lock:
-            if self._closed:
+    def serve() -> None:
+        while left:
+            try:
+                number = left.popleft()
+            except IndexError:  # another thread was faster
                 return
-            self._serving += 1
+            results[number] = work(jobs[number])
+            finished.append(number)
+
+    with blas_threads(1):
+        if threads == 1 or len(jobs) < 2:
+            while left:
+                number = left.popleft()
+                results[number] = work(jobs[number])
+                check_cancelled()
+                progress(number + 1, len(jobs))
+            return float(results.sum())
+        pool = ThreadPoolExecutor(min(threads, len(jobs)))
+        serving = [pool.submit(serve) for _ in range(min(threads, len(jobs)))]
         try:
-            while not self._closed and self.serve_one():
-                pass
-        except BaseException as error:
-            self.failure = error
-            self._closed = True
-            self.over.set()
+            while (state := wait(serving, 0.05, FIRST_EXCEPTION)).not_done:
+                check_cancelled()
+                progress(len(finished), len(jobs))
+                if any(one.exception() for one in state.done):
+                    break
         finally:
-            with self._lock:
-                self._serving -= 1
-
-    def close(self) -> None:
-        """Let no job begin any more, and wait for those that run.
-
-        Thread.join would not do: interrupted once by Ctrl-C, it takes a running thread for ended (Python 3.11).
-        """
-        with self._lock:
-            self._closed = True
-        while self._serving:
-            time.sleep(0.001)
+            left.clear()
+            # Joining the threads would not do: Python 3.11, interrupted in it by Ctrl-C, takes a running one for ended.
+            while not all(one.done() for one in serving):
+                time.sleep(0.001)
+            pool.shutdown(wait=False)
+    for one in serving:
+        one.result()
+    progress(len(jobs), len(jobs))
+    return float(results.sum())

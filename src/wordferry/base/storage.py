@@ -271,14 +271,6 @@ def let_go(values: Iterable[Any]) -> None:
             base.madvise(mmap.MADV_DONTNEED)
 
 
-def is_mapped(array: npt.NDArray[Any]) -> bool:
-    """Whether an array lies in a mapped file, and not in memory of its own."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    return isinstance(base, mmap.mmap)
-
-
 def _join_words(words: Sequence[str]) -> bytes:
     for word in words:
         if "\n" in word:

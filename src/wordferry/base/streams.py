@@ -10,7 +10,6 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -137,9 +136,7 @@ class ByteReader:
     def __enter__(self) -> ByteReader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -139,36 +139,31 @@ def explain_score(
     forms, length = _forms(collection, row, ranking.query)
     own = 1 - ranking.settings.lift if ranking.lifted[place] else 1.0
     words = tuple(_word(collection, ranking, word, forms.get(word.group, {}), length, own) for word in ranking.query)
-    found = (
-        [] if not ranking.lifted[place] else [n for n in range(ranking.neighbours.shape[1]) if _near(ranking, place, n)]
-    )
-    neighbours = tuple(
-        NeighbourPart(
-            row=int(ranking.neighbours[place, n]),
-            id=None if names is None else names[number],
-            share=float(ranking.shares[place, n]),
-            score=float(ranking.neighbour_scores[place, n]),
-            part=float(ranking.settings.lift * ranking.shares[place, n] * ranking.neighbour_scores[place, n]),
-        )
-        for number, n in enumerate(found)
-    )
+    neighbours = []
+    for number, n in enumerate(_neighbours(ranking, place)):
+        id, share = None if names is None else names[number], float(ranking.shares[place, n])
+        score = float(ranking.neighbour_scores[place, n])
+        part = ranking.settings.lift * share * score
+        neighbours.append(NeighbourPart(int(ranking.neighbours[place, n]), id, share, score, part))
     meaning = None
     if (near := ranking.meaning) is not None:
         cosine = float(near.cosines[place])
         known = None if math.isnan(cosine) else cosine
         meaning = MeaningPart(known, near.mean, near.deviation, float(own * near.parts[place]))
-    return ScoreExplanation(float(ranking.scores[place]), words, neighbours, tuple(unmarked(ranking.missing)), meaning)
+    missing = tuple(unmarked(ranking.missing))
+    return ScoreExplanation(float(ranking.scores[place]), words, tuple(neighbours), missing, meaning)
 
 
 def neighbour_rows(ranking: Ranking, place: int) -> list[int]:
     """The rows of the neighbours that count in a score, in the order of the explanation."""
-    if not ranking.lifted[place]:
-        return []
-    return [int(row) for n, row in enumerate(ranking.neighbours[place]) if _near(ranking, place, n)]
+    return [int(ranking.neighbours[place, n]) for n in _neighbours(ranking, place)]
 
 
-def _near(ranking: Ranking, place: int, n: int) -> bool:
-    return bool(ranking.neighbours[place, n] >= 0 and ranking.shares[place, n] > 0)
+def _neighbours(ranking: Ranking, place: int) -> list[int]:
+    """The places of the neighbours that count in a score."""
+    near = (ranking.neighbours[place] >= 0) & (ranking.shares[place] > 0) & ranking.lifted[place]
+    found: list[int] = np.flatnonzero(near).tolist()
+    return found
 
 
 def _forms(collection: Ranker, row: int, query: Sequence[QueryWord]) -> tuple[dict[int, dict[str, int]], int]:

@@ -457,15 +457,20 @@ class LocalIndex:
             return
         with self.state() as (_, snapshot):
             related = self._graphs.get(snapshot.terms.rows, snapshot.epoch, snapshot.graph, progress)
+        lost = "The related words of %s are in memory only: %s"  # who opens the index builds its graph again
+        self._publish("graph", lambda: self._graphs.save(related, snapshot.epoch), lost)
+
+    def _publish(self, name: str, save: Callable[[], Any], lost: str) -> None:
+        """Store what was made of the documents, which are stored already: that it cannot be is only a warning."""
         try:
-            record = self._graphs.save(related, snapshot.epoch)
+            record = save()
             with self._catalogue.writing() as connection:
                 state = get_meta(connection, "state", self._file)
                 state["generation"] += 1
-                set_meta(connection, "graph", record)
+                set_meta(connection, name, record)
                 set_meta(connection, "state", state)
-        except StorageError as error:  # the documents are stored; who opens the index builds its graph again
-            logger.warning("The related words of %s are in memory only: %s", self.path, str(error))
+        except StorageError as error:
+            logger.warning(lost, self.path, str(error))
         self.clean()
 
     def keep_weights(self) -> None:
@@ -477,16 +482,8 @@ class LocalIndex:
             if not stored_weights.is_due(record, snapshot.segments, snapshot.documents):
                 return
             own = self.views.source.weights(snapshot, self.config.unknown != "drop")
-        try:
-            record = stored_weights.save(self.path, own)
-            with self._catalogue.writing() as connection:
-                state = get_meta(connection, "state", self._file)
-                state["generation"] += 1
-                set_meta(connection, "weights", record)
-                set_meta(connection, "state", state)
-        except StorageError as error:  # the documents are stored; who searches weighs them again
-            logger.warning("What the documents of %s weigh is not stored: %s", self.path, str(error))
-        self.clean()
+        lost = "What the documents of %s weigh is not stored: %s"  # who searches weighs them again
+        self._publish("weights", lambda: stored_weights.save(self.path, own), lost)
 
     def store(self, action: Callable[[Writer], Any], graph_progress: Any) -> Any:
         """Run a change that brings documents, then keep the related words up to date."""

@@ -33,8 +33,8 @@ def request_models(limits: Limits) -> dict[str, type[BaseModel]]:
     """The models of requests, by name."""
     text: Any = Annotated[str, Field(min_length=1, max_length=limits.text_length)]
     identity: Any = Annotated[str, Field(min_length=1, max_length=512)]
-    given = _model("OfText", "A text.", text=(text, Field(description="The text itself.")))
-    stored = _model("OfDocument", "A stored document.", id=(identity, Field(description="The id of the document.")))
+    given = _model("OfText", "A text.", text=_field(text, "The text itself."))
+    stored = _model("OfDocument", "A stored document.", id=_field(identity, "The id of the document."))
     one_of_two = given | stored
     return _finding(limits, text, one_of_two) | _comparing(text, one_of_two) | _storing(limits, text, identity)
 
@@ -43,69 +43,57 @@ def _model(name: str, about: str, **fields: Any) -> Any:
     return create_model(name, __base__=_In, __doc__=about, **fields)
 
 
+def _field(kind: Any, about: str, default: Any = ..., **more: Any) -> Any:
+    """A field of a model; one that may be left out has a default, and None is allowed where it is that."""
+    return kind | None if default is None else kind, Field(default=default, description=about, **more)
+
+
+def _list_of(kind: Any, most: int) -> Any:
+    return Annotated[list[kind], Field(min_length=1, max_length=most)]
+
+
 def _finding(limits: Limits, text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
     """Requests that find documents."""
     filter: Any = Annotated[dict[str, Any], AfterValidator(_filter_check(limits)), _filter_schema()]
     searched: Any = Literal[(RECOMMENDED, *DISTANCES)]
-    offset = Annotated[int, Field(ge=0, le=limits.k), _WHOLE]
+    hits, first = (Annotated[int, Field(ge=least, le=limits.k), _WHOLE] for least in (1, 0))
     window: dict[str, Any] = {
-        "k": (
-            Annotated[int, Field(ge=1, le=limits.k), _WHOLE],
-            Field(default=10, description="Hits wanted, at most."),
-        ),
-        "offset": (offset, Field(default=0, description="Hits to leave out before the first.")),
-        "filter": (
-            filter | None,
-            Field(default=None, description='Conditions on metadata, e.g. {"year": {"gte": 2001}}.'),
-        ),
+        "k": _field(hits, "Hits wanted, at most.", 10),
+        "offset": _field(first, "Hits to leave out before the first.", 0),
+        "filter": _field(filter, 'Conditions on metadata, e.g. {"year": {"gte": 2001}}.', None),
     }
+    brought = "The vector of each text, to search by words and meaning; null: the index's encoder makes them, if any."
+    texts = _list_of(text, limits.batch)
     return {
         "search": _model(
             "SearchRequest",
             "Texts to find documents by: by their words, or by a distance where one is given.",
-            texts=(
-                Annotated[list[text], Field(min_length=1, max_length=limits.batch)],
-                Field(description="One result comes for each.", examples=[["volunteers repair old software"]]),
-            ),
-            distance=(searched | None, Field(default=None, description="Compare by a distance; null: find by words.")),
-            explain=(bool, Field(default=False, description="Say of each score what it is made of.")),
-            vectors=_vectors(limits),
+            texts=_field(texts, "One result comes for each.", examples=[["volunteers repair old software"]]),
+            distance=_field(searched, "Compare by a distance; null: find by words.", None),
+            explain=_field(bool, "Say of each score what it is made of.", False),
+            vectors=_field(_list_of(_VECTOR, limits.batch), brought, None),
             **_weights(),
             **window,
         ),
         "similar": _model(
             "SimilarRequest",
             "A text or a stored document, and how many documents like it are wanted.",
-            like=(one_of_two, Field(description="What hits are to be like.", examples=[_HERE])),
-            distance=(searched | None, Field(default=None, description=_DISTANCE)),
-            by=(
-                Literal["words", "meaning"],
-                Field(default="words", description="Compare words by a distance, or vectors by 1 - cosine."),
-            ),
-            vector=(
-                _VECTOR | None,
-                Field(default=None, description="By meaning, the text's vector; null: the index's encoder makes it."),
-            ),
+            like=_field(one_of_two, "What hits are to be like.", examples=[_HERE]),
+            distance=_field(searched, _DISTANCE, None),
+            by=_field(Literal["words", "meaning"], "Compare words by a distance, or vectors by 1 - cosine.", "words"),
+            vector=_field(_VECTOR, "By meaning, the text's vector; null: the index's encoder makes it.", None),
             **_weights(),
             **window,
         ),
     }
 
 
-def _vectors(limits: Limits) -> tuple[Any, Any]:
-    """A vector for each text of a search."""
-    about = "The vector of each text, to search by words and meaning; null: the index's encoder makes them, if any."
-    every: Any = Annotated[list[_VECTOR], Field(min_length=1, max_length=limits.batch)]
-    return every | None, Field(default=None, description=about)
-
-
 def _weights() -> dict[str, Any]:
     """What words weigh, where a stored document is compared."""
     weights: Any = Literal[WEIGHTS]
-    unknown: Any = Literal["match", "drop"]
     return {
-        "weights": (weights | None, Field(default=None, description="What words count for; null: the index's own.")),
-        "unknown": (unknown | None, Field(default=None, description="Words without a vector; null: the index's own.")),
+        "weights": _field(weights, "What words count for; null: the index's own.", None),
+        "unknown": _field(Literal["match", "drop"], "Words without a vector; null: the index's own.", None),
     }
 
 
@@ -113,26 +101,22 @@ def _comparing(text: Any, one_of_two: Any) -> dict[str, type[BaseModel]]:
     """Requests that compare two texts."""
     paired: Any = Literal[PAIRED]
     explained: Any = Literal[EXPLAINED]
-    passages: Any = Annotated[int, Field(ge=1, le=20), _WHOLE]
     return {
         "distance": _model(
             "DistanceRequest",
             "Two texts to compare.",
-            a=(text, Field(description="The first text.", examples=[_HERE["text"]])),
-            b=(text, Field(description="The second text.", examples=[_THERE["text"]])),
-            distances=(
-                Annotated[list[paired], Field(min_length=1, max_length=20)] | None,
-                Field(default=None, description="Names of distances; null: the index's own."),
-            ),
+            a=_field(text, "The first text.", examples=[_HERE["text"]]),
+            b=_field(text, "The second text.", examples=[_THERE["text"]]),
+            distances=_field(_list_of(paired, 20), "Names of distances; null: the index's own.", None),
         ),
         "explain": _model(
             "ExplainRequest",
             "Two texts or stored documents, the first of which travels to the second.",
-            a=(one_of_two, Field(description="Whose words travel.", examples=[_HERE])),
-            b=(one_of_two, Field(description="Where they travel to.", examples=[_THERE])),
-            distance=(explained | None, Field(default=None, description=_DISTANCE)),
+            a=_field(one_of_two, "Whose words travel.", examples=[_HERE]),
+            b=_field(one_of_two, "Where they travel to.", examples=[_THERE]),
+            distance=_field(explained, _DISTANCE, None),
             **_weights(),
-            passages=(passages | None, Field(default=None, description=_PASSAGES)),
+            passages=_field(Annotated[int, Field(ge=1, le=20), _WHOLE], _PASSAGES, None),
         ),
     }
 
@@ -141,36 +125,30 @@ def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseMod
     """Requests that store documents."""
     key: Any = Annotated[str, Field(min_length=1, max_length=_LONGEST_KEY, pattern=_KEY)]
     whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-    names = {"minLength": 1, "maxLength": _LONGEST_KEY, "pattern": _KEY}
-    values = {"anyOf": _of_types("string", "number", "boolean", "null")}
     described = WithJsonSchema(
         {
             "type": "object",
-            "propertyNames": names,
-            "additionalProperties": values,
+            "propertyNames": {"minLength": 1, "maxLength": _LONGEST_KEY, "pattern": _KEY},
+            "additionalProperties": {"anyOf": _of_types("string", "number", "boolean", "null")},
             "maxProperties": limits.metadata_keys,
         }
     )
     pairs: Any = dict[key, str | whole | float | bool | None]
+    metadata: Any = Annotated[pairs, described, Field(max_length=limits.metadata_keys)]
     new: Any = _model(
         "NewDocument",
         "A document to store; without an id it gets one.",
-        text=(text, Field(description="What is searched and compared.")),
-        id=(identity | None, Field(default=None, description="A name of your own; null: one is made.")),
-        label=(identity | None, Field(default=None, description="Its class, where it has one.")),
-        metadata=(
-            Annotated[pairs, described, Field(max_length=limits.metadata_keys)],
-            Field(default_factory=dict, description="Values to filter by."),
-        ),
+        text=_field(text, "What is searched and compared."),
+        id=_field(identity, "A name of your own; null: one is made.", None),
+        label=_field(identity, "Its class, where it has one.", None),
+        metadata=(metadata, Field(default_factory=dict, description="Values to filter by.")),
     )
+    example = [[{"id": "mine", "text": "My telescope shows Saturn"}]]
     add = _model(
         "AddRequest",
         "Documents to store, all or none.",
-        documents=(
-            Annotated[list[new], Field(min_length=1, max_length=limits.batch)],
-            Field(description="What is stored.", examples=[[{"id": "mine", "text": "My telescope shows Saturn"}]]),
-        ),
-        replace=(bool, Field(default=False, description="Replace documents whose id is stored already.")),
+        documents=_field(_list_of(new, limits.batch), "What is stored.", examples=example),
+        replace=_field(bool, "Replace documents whose id is stored already.", False),
     )
     return {"add": add}
 
