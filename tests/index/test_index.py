@@ -448,8 +448,7 @@ def test_batch_equals_single(make: Make) -> None:
     assert index.similar([], k=4) == []
 
 
-def test_duplicates_and_graph_of_neighbours(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordferry.index.all_pairs.BLOCK_VALUES", 100)
+def test_duplicates_and_graph_of_neighbours(make: Make) -> None:
     index = make()
     docs = documents(25, length=3)
     docs += [{"id": "copy", "text": docs[4]["text"]}, {"id": "gone", "text": docs[4]["text"]}]

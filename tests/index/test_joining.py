@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import wordferry
 from wordferry.base.runtime import Run
+from wordferry.compare.joining import Join, close_pairs, joined
 from wordferry.compare.measure import Measure
-from wordferry.index.all_pairs import Join, _all_pairs, _joined, close_pairs, loosened
+from wordferry.compare.nearest import loosened, within
 
 VECTORS = np.random.default_rng(3).normal(size=(40, 6)).astype(np.float32)
 WORDS = wordferry.Embeddings([f"w{i:02d}" for i in range(40)], VECTORS)
@@ -31,8 +32,8 @@ def both(documents, distance, overlap, threshold, weights="counts", unknown="mat
     whole = Measure(distance, **options).problem(documents, run=Run(threads=1))
     join = Join.of(whole.y.masses, whole.distance.least_moves(whole), loosened(threshold))
     return (
-        found(_joined(whole, join, threshold, None)),
-        found(_all_pairs(whole, threshold, None)),
+        found(joined(whole, join, threshold)),
+        found(within(whole, threshold, rising=True)),
         join,
     )
 
@@ -66,10 +67,23 @@ def test_a_join_finds_what_comparing_everything_finds(documents, kind, threshold
 def test_the_sample_has_the_same_pairs(threshold):
     articles = [str(article.text) for article in wordferry.sample().articles]
     whole = Measure("rel-rwmd", weights="idf").problem(articles, run=Run(threads=1))
-    joined = found(close_pairs(whole, threshold, None))
-    every = found(_all_pairs(whole, threshold, None))
-    assert threshold == 0.05 or joined
-    check(joined, every, threshold)
+    near = found(close_pairs(whole, threshold))
+    every = found(within(whole, threshold, rising=True))
+    assert threshold == 0.05 or near
+    check(near, every, threshold)
+
+
+@pytest.mark.parametrize("distance", ["rwmd", "wmd"])
+def test_pairs_of_many_blocks_are_those_above_the_diagonal(distance):
+    rng = np.random.default_rng(5)
+    documents = [[f"w{k:02d}" for k in rng.integers(0, 40, 2)] for _ in range(800)]
+    whole = Measure(distance, embeddings=WORDS).problem(documents, run=Run(threads=1, memory=1 << 20))
+    full = wordferry.pairwise(documents, distance=distance, embeddings=WORDS)
+    i, j = np.nonzero(np.triu(full <= 1.5, 1))
+    assert len(i) > 800
+    blocks = list(within(whole, 1.5, rising=True))
+    assert len(blocks) > 3
+    assert found(blocks).keys() == set(zip(i.tolist(), j.tolist(), strict=True))
 
 
 def test_documents_that_share_nothing_are_found_where_the_threshold_allows_it():

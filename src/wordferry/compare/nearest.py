@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -101,13 +102,21 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Meth
     return replace(found, counts={"pairs": pairs})
 
 
-def within(problem: Problem, radius: float) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
+def loosened(radius: float) -> float:
+    """A radius that no bound of a value below the true one can fail through rounding."""
+    return radius + _ROUNDING * max(1.0, abs(radius))
+
+
+def within(
+    problem: Problem, radius: float, *, rising: bool = False
+) -> Iterator[tuple[Int64Array, Int64Array, Float32Array]]:
     """All pairs of rows at a distance of at most the radius: rows of x, rows of y and distances, block by block.
 
-    Transport problems are solved only where their lower bounds leave a chance.
+    A distance that has lower bounds is computed only where they leave a chance. ``rising`` gives only the pairs whose
+    row of x is before that of y, where documents are compared with each other.
     """
     limit = np.float32(radius)
-    loose = limit + np.float32(_ROUNDING) * max(np.float32(1), abs(limit))
+    bounded = bool(problem.distance.bounds(problem.overlap, problem.frame.unknown is not None))
     rows, columns = _tile_shape(problem, problem.run.memory // 2)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
     blocks = list(problem.tiles(rows, columns))
@@ -115,26 +124,24 @@ def within(problem: Problem, radius: float) -> Iterator[tuple[Int64Array, Int64A
     for number, (some, others) in enumerate(blocks):
         tick = report.part(number / len(blocks), (number + 1) / len(blocks))
         part = problem.part(some, others).running(memory=half, progress=tick)
-        if problem.distance.transport:
-            i, j, near = _solved(part, cascade.lower_bounds(part) <= loose)
-        else:
-            values = fill(part, np.empty(part.shape, dtype=np.float32))
-            i, j = np.nonzero(values <= limit)
-            near = values[i, j]
+        if rising and others.stop <= some.start:
+            continue
+        values = cascade.lower_bounds(part) if bounded else fill(part, np.empty(part.shape, dtype=np.float32))
+        chosen = values <= (np.float32(loosened(radius)) if bounded else limit)
+        i, j = np.nonzero(np.triu(chosen, some.start - others.start + 1) if rising else chosen)
+        near = chosen_values(part, i, j) if bounded else values[i, j]
         i, j, near = i[near <= limit], j[near <= limit], near[near <= limit]
         yield problem.x.rows[i + some.start], problem.y.rows[j + others.start], near
 
 
-def _solved(problem: Problem, chosen: BoolArray) -> tuple[Int64Array, Int64Array, Float32Array]:
-    """The distances of chosen pairs."""
-    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
-    for row in np.flatnonzero(chosen.any(axis=1)).tolist():
-        columns = np.flatnonzero(chosen[row])
-        one = replace(problem.running(progress=None), x=problem.x.slice(row, row + 1), y=problem.y.take(columns))
-        values = fill(one, np.empty(one.shape, dtype=np.float32))[0]
-        found.append((np.full(len(columns), row), columns, values))
-    i, j, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return i, j, near
+def chosen_values(problem: Problem, i: Int64Array, j: Int64Array) -> Float32Array:
+    """Distances of the pairs (i, j), given with i ascending; each row has a problem of its own."""
+    out, quiet = np.empty(len(i), dtype=np.float32), problem.running(progress=None)
+    rows, starts = np.unique(i, return_index=True)
+    for row, (low, high) in zip(rows.tolist(), pairwise([*starts, len(i)]), strict=True):
+        one = replace(quiet, x=problem.x.slice(row, row + 1), y=problem.y.take(j[low:high]))
+        out[low:high] = fill(one, np.empty(one.shape, dtype=np.float32))[0]
+    return out
 
 
 def _tile_shape(problem: Problem, memory: int) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from wordferry.errors import FormatError, InputError, NotFound
 from wordferry.index.results import Document
 from wordferry.texts.stop_marks import is_marked, marked_words, negations_of, unmarked
 
+Text = str | Sequence[str]
 REVIEW = ("group", "action", "id", "distance", "kind", "reason", "checksum", "text")
 """Columns of a list for review."""
 _SHOWN = 6
@@ -130,6 +131,29 @@ class Duplicates(TableRows[Pair]):
         """One row per pair: the ids of its documents, their distance, whether they are equal, and whether opposite."""
         rows = [vars(pair) for pair in self]
         return columns_of(rows, ("first", "second", "distance", "exact", "opposite"))
+
+    @classmethod
+    def judged(
+        cls,
+        found: Iterable[tuple[str, str, float]],
+        texts: tuple[Mapping[str, Text], Mapping[str, Text]],
+        tokenizer: Any,
+        threshold: float,
+        order: Mapping[str, int] | None = None,
+    ) -> Duplicates:
+        """Pairs of ids with their distance, judged by the texts of the first and of the second documents.
+
+        ``order`` tells which document was added before which. Pairs at one distance stay in their order.
+        """
+        words, (first, second) = PairWords(tokenizer), texts
+        judged = [words.judged(Pair(*one), first[one[0]], second[one[1]]) for one in found]
+        return cls(
+            sorted((pair for pair in judged if pair.distance <= threshold), key=lambda pair: pair.distance),
+            threshold=threshold,
+            order=order,
+            words=lambda pair: words.both(first[pair.first], second[pair.second]),
+            text=lambda id: written(first[id] if id in first else second[id]),
+        )
 
     def _of(self, pairs: Iterable[Pair], threshold: float) -> Duplicates:
         return Duplicates(pairs, threshold=threshold, order=self._order, words=self._words, text=self._text)
@@ -271,19 +295,19 @@ class PairWords:
         self.of = cache(lambda text: marked_words(text, tokenizer))
         """All words of a text, or of a tuple of tokens, where stop words are marked."""
 
-    def judged(self, pair: Pair, first: str | Sequence[str], second: str | Sequence[str]) -> Pair:
+    def judged(self, pair: Pair, first: Text, second: Text) -> Pair:
         """A pair, given both texts: whether they are equal letter by letter, else what :func:`judged_pair` says."""
         if written(first) == written(second):
             return replace(pair, exact=True)
         one, other = self.both(first, second)
         return judged_pair(pair, one, other, self._negations)
 
-    def both(self, *texts: str | Sequence[str]) -> tuple[Sequence[str], ...]:
+    def both(self, *texts: Text) -> tuple[Sequence[str], ...]:
         """The words of two texts."""
         return tuple(self.of(text if isinstance(text, str) else tuple(text)) for text in texts)
 
 
-def written(text: str | Sequence[str]) -> str:
+def written(text: Text) -> str:
     """A text as a list for review shows it: tokens with a blank between two."""
     return text if isinstance(text, str) else " ".join(text)
 
