@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.device.launch import HEADERS, SIZED_HEADERS, SOURCES, plain, round_bits
+from wordferry.device.launch import HEADERS, SIZED_HEADERS, SOURCES, plain, round_bits, size_options
 
 _ENTRY = """
 extern "C" void wf_place(long long block, int warps, void* memory) {
@@ -34,20 +34,21 @@ class Library:
         self.compiled: dict[str, ctypes.CDLL] = {}
 
     def kernel(self, kernel: str) -> tuple[Any, ctypes.CDLL]:
-        """A kernel, and the library it is in; ``name:slots`` is compiled for a number of slots."""
-        name, _, slots = kernel.partition(":")
-        if slots not in self.compiled:
-            self.compiled[slots] = self._compile(slots)
-        return getattr(self.compiled[slots], name), self.compiled[slots]
+        """A kernel, and the library it is in; ``name:slots:rule`` is compiled for a number of slots and a rule."""
+        name, _, sized = kernel.partition(":")
+        if sized not in self.compiled:
+            self.compiled[sized] = self._compile(sized)
+        return getattr(self.compiled[sized], name), self.compiled[sized]
 
-    def _compile(self, slots: str) -> ctypes.CDLL:
-        source, library = self.folder / f"kernels{slots}.cpp", self.folder / f"kernels{slots}.so"
-        headers = SIZED_HEADERS if slots else HEADERS
+    def _compile(self, sized: str) -> ctypes.CDLL:
+        name = "kernels" + sized.replace(":", "_")
+        source, library = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
+        headers = SIZED_HEADERS if sized else HEADERS
         source.write_text("\n".join(f'#include "{name}"' for name in headers) + _ENTRY, encoding="utf-8")
         strict = ["-Wall", "-Wextra", "-Wshadow", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"]
         checked = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
         flags = strict + (checked if os.environ.get("WORDFERRY_SANITIZE") else [])
-        flags += [f"-DWF_SLOTS={slots}", "-DWF_solve_given", "-DWF_solve_documents"] if slots else []
+        flags += [*size_options(sized), "-DWF_solve_given", "-DWF_solve_documents"] if sized else []
         command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-g", "-fPIC", "-shared", *flags, f"-I{SOURCES}"]
         subprocess.run([*command, str(source), "-o", str(library)], check=True)
         return ctypes.CDLL(str(library))

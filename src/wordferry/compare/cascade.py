@@ -15,7 +15,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float32Array, Neighbors
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import LEAST_MEMORY, Report
-from wordferry.compare.distances.transport import ByPairs, solve_pairs, solvers, unsolved
+from wordferry.compare.distances.transport import cpu_method, solve_pairs, solvers, unsolved
 from wordferry.compare.on_device import PairSolver, largest_values
 from wordferry.compare.plan import fill
 from wordferry.compare.problem import Problem
@@ -49,7 +49,7 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
     values = np.full((problem.shape[0], k), np.inf, np.float32)
     proved = np.ones((problem.shape[0], k), bool)
     counts = np.zeros(4, np.int64)
-    method = next(method for method in problem.distance.methods if isinstance(method, ByPairs))
+    method = cpu_method(problem)
     slack = _slack(problem)
     half = max(problem.run.memory // 2, LEAST_MEMORY)
     at_once = max(1, half // (8 * max(1, problem.shape[1])))  # two bounds per pair; the other half is to work in

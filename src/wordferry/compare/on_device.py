@@ -247,10 +247,10 @@ class Search:
 
 
 class PairSolver:
-    """Exact transport of pairs of documents on the device; what it does not prove is left to the caller."""
+    """Pairs of documents on the device, by a rule; what it does not prove is left to the caller."""
 
-    def __init__(self, problem: Problem, whole: tuple[Csr, Csr]) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, whole: tuple[Csr, Csr], rule: transport.PairRule) -> None:
+        self.problem, self.rule = problem, rule
         self.x, self.y = (transport.WholeSide.of(bags) for bags in whole)
         self.costs = self._costs()
 
@@ -265,6 +265,7 @@ class PairSolver:
         shape = len(a) + (frame.unknown is not None), len(b) + (frame.unknown is not None)
         table = device.xp.empty((max(shape[0], 1), max(shape[1], 1)), dtype=np.float32)
         a.costs(b, table)
+        frame.price(table)
         if frame.unknown is not None:  # one row and one column for all words without a vector
             table[-1, :] = frame.far
             table[:, -1] = frame.far
@@ -273,7 +274,7 @@ class PairSolver:
             place = np.full(len(frame.words), len(words), dtype=np.int32)
             place[words] = np.arange(len(words), dtype=np.int32)
             places.append(device.put(place))
-        return transport.TableCosts(table, *places)
+        return transport.TableCosts(table, places[0], places[1], frame.unknown is not None)
 
     def cells(self, rows: Any, columns: Any) -> Any:
         """How many costs each of some pairs has; pairs may be arrays of the device."""
@@ -281,13 +282,23 @@ class PairSolver:
         cells = self.x.lengths[device.put(rows)].astype(np.int64) * self.y.lengths[device.put(columns)]
         return cells
 
+    def left_to_cpu(self, cells: Any, threads: int, *, limited: bool) -> Int64Array:
+        """Which pairs, given their costs, the CPU computes while the device is busy with the others.
+
+        The CPU solves to the end, whatever the limit, so that it takes no more than it must where there are limits.
+        """
+        if self.rule.kind == transport.TRANSFERS:
+            return np.zeros(0, dtype=np.int64)
+        alone = limited or self.rule.kind == transport.SOFT
+        return transport.too_large(cells) if alone else transport.left_to_cpu(cells, threads)
+
     def solve(
         self, rows: Any, columns: Any, cells: Any, limits: Float32Array | None = None
     ) -> Callable[[], tuple[Float32Array, Int64Array]]:
         """Begin to solve pairs that have some costs. What comes back waits for the distances, infinite where they are
         above the limit of the row, and says which are not proved."""
         most = None if limits is None else runtime().put(limits)
-        found = transport.solve_documents((rows, columns), self.x, self.y, self.costs, cells, most)
+        found = transport.solve_documents((rows, columns), (self.x, self.y), self.costs, self.rule, cells, most)
 
         def ended() -> tuple[Float32Array, Int64Array]:
             device = runtime()

@@ -22,7 +22,7 @@ from wordferry.errors import Unsupported
 SOURCES = Path(__file__).parent / "cuda"
 HEADERS = ("panels.cuh", "best.cuh", "related_pairs.cuh", "vector_pairs.cuh", "word_costs.cuh", "neighbours.cuh")
 SIZED_HEADERS = ("batches.cuh",)
-"""Compiled for one kernel and one number of slots; their kernels are launched as ``name:slots``."""
+"""Compiled for one kernel, one number of slots and one rule; their kernels are launched as ``name:slots:rule``."""
 _MOST_BLOCKS = 2**31 - 1
 _STREAMS = 8
 _Result = TypeVar("_Result")
@@ -108,12 +108,12 @@ class Cuda:
 
     def _found(self, kernel: str) -> Any:
         """A kernel of the module that has it, compiled when first used (CuPy keeps what it compiles on disk)."""
-        name, _, slots = kernel.partition(":")
-        module = kernel if slots else ""
+        name, _, sized = kernel.partition(":")
+        module = kernel if sized else ""
         if module not in self._modules:
-            code = "\n".join(f'#include "{header}"' for header in (SIZED_HEADERS if slots else HEADERS))
-            sized = (f"-DWF_SLOTS={slots}", f"-DWF_{name}") if slots else ()
-            options = ("-std=c++17", f"-I{SOURCES}", f"-DWF_SOURCES={_digest()}", *sized)
+            code = "\n".join(f'#include "{header}"' for header in (SIZED_HEADERS if sized else HEADERS))
+            options = ("-std=c++17", f"-I{SOURCES}", f"-DWF_SOURCES={_digest()}", *size_options(sized))
+            options += (f"-DWF_{name}",) if sized else ()
             self._modules[module] = self.xp.RawModule(code=code, options=options)
         self._kernels[kernel] = self._modules[module].get_function(name)
         return self._kernels[kernel]
@@ -165,6 +165,12 @@ def _digest() -> str:
     """A number for the headers as they are: CuPy finds what it keeps on disk by options, not by what is included."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.cuh")))
     return f"0x{zlib.crc32(text.encode()):08x}"
+
+
+def size_options(sized: str) -> tuple[str, ...]:
+    """What a compiler is told of ``slots:rule``; nothing of kernels that have none."""
+    slots, _, rule = sized.partition(":")
+    return (f"-DWF_SLOTS={slots}", f"-DWF_RULE={rule}") if sized else ()
 
 
 def plain(argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Exact transport in batches on the device: one warp a problem, a proof for each, and word of what has none."""
+"""Transport in batches on the device: one warp a problem; exact, with a proof for each, soft, or by transfers (act)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from wordferry.base.arrays import Csr, Int64Array
 from wordferry.device.launch import runtime
 from wordferry.device.panels import RelatedCosts
 
+EXACT, SOFT, TRANSFERS = range(3)
+"""What is computed of two documents, as ``Rule`` of ``cuda/batches.cuh`` has it."""
 SLOTS = (1, 2, 3, 4, 8, 16, 32)
 """Columns of a lane that kernels are compiled for."""
 LARGEST = 32 * SLOTS[-1]
@@ -31,6 +33,19 @@ _DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 4.5e-12, 2.2e-7, 4000
 much longer a problem takes by itself: estimates, which decide only who does what."""
 _COSTS_BYTES = 12 << 10
 """Costs that take more than this are kept in device memory: a multiprocessor would have too few warps."""
+
+
+@dataclass(frozen=True)
+class PairRule:
+    """What is computed of two documents."""
+
+    kind: int = EXACT
+    keep: bool = False
+    """Mass that both have moves like any other; of transfers, all of a word can receive, not only what is left."""
+    regularization: float = 0.0
+    tolerance: float = 0.0
+    count: int = 0
+    """Rounds of soft transport, or transfers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +85,7 @@ class Launch:
     rows: int
     columns: int
     cells: int
+    """Of the costs that are kept; 0 where they are read in place."""
 
     @property
     def slots(self) -> int:
@@ -83,7 +99,7 @@ class Launch:
     @property
     def shared_bytes(self) -> int:
         """Shared memory of a block."""
-        return shared_bytes(self.rows, self.columns, self.cells if self.in_shared else 0)
+        return shared_bytes(self.rows, self.columns, self.cells if self.in_shared else 0) if self.cells else 0
 
     @property
     def scratch_bytes(self) -> int:
@@ -95,13 +111,12 @@ class Launch:
         return max(1, min(len(self.order), _BLOCKS, room // self.scratch_bytes))
 
 
-def launches(rows: Any, columns: Any) -> Iterator[Launch]:
+def launches(rows: Any, columns: Any, rule: int = EXACT) -> Iterator[Launch]:
     """Problems, by their sizes on the device, sorted into launches; those that are too large are left out."""
     xp = runtime().xp
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
-    fitting = xp.flatnonzero(
-        (columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= MOST_CELLS) & (columns > 0)
-    )
+    small = rows * columns <= (LARGEST * LARGEST if rule == TRANSFERS else MOST_CELLS)
+    fitting = xp.flatnonzero((columns <= LARGEST) & (rows <= MOST_ROWS) & small & (columns > 0))
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
     size = xp.ceil(xp.log(xp.maximum(cells, 64)) / np.log(_GROWTH)).astype(np.int64)
@@ -114,15 +129,15 @@ def launches(rows: Any, columns: Any) -> Iterator[Launch]:
     for low, high in zip([0, *(end + 1 for end in ends)], [*(end + 1 for end in ends), len(kind)], strict=True):
         some = order[low:high]
         if len(some):
-            most = [int(sizes[some].max()) for sizes in (rows, columns, cells)]
-            yield Launch(fitting[some], *most)
+            kept = 0 if rule == TRANSFERS else int(cells[some].max())
+            yield Launch(fitting[some], int(rows[some].max()), int(columns[some].max()), kept)
 
 
-def run_launches(kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...]) -> SolvedPairs:
+def run_launches(kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...], rule: int = EXACT) -> SolvedPairs:
     """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
     what says which problems a launch has. The device may still be at work when this returns."""
     device, results = runtime(), SolvedBatch(len(sizes[0]))
-    parts = list(launches(*sizes))
+    parts = list(launches(*sizes, rule))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
     needed = [part.blocks(room) * part.scratch_bytes for part in parts]
     scratch = [  # launches of one stream follow each other, and have it in turn
@@ -133,7 +148,7 @@ def run_launches(kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...]
         for k, part in enumerate(parts):
             with stream():
                 device.launch(
-                    f"{kernel}:{part.slots}", part.blocks(room), 32, part.shared_bytes, part.order,
+                    f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32, part.shared_bytes, part.order,
                     len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
                     part.in_shared, scratch[k % device.streams], part.scratch_bytes, results.values,
                     results.gaps, results.steps,
@@ -204,6 +219,8 @@ class TableCosts:
     table: Any
     row_of: Any
     column_of: Any
+    shared: bool
+    """The last row and the last column stand for all words that cost the same onto all others."""
 
 
 def too_large(cells: Any) -> Int64Array:
@@ -235,20 +252,27 @@ def left_to_cpu(cells: Any, threads: int) -> Int64Array:
 
 
 def solve_documents(
-    pairs: tuple[Any, Any], x: WholeSide, y: WholeSide, costs: TableCosts | RelatedCosts, cells: Any, limits: Any = None
-) -> SolvedPairs:
-    """The distances of pairs of documents; common mass stays where it is unless the costs keep it moving.
+    pairs: tuple[Any, Any], sides: tuple[WholeSide, WholeSide], costs: TableCosts | RelatedCosts, rule: PairRule,
+    cells: Any, limits: Any = None,
+) -> SolvedPairs:  # fmt: skip
+    """The distances of pairs of documents by a rule.
 
     Pairs of no ``cells`` are left out. Distances that are soon proved to be above the limit of their document of x are
     infinite. The device may still be at work when this returns.
     """
-    device = runtime()
+    device, (x, y) = runtime(), sides
     places = [device.put(part.astype(np.int32)) for part in pairs]
     lengths = [sizes * (cells > 0) for sizes in (x.lengths[places[0]], y.lengths[places[1]])]
+    none, shared = np.int32(-1), False
     if isinstance(costs, TableCosts):
-        known = (costs.table, costs.row_of, costs.column_of, int(costs.table.shape[1]), None, None, None, 0.0, False)
+        shape, shared = costs.table.shape, costs.shared
+        last = (np.int32(shape[0] - 1), np.int32(shape[1] - 1)) if shared else (none, none)
+        known = (costs.table, costs.row_of, costs.column_of, int(shape[1]), *last, None, None, None, 0.0, rule.keep)
     else:
-        known = (None, None, None, 0, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
-    sides = (part for side in (x, y) for part in (side.indptr, side.words, side.weights, side.sums))
-    sizes = device.xp.maximum(*lengths), device.xp.minimum(*lengths)
-    return run_launches("solve_documents", sizes, (*places, *sides, *known, limits))
+        known = (None, None, None, 0, none, none, costs.indptr, costs.words, costs.costs, costs.scale, costs.keep)
+    how = np.float64(rule.regularization), np.float64(rule.tolerance), rule.count
+    given = (part for side in (x, y) for part in (side.indptr, side.words, side.weights, side.sums))
+    longest, least = device.xp.maximum(*lengths), device.xp.minimum(*lengths)
+    if rule.kind == TRANSFERS or (rule.kind == SOFT and shared):  # either side may be that of the columns
+        least = longest
+    return run_launches("solve_documents", (longest, least), (*places, *given, *known, *how, limits), rule.kind)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wordferry.base.arrays import BoolArray, Int64Array, Neighbors
 from wordferry.base.checks import whole_number
-from wordferry.compare.distances.transport import ByPairs
+from wordferry.compare import on_device
+from wordferry.compare.distances.transport import ByPairs, CudaPairs, PairsPass
 from wordferry.compare.moves import Costs, Taken, bag_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem, parameter
+from wordferry.device.transport import TRANSFERS, PairRule
 from wordferry.kernels import reference
 from wordferry.kernels.native_transport import Kind, Rule
 
@@ -19,6 +22,21 @@ class Transfers(ByPairs):
         distance = problem.distance
         assert isinstance(distance, Act)
         return Rule(Kind.act_residual if problem.overlap == "residual" else Kind.act_omr, distance.transfers)
+
+
+class CudaTransfers(CudaPairs):
+    """One warp of a GPU for each pair; values have the bits of the CPU."""
+
+    def device_rule(self, problem: Problem) -> PairRule:
+        distance = problem.distance
+        assert isinstance(distance, Act)
+        return PairRule(TRANSFERS, problem.overlap != "residual", count=distance.transfers)
+
+    def applies(self, problem: Problem) -> bool:
+        return True
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        return on_device.Search(problem, k, mask).by(PairsPass)
 
 
 _MOST_TRANSFERS = 1_000_000
@@ -40,7 +58,7 @@ class Act(MoverDistance):
     family: str = "act"
     title: str = "Approximate Word Mover's Distance by constrained transfers"
     overlaps: tuple[str, ...] = ("omr", "residual")
-    methods: tuple[Method, ...] = (Transfers(),)
+    methods: tuple[Method, ...] = (Transfers(), CudaTransfers())
     costly: bool = True
     effort: Effort = _EFFORT
     transfers: int = parameter(7)

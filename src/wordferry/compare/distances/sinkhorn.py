@@ -8,9 +8,10 @@ import numpy as np
 
 from wordferry.base.arrays import Float64Array
 from wordferry.base.checks import real_number, whole_number
-from wordferry.compare.distances.transport import ByPairs, WordMoverTransport
+from wordferry.compare.distances.transport import ByPairs, CudaPairs, WordMoverTransport
 from wordferry.compare.moves import Costs, Plan, Taken, row_of
 from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem, parameter
+from wordferry.device.transport import SOFT, PairRule
 from wordferry.kernels.native_transport import Kind, Rule, SoftPlan, soft_plan
 
 _ARC = 400.0  # nanoseconds for one pair of words of one problem, in some hundred rounds
@@ -33,6 +34,16 @@ class SinkhornPairs(ByPairs):
         return super().cost(problem) * _ARC / 12.0
 
 
+class CudaSinkhorn(CudaPairs):
+    """The rounds of the CPU by one warp of a GPU for each pair; prices of a first start rule out pairs of a search."""
+
+    def device_rule(self, problem: Problem) -> PairRule:
+        distance = problem.distance
+        assert isinstance(distance, Sinkhorn)
+        soft = distance.regularization, distance.tolerance, distance.rounds
+        return PairRule(SOFT, problem.overlap == "keep", *soft)
+
+
 @dataclass(frozen=True, repr=False)
 class Sinkhorn(MoverDistance):
     """The cost of the plan that minimises cost - regularization * entropy (Cuturi 2013); never below wmd.
@@ -47,7 +58,7 @@ class Sinkhorn(MoverDistance):
 
     family: str = "sinkhorn"
     title: str = "Sinkhorn distance"
-    methods: tuple[Method, ...] = (SinkhornPairs(),)
+    methods: tuple[Method, ...] = (SinkhornPairs(), CudaSinkhorn())
     transport: bool = True
     costly: bool = True
     effort: Effort = _EFFORT

@@ -22,7 +22,7 @@ from wordferry.compare.moves import Costs, Plan, Taken
 from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem
 from wordferry.compare.transport import solve
 from wordferry.device.launch import budget, runtime
-from wordferry.device.transport import left_to_cpu, too_large
+from wordferry.device.transport import PairRule
 from wordferry.errors import SolverError
 from wordferry.kernels import native_transport as kernels
 from wordferry.kernels.native_transport import Kind, Rule
@@ -103,28 +103,59 @@ class CudaPairs(ByPairs):
     device = True
 
     def applies(self, problem: Problem) -> bool:
-        return problem.distance.needs_related or not problem.frame.squared
+        # The CPU lets common mass of words without a vector stay in any case.
+        return problem.frame.unknown is None or not self.device_rule(problem).keep
+
+    def device_rule(self, problem: Problem) -> PairRule:
+        """What the device computes for a pair."""
+        return PairRule(keep=problem.frame.squared and problem.overlap == "keep")
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        xp, width = runtime().xp, problem.shape[1]
-        for start, stop, solver in solvers(problem):
-            step = max(1, _PAIRS_A_CALL // max(width, 1))
-            for low in range(start, stop, step):
-                high = min(low + step, stop)
-                i = xp.repeat(xp.arange(low - start, high - start, dtype=np.int32), width)
-                j = xp.tile(xp.arange(width, dtype=np.int32), high - low)
-                some = problem.part(slice(start, stop), slice(0, width))
-                if problem.symmetric:
-                    upper = xp.flatnonzero(j > i + start)
-                    i, j = i[upper], j[upper]
-                values = solve_pairs(some, solver, i, j)[0]
-                if problem.symmetric:
-                    rows, columns = runtime().get(i) + start, runtime().get(j)
-                    out[rows, columns] = out[columns, rows] = values
-                    out[np.arange(low, high), np.arange(low, high)] = 0
-                else:
-                    out[low:high] = values.reshape(high - low, width)
-                report(high, problem.shape[0])
+        for rows, (i, j), values in pair_blocks(problem, upper=problem.symmetric):
+            if problem.symmetric:
+                out[i, j] = out[j, i] = values
+                diagonal = np.arange(rows.start, rows.stop)
+                out[diagonal, diagonal] = 0
+            else:
+                out[rows] = values.reshape(rows.stop - rows.start, problem.shape[1])
+            report(rows.stop, problem.shape[0])
+
+
+def pair_blocks(
+    problem: Problem, *, upper: bool = False
+) -> Iterator[tuple[slice, tuple[Int64Array, Int64Array], Float32Array]]:
+    """All pairs of some rows of x: the rows, those of x and of y of each pair, and the distances.
+
+    With ``upper`` only pairs whose row of y is behind that of x.
+    """
+    device, width = runtime(), problem.shape[1]
+    xp, step = device.xp, max(1, _PAIRS_A_CALL // max(width, 1))
+    for start, stop, solver in solvers(problem):
+        some = problem.part(slice(start, stop), slice(0, width))
+        for low in range(start, stop, step):
+            high = min(low + step, stop)
+            i = xp.repeat(xp.arange(low - start, high - start, dtype=np.int32), width)
+            j = xp.tile(xp.arange(width, dtype=np.int32), high - low)
+            if upper:
+                behind = xp.flatnonzero(j > i + start)
+                i, j = i[behind], j[behind]
+            values = solve_pairs(some, solver, i, j)[0]
+            yield slice(low, high), (device.get(i) + start, device.get(j)), values
+
+
+@dataclass(frozen=True, eq=False)
+class PairsPass:
+    """Values of all pairs, solved pair by pair, as rows of the device; they have the bits of the CPU."""
+
+    problem: Problem
+    error: float = 0.0
+    error_per_word: float = 0.0
+
+    def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
+        """Rows, columns and values of blocks; tables of costs take what ``memory=`` allows."""
+        width = self.problem.shape[1]
+        for rows, _, values in pair_blocks(self.problem):
+            yield rows, slice(0, width), runtime().put(values.reshape(rows.stop - rows.start, width))
 
 
 def solvers(problem: Problem) -> Iterator[tuple[int, int, on_device.PairSolver]]:
@@ -138,7 +169,8 @@ def solvers(problem: Problem) -> Iterator[tuple[int, int, on_device.PairSolver]]
             middle = (start + stop) // 2
             waiting += [(middle, stop), (start, middle)]
         elif stop > start:
-            yield start, stop, on_device.PairSolver(part, whole_bags(part.x, part.y))
+            rule = next(method for method in part.methods if isinstance(method, CudaPairs)).device_rule(part)
+            yield start, stop, on_device.PairSolver(part, whole_bags(part.x, part.y), rule)
 
 
 def solve_pairs(
@@ -149,8 +181,7 @@ def solve_pairs(
     Distances that bounds show to be above the limit of their row of x may be infinite.
     """
     cells = solver.cells(i, j)
-    # The CPU solves to the end, whatever the limit, so that it takes no more than it must where there are limits.
-    early = left_to_cpu(cells, problem.threads) if limits is None else too_large(cells)
+    early = solver.left_to_cpu(cells, problem.threads, limited=limits is not None)
     cells[runtime().put(early)] = 0
     ended = solver.solve(i, j, cells, limits)
     by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))
@@ -163,13 +194,13 @@ def solve_pairs(
 def _solve_on_cpu(problem: Problem, rows: Int64Array, columns: Int64Array) -> Float32Array:
     """Distances of pairs, all of one row of x by one thread."""
     values = np.empty(len(rows), dtype=np.float32)
-    alone = problem.running(device="cpu", threads=1, progress=None)
+    alone, method = problem.running(device="cpu", threads=1, progress=None), cpu_method(problem)
 
     def solve_row(row: int) -> float:
         some = rows == row
         one = replace(alone, x=problem.x.slice(row, row + 1), y=problem.y.take(columns[some]))
         found = np.empty(one.shape, dtype=np.float32)
-        ByPairs().run(one, found, Report(None, 1))
+        method.run(one, found, Report(None, 1))
         values[some] = found[0]
         return float(some.sum())
 
@@ -178,6 +209,11 @@ def _solve_on_cpu(problem: Problem, rows: Int64Array, columns: Int64Array) -> Fl
         longest_first = jobs[np.argsort(-lengths[jobs] * np.bincount(rows)[jobs])]
         run_jobs(longest_first.tolist(), solve_row, problem.threads, no_progress)
     return values
+
+
+def cpu_method(problem: Problem) -> ByPairs:
+    """How the CPU compares documents pair by pair."""
+    return next(one for one in problem.distance.methods if isinstance(one, ByPairs) and not one.device)
 
 
 def _costs(problem: Problem, words: Any) -> kernels.WordCosts:

@@ -1,11 +1,24 @@
-// Transport problems in batches: given as they are, or made of documents. WF_SLOTS is how many columns a lane has, and
-// WF_solve_given or WF_solve_documents which kernel is wanted: they are set when this is compiled, once for each that
-// comes up.
+// Transport problems in batches: given as they are, or made of documents. WF_SLOTS is how many columns a lane has, WF_RULE
+// what is computed of documents (a Rule), and WF_solve_given or WF_solve_documents which kernel is wanted: they are set
+// when this is compiled, once for each that comes up.
 #pragma once
 
+#include "sinkhorn.cuh"
+#include "transfers.cuh"
 #include "transport.cuh"
 
 namespace wordferry {
+
+enum Rule { rule_exact = 0, rule_soft = 1, rule_transfers = 2 };
+
+WF_DEVICE Mass common_divisor(Mass a, Mass b) {
+  while (b != 0) {
+    const Mass rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
 
 // What is left of one document without what it has in common with another, appended in order; returns how many words.
 // Words rise in both. With `keep` everything is left.
@@ -61,7 +74,31 @@ struct TableCosts {
   const int* row_of;
   const int* column_of;
   Index columns;
+  int shared_row, shared_column;  // of all words that cost the same onto all others (-1: there are none)
 };
+
+// Whether the CPU would send from y: it has fewer words, those of a shared row or column counting as one, or as many and
+// the smaller ones.
+WF_DEVICE bool sends_from_second(const int* x, int xs, const int* y, int ys, const TableCosts& table) {
+  int at = 0, behind = 0, first = 0;  // the place in each, and which has the smaller word where they begin to differ
+  int x_words = 0, y_words = 0;
+  bool x_shared = false, y_shared = false;
+  while (at < xs || behind < ys) {
+    while (at < xs && x_shared && table.row_of[x[at]] == table.shared_row) ++at;
+    while (behind < ys && y_shared && table.column_of[y[behind]] == table.shared_column) ++behind;
+    const int left = at < xs ? x[at++] : -1, right = behind < ys ? y[behind++] : -1;
+    if (left >= 0) {
+      ++x_words;
+      x_shared = x_shared || table.row_of[left] == table.shared_row;
+    }
+    if (right >= 0) {
+      ++y_words;
+      y_shared = y_shared || table.column_of[right] == table.shared_column;
+    }
+    if (first == 0 && left != right) first = left < right ? 1 : 2;
+  }
+  return x_words != y_words ? y_words < x_words : first == 2;
+}
 
 template <int slots>
 WF_DEVICE void gather_costs(Problem& p, const TableCosts& table, const int* rows, const int* columns, bool swapped) {
@@ -184,14 +221,16 @@ WF_KERNEL(solve_given)
 #ifdef WF_solve_documents
 // Pairs of documents with whole weights. Without a table costs are those of related words. `scratch` as above, and
 // behind flows masses and words of both documents. limits: for each document of x, distances above are of no interest.
+// count_of: rounds of soft transport, or transfers; there, `keep` says that all of a word can receive, not what is left.
 WF_KERNEL(solve_documents)
 (const long long* order, wordferry::Index count, unsigned* next, const int* pairs_x, const int* pairs_y,
  const wordferry::Index* x_indptr, const int* x_words, const long long* x_weights, const long long* x_sums,
  const wordferry::Index* y_indptr, const int* y_words, const long long* y_weights, const long long* y_sums,
- const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns,
- const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max, int keep,
- const float* limits, wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells,
- int shared_costs, char* scratch, wordferry::Index room, double* values, double* gaps, int* steps) {
+ const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns, int shared_row,
+ int shared_column, const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max,
+ int keep, double regularization, double tolerance, wordferry::Index count_of, const float* limits,
+ wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, int shared_costs, char* scratch,
+ wordferry::Index room, double* values, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
     static_cast<void>(warp);
@@ -208,13 +247,32 @@ WF_KERNEL(solve_documents)
       const Index problem = order[k];
       const int i = pairs_x[problem], j = pairs_y[problem];
       const Mass x_sum = x_sums[i], y_sum = y_sums[j];
-      const bool equal = x_sum == y_sum;
+      const Mass common = common_divisor(x_sum, y_sum);
+      const TableCosts costs{table, row_of, column_of, table_columns, shared_row, shared_column};
       const Bag x{x_words + x_indptr[i], x_weights + x_indptr[i], static_cast<int>(x_indptr[i + 1] - x_indptr[i]),
-                  equal ? 1 : y_sum};
+                  y_sum / common};
       const Bag y{y_words + y_indptr[j], y_weights + y_indptr[j], static_cast<int>(y_indptr[j + 1] - y_indptr[j]),
-                  equal ? 1 : x_sum};
-      const int xs = take_common(x, y, keep != 0, x_left, x_mass), ys = take_common(y, x, keep != 0, y_left, y_mass);
-      const bool swapped = xs < ys;  // the fewer words are the columns, which a search goes over
+                  x_sum / common};
+      const bool moves = keep != 0 && WF_RULE != rule_transfers;
+      const int xs = take_common(x, y, moves, x_left, x_mass), ys = take_common(y, x, moves, y_left, y_mass);
+      const double mass = static_cast<double>(x_sum) * static_cast<double>(x.scale);
+      double total = 0, gap = 0;
+      int count_of_steps = 0;
+      if constexpr (WF_RULE == rule_transfers) {
+        const bool all = keep != 0;
+        const Moved to_x{all ? x.words : x_left, all ? x.weights : x_mass, all ? x.count : xs, all ? x.scale : 1};
+        const Moved to_y{all ? y.words : y_left, all ? y.weights : y_mass, all ? y.count : ys, all ? y.scale : 1};
+        const Ways there{table, row_of, column_of, table_columns, 1, shared_row};
+        const Ways back{table, column_of, row_of, 1, table_columns, shared_column};
+        const double onto_y = transferred<WF_SLOTS>({x_left, x_mass, xs, 1}, to_y, there, count_of);
+        const double onto_x = transferred<WF_SLOTS>({y_left, y_mass, ys, 1}, to_x, back, count_of);
+        total = onto_x < onto_y ? onto_y : onto_x;
+        write_result(problem, total / mass, onto_x < 0 || onto_y < 0 ? -1.0 : 0.0, 0, values, gaps, steps);
+        WF_FENCE();
+        continue;
+      }
+      bool swapped = xs < ys;  // the fewer words are the columns, which a search goes over
+      if constexpr (WF_RULE == rule_soft) swapped = !sends_from_second(x_left, xs, y_left, ys, costs);
       p.rows = swapped ? ys : xs;
       p.columns = swapped ? xs : ys;
       WF_LANES(lane) {
@@ -222,19 +280,24 @@ WF_KERNEL(solve_documents)
         for (int s = lane; s < p.columns; s += 32) p.room[s] = swapped ? x_mass[s] : y_mass[s];
       }
       WF_FENCE();
-      const double mass = static_cast<double>(x_sum) * static_cast<double>(x.scale);
-      double total = 0, gap = 0;
-      int count_of_steps = 0;
       if (p.rows > 0) {
         const int* rows = swapped ? y_left : x_left;
         const int* columns = swapped ? x_left : y_left;
         if (table != nullptr) {
-          gather_costs<WF_SLOTS>(p, {table, row_of, column_of, table_columns}, rows, columns, swapped);
+          gather_costs<WF_SLOTS>(p, costs, rows, columns, swapped);
         } else {
           gather_related(p, {graph_indptr, graph_words, graph_costs}, c_max, rows, columns);
         }
         const double most = limits == nullptr ? 1e300 : mass * static_cast<double>(limits[i]);
-        solve<WF_SLOTS>(p, {mass, most}, total, gap, count_of_steps);
+        if constexpr (WF_RULE == rule_soft) {
+          const bool wanted = !too_far<WF_SLOTS>(p, {mass, most});
+          total = static_cast<double>(infinite());
+          const Softness soft{regularization, tolerance, count_of};
+          if (wanted) total = soft_total<WF_SLOTS>(p, soft, reinterpret_cast<double*>(x_mass), count_of_steps);
+          gap = !wanted || total < 1e300 ? 0 : -1;
+        } else {
+          solve<WF_SLOTS>(p, {mass, most}, total, gap, count_of_steps);
+        }
       }
       write_result(problem, total / mass, gap / mass, count_of_steps, values, gaps, steps);
       WF_FENCE();

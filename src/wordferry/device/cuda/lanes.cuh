@@ -58,6 +58,8 @@ WF_DEVICE float rough_power_of_two(float value) {
 }
 WF_DEVICE float rough_quotient(float a, float b) { return __fdividef(a, b); }
 WF_DEVICE float log_two(float value) { return log2f(value); }
+WF_DEVICE double exponential(double value) { return exp(value); }
+WF_DEVICE double logarithm(double value) { return log(value); }
 WF_DEVICE float lesser(float a, float b) { return fminf(a, b); }
 WF_DEVICE float greater(float a, float b) { return fmaxf(a, b); }
 WF_DEVICE double lesser(double a, double b) { return fmin(a, b); }
@@ -167,6 +169,8 @@ WF_DEVICE float rough_root(float value) { return std::sqrt(value); }
 WF_DEVICE float rough_power_of_two(float value) { return std::exp2(value); }
 WF_DEVICE float rough_quotient(float a, float b) { return a / b; }
 WF_DEVICE float log_two(float value) { return std::log2(value); }
+WF_DEVICE double exponential(double value) { return std::exp(value); }
+WF_DEVICE double logarithm(double value) { return std::log(value); }
 WF_DEVICE float lesser(float a, float b) { return std::fmin(a, b); }
 WF_DEVICE float greater(float a, float b) { return std::fmax(a, b); }
 WF_DEVICE double lesser(double a, double b) { return std::fmin(a, b); }

@@ -673,24 +673,37 @@ struct Wanted {
   double most;  // totals above are of no interest
 };
 
+// Prices that a search starts from. Says whether they prove that the total is above what is of interest.
+template <int slots>
+WF_DEVICE bool start_prices(Problem& p, Columns<slots>& c, const Wanted& wanted) {
+  WF_LANES(lane) {
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) c.price(lane, s) = 0;
+  }
+  lower_rows(p, c);
+  soften(p, c, wanted.mass);
+  lower_rows(p, c);
+  tighten(p, c);
+  return wanted.most < 1e300 && least_total(p, c) > wanted.most;
+}
+
+// Whether a problem is soon proved to be above what is of interest.
+template <int slots>
+WF_DEVICE bool too_far(Problem& p, const Wanted& wanted) {
+  Columns<slots> c;
+  return wanted.most < 1e300 && start_prices(p, c, wanted);
+}
+
 // Solves a problem whose costs, masses and sizes are set. A negative gap says that it could not. The total is infinite
 // where duals prove early that it is above what is of interest.
 template <int slots>
 WF_DEVICE void solve(Problem& p, const Wanted& wanted, double& total, double& gap, int& steps) {
   Columns<slots> c;
-  WF_LANES(lane) {
-    WF_UNROLL
-    for (int s = 0; s < slots; ++s) c.price(lane, s) = 0;
-  }
   p.words = (p.rows + 31) / 32;
   steps = 0;
   total = 0;
   gap = -1;
-  lower_rows(p, c);
-  soften(p, c, wanted.mass);
-  lower_rows(p, c);
-  tighten(p, c);
-  if (wanted.most < 1e300 && least_total(p, c) > wanted.most) {
+  if (start_prices(p, c, wanted)) {
     total = static_cast<double>(infinite());
     gap = 0;
     return;
