@@ -55,6 +55,8 @@ def test_plans_name_methods_of_the_device(device: Any) -> None:
 
     assert method("cuda") == method("auto") == "cuda panels"
     assert not method(None).startswith("cuda")
+    blend = wordferry.Measure("rel-rwmd + 2*cosine", embeddings=vectors())
+    assert blend.plan(documents(9, 1), run=wordferry.Run(device="cuda")).method == "cuda sum"
     # what no method of the device computes is computed by the CPU
     assert not method("cuda", overlap="residual").startswith("cuda")
 

@@ -14,7 +14,7 @@ from wordferry.device import panels
 
 TOLERANCE = 3e-6
 """Relative to the largest distance."""
-DISTANCES = ("rel-rwmd", "rwmd", "wcd", "cosine")
+DISTANCES = ("rel-rwmd", "rwmd", "wcd", "cosine", "rel-rwmd + 2*cosine", "0.5*cosine + rwmd + rel-rwmd")
 
 
 def close(found: Any, expected: Any) -> None:
@@ -44,6 +44,23 @@ def test_cosines_have_the_bits_of_the_cpu(device: Any) -> None:
     X, Y = documents(40, 1), documents(150, 2)
     found = wordferry.pairwise(X, Y, "cosine", weights="idf", device="cuda")
     np.testing.assert_array_equal(found, wordferry.pairwise(X, Y, "cosine", weights="idf"))
+
+
+@pytest.mark.parametrize("distance", ["cosine", "rel-rwmd + 2*cosine"])
+def test_near_copies_in_the_order_of_the_cpu(device: Any, distance: str) -> None:
+    """Of nearly equal documents 1 - product has lost its digits; they are computed from differences."""
+    whole = documents(12, 3, 200).toarray() * 40
+    copies = whole.copy()
+    copies[np.arange(12), whole.argmax(axis=1)] += np.arange(12)
+    Y = np.concatenate([whole, copies])
+    expected = wordferry.top_k(whole, Y, 5, distance, embeddings=vectors())
+    found = wordferry.top_k(whole, Y, 5, distance, embeddings=vectors(), device="cuda")
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    assert (expected.distances[:, 1] < 1e-3).any()
+    if distance == "cosine":
+        np.testing.assert_array_equal(found.distances, expected.distances)
+        assert found.counts is not None
+        assert found.counts["refined"] == 0
 
 
 @pytest.mark.parametrize("memory", [1 << 20, 1 << 28])

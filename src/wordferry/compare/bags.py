@@ -313,7 +313,12 @@ class Bags:
     @cached_property
     def rising_unit_view(self) -> passes.View:
         """Rows of length 1 with word ids in ascending order in each document."""
-        return self.unit_view if self.columns is None else passes.view(self._rising(self.unit))
+        return self.unit_view if self.columns is None else passes.view(self.rising_unit)
+
+    @property
+    def rising_unit(self) -> Csr:
+        """:attr:`unit` with word ids in ascending order in each document."""
+        return self._rising(self.unit)
 
     def _rising(self, bags: Csr) -> Csr:
         """Rows with word ids in ascending order in each document."""

@@ -17,6 +17,7 @@ from wordferry.compare.problem import Problem
 from wordferry.device import best, panels, transport, vectors
 from wordferry.device.launch import runtime, within_memory
 from wordferry.kernels import passes
+from wordferry.kernels.lists import COSINE_LOST
 
 _Made = TypeVar("_Made")
 _SPARE = (44, 200)
@@ -58,6 +59,11 @@ def unit_of(bags: Bags, size: int) -> panels.MovingPanel:
     return kept(bags, f"unit {size}", lambda: panels.MovingPanel(panels.PanelSide.of(bags.unit), bags.words, size))
 
 
+def rising_of(bags: Bags) -> panels.PanelSide:
+    """Documents scaled to Euclidean length 1, words in rising order in each."""
+    return kept(bags, "rising", lambda: panels.PanelSide.of(bags.rising_unit))
+
+
 def ordered_of(bags: Bags, size: int) -> panels.MovingPanel:
     """Documents as what moves, words with a vector first."""
     return kept(bags, f"ordered {size}", lambda: panels.MovingPanel(side_of(bags), bags.ordered.words, size))
@@ -92,19 +98,57 @@ class CosinePass:
     """Products of unit rows on the device, as cosine distances."""
 
     products: panels.Pass
+    rising: tuple[panels.PanelSide, panels.PanelSide]
     error: float = 0.0
     error_per_word: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem) -> CosinePass:
         """The pass of cosine."""
-        size = len(problem.frame.words)
-        return cls(panels.Pass(unit_of(problem.x, size), unit_of(problem.y, size), panels.PanelProducts(), "left"))
+        x, y, size = problem.x, problem.y, len(problem.frame.words)
+        return cls(
+            panels.Pass(unit_of(x, size), unit_of(y, size), panels.PanelProducts(), "left"),
+            (rising_of(x), rising_of(y)),
+        )
+
+    def block_rows(self, room: int) -> int:
+        """Documents of a block."""
+        return self.products.block_rows(room)
+
+    def blocks(self, room: int, step: int | None = None) -> Iterator[tuple[slice, slice, Any]]:
+        """Rows, columns and values of blocks, which have the bits of the CPU."""
+        for rows, columns, products in self.products.blocks(room, step):
+            values = 1 - products
+            panels.refine_cosines(values, rows, columns, self.rising, COSINE_LOST)
+            yield rows, columns, values
+
+
+@dataclass(frozen=True, eq=False)
+class SumPass:
+    """Shares of other passes, added block by block in the order of the CPU."""
+
+    parts: list[tuple[panels.Pass | CosinePass, float]]
+
+    @property
+    def error(self) -> float:
+        """How far a value may be from that of the CPU,"""
+        return sum(share * part.error for part, share in self.parts)
+
+    @property
+    def error_per_word(self) -> float:
+        """and how much more for each word of the longer document, relative to the value: no part is larger."""
+        return max(part.error_per_word for part, _ in self.parts) + _PROOF  # a sum rounds what differs once more
 
     def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
         """Rows, columns and values of blocks that need about ``room`` bytes."""
-        for rows, columns, values in self.products.blocks(room):
-            yield rows, columns, 1 - values
+        room //= len(self.parts) + 1
+        step = min(part.block_rows(room) for part, _ in self.parts)
+        for blocks in zip(*(part.blocks(room, step) for part, _ in self.parts), strict=True):
+            (rows, columns, values), *others = blocks
+            values *= np.float32(self.parts[0][1])
+            for (_, _, more), (_, share) in zip(others, self.parts[1:], strict=True):
+                values += np.float32(share) * more
+            yield rows, columns, values
 
 
 def related_pass(problem: Problem) -> panels.Pass:

@@ -20,7 +20,15 @@ from wordferry.base.runtime import MEMORY, check_cancelled, optional_import
 from wordferry.errors import Unsupported
 
 SOURCES = Path(__file__).parent / "cuda"
-HEADERS = ("panels.cuh", "best.cuh", "related_pairs.cuh", "vector_pairs.cuh", "word_costs.cuh", "neighbours.cuh")
+HEADERS = (
+    "panels.cuh",
+    "best.cuh",
+    "related_pairs.cuh",
+    "vector_pairs.cuh",
+    "cosine_pairs.cuh",
+    "word_costs.cuh",
+    "neighbours.cuh",
+)
 SIZED_HEADERS = ("batches.cuh",)
 """Compiled for one kernel, one number of slots and one rule; their kernels are launched as ``name:slots:rule``."""
 _MOST_BLOCKS = 2**31 - 1

@@ -260,9 +260,10 @@ class Pass:
         rows = (np.sqrt(tables * tables + 16.0 * room) - tables) / 8
         return int(np.clip(rows // PANEL * PANEL, PANEL, 1 << 15))
 
-    def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
-        """Rows, columns and values of blocks that need about ``room`` bytes; columns are the outer loop."""
-        xp, step = runtime().xp, self.block_rows(room)
+    def blocks(self, room: int, step: int | None = None) -> Iterator[tuple[slice, slice, Any]]:
+        """Rows, columns and values of blocks that need about ``room`` bytes, or that have ``step`` documents of either
+        side; columns are the outer loop."""
+        xp, step = runtime().xp, step or self.block_rows(room)
         for low in range(0, len(self.y.side), step):
             columns = slice(low, min(low + step, len(self.y.side)))
             target = PanelTarget(self.y.side, columns, self.wide)
@@ -290,6 +291,19 @@ class Pass:
             table.words, moving.side.indptr[some.start : some.stop + 1], moving.numbers, moving.side.masses, passed,
             target.count, values, values.shape[1], float(scale), wide, transposed,
         )  # fmt: skip
+
+
+def refine_cosines(values: Any, rows: slice, columns: slice, sides: tuple[PanelSide, PanelSide], least: float) -> None:
+    """Compute the cosine distances of a block that are below ``least`` from differences, as the CPU does.
+
+    Words rise in each document of both sides.
+    """
+    device, (x, y) = runtime(), sides
+    places = device.xp.flatnonzero(values < np.float32(least))
+    device.launch(
+        "refine_cosines", -(-len(places) // 128), 128, 0, values, int(values.shape[1]), rows.start, columns.start,
+        places, len(places), x.indptr, x.words, x.masses, y.indptr, y.words, y.masses,
+    )  # fmt: skip
 
 
 def refine_related(work: Pass, keys: Any, places: Any) -> bool:

@@ -57,19 +57,16 @@ class CudaCosine(CosinePanels):
     title = "thirty-two documents at a time against all others, on a GPU"
     device = True
 
+    def device_pass(self, problem: Problem) -> on_device.CosinePass:
+        return on_device.CosinePass.of(problem)
+
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(on_device.CosinePass.of(problem), problem, out, report)
+        on_device.fill_values(self.device_pass(problem), problem, out, report)
         if problem.symmetric:
             passes.make_symmetric(out, problem.threads, from_lower=True)
-        _refine(problem, out)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        found = on_device.Search(problem, k, mask).by(on_device.CosinePass.of)
-        if found is None:
-            return None
-        lists, unsure = found
-        lost = np.flatnonzero((lists.distances < 2 * COSINE_LOST).any(axis=1))  # these need the refinement of the CPU
-        return lists, np.union1d(unsure, lost)
+        return on_device.Search(problem, k, mask).by(on_device.CosinePass.of)
 
 
 class L1Panels(_Panels):

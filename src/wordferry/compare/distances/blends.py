@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
 from wordferry.base.checks import real_number
 from wordferry.base.runtime import Report
+from wordferry.compare import on_device
 from wordferry.compare.moves import Taken
 from wordferry.compare.problem import Distance, Method, Problem
 from wordferry.errors import InputError
@@ -36,6 +37,32 @@ class Sum(Method):
                 out += np.float32(share) * values
 
 
+class CudaSum(Sum):
+    """Parts that a GPU computes by panels of documents, added there."""
+
+    name = "cuda sum"
+    title = "each part by panels of documents on a GPU, then added"
+    device = True
+
+    def applies(self, problem: Problem) -> bool:
+        return all(_panels(part) for part, _ in _parts(problem))
+
+    def device_pass(self, problem: Problem) -> on_device.SumPass:
+        return on_device.SumPass([(_panels(part)[0].device_pass(part), share) for part, share in _parts(problem)])
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        on_device.fill_values(self.device_pass(problem), problem, out, report)
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        return on_device.Search(problem, k, mask).by(self.device_pass)
+
+
+def _panels(problem: Problem) -> list[Method]:
+    """The methods of a GPU that compute a part by panels of documents."""
+    found = (one for one in problem.distance.methods if one.device and one.applies(problem))
+    return [one for one in found if one.name in _BY_PANELS]
+
+
 def _parts(problem: Problem) -> list[tuple[Problem, float]]:
     """The problem of each part: the overlap and the side that were asked for go to the parts that know them."""
     blend = problem.distance
@@ -54,13 +81,15 @@ def part_overlap(distance: Distance, overlap: str) -> str:
 
 
 def _cheapest(problem: Problem) -> tuple[Method, float]:
-    costs = [(method, method.cost(problem)) for method in problem.methods]
+    """The method of the CPU for a part, and its cost."""
+    costs = [(method, method.cost(problem)) for method in problem.running(device="cpu").methods]
     return min(costs, key=lambda pair: pair[1])
 
 
 _SHARES = 1e-6, 1e6
 """The least and the largest share. What lies outside would drown the other parts in the rounding of float32."""
-_METHODS = (Sum(),)
+_METHODS = (Sum(), CudaSum())
+_BY_PANELS = ("cuda panels", "cuda blocks")
 _OWN = "own"
 """The overlap of a blend: that of each of its distances."""
 
