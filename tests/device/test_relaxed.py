@@ -131,15 +131,16 @@ def test_texts_with_unknown_words_and_new_queries(device: Any) -> None:
 
 
 def test_empty_documents_are_far_from_all_others(device: Any) -> None:
-    embeddings, Y = vectors(), [["w1", "w2"], [], ["w3"]]
+    embeddings, Y = vectors(), [["w1", "w2"], [], ["w3"], [], ["w1", "w9"]]
     for distance in DISTANCES:
         how = {"embeddings": embeddings, "on_empty": "keep"}
         found = wordferry.pairwise(Y, Y, distance, device="cuda", **how)
         np.testing.assert_array_equal(np.isinf(found), np.isinf(wordferry.pairwise(Y, Y, distance, **how)))
-        expected = wordferry.top_k(Y, Y, 3, distance, **how)
-        np.testing.assert_array_equal(
-            wordferry.top_k(Y, Y, 3, distance, device="cuda", **how).indices, expected.indices
-        )
+        for k in (2, 3, 5):  # the last has places for documents without words
+            expected = wordferry.top_k(Y, Y, k, distance, **how)
+            np.testing.assert_array_equal(
+                wordferry.top_k(Y, Y, k, distance, device="cuda", **how).indices, expected.indices
+            )
 
 
 def test_documents_with_more_masses_than_codes(device: Any) -> None:

@@ -228,16 +228,30 @@ class Search:
         """How many rows of y may be found."""
         return self.problem.shape[1] if self.mask is None else int(self.mask.sum())
 
+    def _without_empty(self) -> Search:
+        """The search among rows of y that have words: others are infinitely far from all that have some."""
+        mask = np.ones(self.problem.shape[1], dtype=bool) if self.mask is None else self.mask.copy()
+        mask[self.problem.y.empty] = False
+        return replace(self, mask=mask)
+
     def by(
         self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None = None
     ) -> tuple[Neighbors, Int64Array] | None:
         """The nearest rows, reduced on the device, and the rows of x in which rounding could have decided.
 
         ``refine`` gives candidates that rounding could have put into another place the values of the CPU. None where
-        the device cannot say: lists that would be too long, or empty documents.
+        the device cannot say: lists that would be too long, or in which documents without words have a place.
         """
-        if not self.problem.shape[0] or len(self.problem.x.empty) or len(self.problem.y.empty):
+        some = self._without_empty() if len(self.problem.y.empty) else self
+        if not self.problem.shape[0] or some.allowed < min(self.k, self.allowed):
             return None
+        found = some._settled(passed, refine)
+        return None if found is None else (found[0], np.union1d(found[1], self.problem.x.empty))
+
+    def _settled(
+        self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None
+    ) -> tuple[Neighbors, Int64Array] | None:
+        """:meth:`by` among documents that have words."""
         found: tuple[Neighbors, Int64Array] | None = None
         for spare in _SPARE:  # longer lists for the rows in which something unlisted could be as near
             places = min(self.k + 1 + spare, self.problem.shape[1])

@@ -80,6 +80,8 @@ class AskInputs:
     threshold: float = 0.0
     voting: str = "gap"
     fields: SourceFields = field(default_factory=SourceFields)
+    device: str = "cpu"
+    """Where workers compare, whatever their own environment says."""
 
 
 # -- on a worker ----------------------------------------------------------------------------------------------------
@@ -134,6 +136,7 @@ class _Asker:
         self.index = _index(shared.target, shard)
         self._measure = tuple(shared.options.get(name) for name in ("distance", "weights", "unknown"))
         self._condition, self._rerank = compile_filter(shared.options.get("filter")), shared.rerank
+        self._device = shared.device
         self._drops = (shared.options.get("unknown") or self.index.config.unknown) == "drop"
 
     def near(self, texts: Sequence[Any], k: int) -> list[list[Near]]:
@@ -144,7 +147,8 @@ class _Asker:
             words = looked_up(words_of(text, self.index.tokenizer), self.index.embeddings.vocabulary)
             if words and (words.bag or not self._drops):
                 asked.append((number, words))
-        how = Comparison(k, self._measure, self._condition, self._rerank, threads=1)  # type: ignore[arg-type]
+        run: dict[str, Any] = {"threads": 1, "device": self._device}
+        how = Comparison(k, self._measure, self._condition, self._rerank, **run)  # type: ignore[arg-type]
         for start in range(0, len(asked), _TOGETHER):
             some = asked[start : start + _TOGETHER]
             answers, _ = near_documents(self.index, [words for _, words in some], how)

@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from wordferry.base.checks import whole_number
+from wordferry.base.runtime import device_name
 from wordferry.compare.distances import RECOMMENDED, find_distance
 from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
@@ -235,7 +236,7 @@ class ShardJob:
     def asking(self, shared: AskInputs) -> AskInputs:
         """A question with the job's own distance, weights and fields."""
         own = {name: getattr(self.choices, name) for name in ("distance", "weights", "unknown")}
-        return replace(shared, options={**shared.options, **own}, fields=self.choices.fields)
+        return replace(shared, options={**shared.options, **own}, fields=self.choices.fields, device=device_name())
 
     def ask(
         self,

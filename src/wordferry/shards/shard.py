@@ -93,6 +93,7 @@ class Comparison:
     explain: bool = False
     without: str | None = None
     threads: int | None = None
+    device: str | None = None
 
 
 class Common:
@@ -253,7 +254,8 @@ def near_documents(
     """The documents of an index nearest to each query, given as tokens, and how much was looked at."""
     measure = index.measure(*how.measure)
     tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
-    ask = Ask(how.k, how.condition, how.explain and how.rerank is None, without=how.without, threads=how.threads)
+    run = {"threads": how.threads, "device": how.device}
+    ask = Ask(how.k, how.condition, how.explain and how.rerank is None, without=how.without, **run)  # type: ignore[arg-type]
     hits = index.backend.similar(tokens, measure, ask)
     counts = hits[0].counts if hits else {}
     if how.rerank is None:

@@ -19,7 +19,7 @@ from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.nearest import nearest
 from wordferry.compare.prepare import vectors_by_cost, words_of
-from wordferry.compare.problem import Distance, Problem
+from wordferry.compare.problem import Distance, Problem, chosen_device
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.index.search.requests import Request
 from wordferry.index.search.views import View
@@ -93,7 +93,7 @@ class Prepared:
         matrix.sort_indices()
         return matrix, weights, _Spelled(self._words, apart)
 
-    def problem(self, queries: Sequence[QueryWords], threads: int | None) -> Problem:
+    def problem(self, queries: Sequence[QueryWords], threads: int | None, device: str | None = None) -> Problem:
         """The problem of queries against the documents; words that are new to these are put behind theirs."""
         numbers, vectors, counts = (
             np.concatenate([getattr(one, name) for one in queries]) for name in ("numbers", "vectors", "counts")
@@ -101,15 +101,16 @@ class Prepared:
         indptr = np.cumsum([0, *map(len, queries)])
         matrix, weights, spelled = self._read(Counts(indptr, numbers, counts), vectors)
         frame = self._frame.extended(words_of(matrix), matrix.shape[1], spelled)
-        return self._against(Bags.of(matrix, np.arange(len(queries)), frame, weights, "X"), frame, threads)
+        run = Run(threads, device=device)
+        return self._against(Bags.of(matrix, np.arange(len(queries)), frame, weights, "X"), frame, run)
 
     def among_themselves(self, threads: int | None) -> Problem:
         """The problem of the documents against each other; nothing is prepared again."""
-        return self._against(self.bags, self._frame, threads)
+        return self._against(self.bags, self._frame, Run(threads))
 
-    def _against(self, x: Bags, frame: Frame, threads: int | None) -> Problem:
+    def _against(self, x: Bags, frame: Frame, run: Run) -> Problem:
         frame = frame.priced(self.distance.cost)
-        return Problem(self.distance, self.overlap, "both", x, self.bags, frame, Run(threads))
+        return Problem(self.distance, self.overlap, "both", x, self.bags, frame, run)
 
 
 def _known_weights(view: View) -> Float64Array:
@@ -159,7 +160,8 @@ def whole(view: View, distance: Distance, overlap: str) -> Prepared:
 def scan(view: View, queries: Sequence[QueryWords], request: Request) -> Found:
     """The k nearest rows to each query, by comparing with every document."""
     live = view.snapshot.live_rows()
-    problem = whole(view, request.distance, request.overlap).problem(queries, request.threads)
+    prepared = whole(view, request.distance, request.overlap)
+    problem = prepared.problem(queries, request.threads, request.device)
     near = nearest(problem, min(request.k, len(live)), None if request.mask is None else request.mask[live])
     near = near.renumbered(live).resized(request.k)
     return Found(near.indices, near.distances, 0, len(live) * len(queries))
@@ -178,6 +180,14 @@ class Scan:
             request.progress(len(queries), len(queries))
         counts = {"pairs": view.snapshot.count(request.mask) * len(queries), "evaluated": found.evaluated}
         return Neighbors(found.rows, found.distances, counts=counts)
+
+
+def nearest_on_device(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors | None:
+    """The answer of :class:`Scan` from a GPU; None where none is to be used, or has no method for the distance."""
+    if chosen_device(Run(device=request.device)) == "cpu":
+        return None
+    problem = whole(view, request.distance, request.overlap).problem(queries[:1], request.threads, request.device)
+    return Scan().nearest(view, queries, request) if any(method.device for method in problem.methods) else None
 
 
 def explain(

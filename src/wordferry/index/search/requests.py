@@ -81,6 +81,8 @@ class Ask:
     progress: ShowProgress = None
     vectors: Sequence[CodedQuery] | None = None
     """One for each query, where meaning counts."""
+    device: str | None = None
+    """Where many queries are compared; None is what ``WORDFERRY_DEVICE`` says."""
 
     @classmethod
     def check(
@@ -114,6 +116,7 @@ class Request:
     """Rows that may be found; None for all."""
     threads: int
     progress: Progress | None = None
+    device: str | None = None
 
     def ranked(self, rows: Int64Array, distances: Float32Array, evaluated: int | None = None) -> Found:
         """Rows and their distances to each query by (distance, row), -1 and infinity where there are fewer than k."""

@@ -50,8 +50,16 @@ STRATEGIES: tuple[Strategy, ...] = (SharedWords(), Centroids(), RelatedLists(), 
 """In the order in which they are asked: the cheapest first."""
 
 
+_MANY = 32
+"""Queries that are worth comparing with every document on a GPU, where one is to be used."""
+
+
 def nearest(view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
     """The k nearest rows to each query, by the first strategy that applies."""
+    if len(queries) >= _MANY:
+        found = memory.nearest_on_device(view, queries, request)
+        if found is not None:
+            return found
     distance, overlap = request.distance, request.overlap
     chosen: Strategy | None = view.strategies.get((distance, overlap))
     if chosen is None:
@@ -78,6 +86,7 @@ def similar(
         mask,
         thread_count(ask.threads),
         None if ask.progress is None else progress_for(ask.progress, "searching"),
+        ask.device,
     )
     near = nearest(view, queries, request)
     return (near if ask.rerank is None else _reranked(view, queries, near, ask, request)), queries
