@@ -38,7 +38,7 @@ def test_graceful_stop(built_index: Path) -> None:
     assert "/api/stats" in [line.get("route") for line in lines]
 
 
-def test_running_requests_are_answered_before_the_end(built_index: Path) -> None:
+def test_a_running_request_is_answered_before_the_end(built_index: Path) -> None:
     texts = [article.text for article in wordferry.sample().articles[:3]]
     answers: list[int] = []
     with serving(built_index, "--quiet") as (address, process):
@@ -47,17 +47,15 @@ def test_running_requests_are_answered_before_the_end(built_index: Path) -> None
             body = {"texts": texts, "k": 50, "distance": "wmd"}
             answers.append(httpx.post(f"{address}/api/search", json=body, timeout=60).status_code)
 
-        threads = [threading.Thread(target=ask) for _ in range(4)]
-        for thread in threads:
-            thread.start()
+        thread = threading.Thread(target=ask)
+        thread.start()
         metrics = ""
         while "batch_texts_count 0" in (metrics or "batch_texts_count 0"):
             metrics = httpx.get(f"{address}/metrics", timeout=60).text  # until a search has begun
         process.send_signal(signal.SIGTERM)
-        for thread in threads:
-            thread.join()
+        thread.join()
         process.wait(30)
-    assert answers == [200] * 4
+    assert answers == [200]
 
 
 def test_off_loopback_without_token() -> None:
