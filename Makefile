@@ -19,6 +19,7 @@
 #   make clang      kernel tests on a build by Clang with libc++
 #   make arm64      a wheel for Linux on ARM64; the demo and tests of kernels and the index with it, under QEMU
 #   make wheel      wheels for Linux on x86-64 and the source package into dist, checked and tried in clean environments
+#   make debian     the wheel in dist in a Debian with Python 3.14 or 3.15 and nothing else (needs root and debootstrap)
 #   make extras     every extra alone in a clean environment, with the pages that need it (EXTRAS="spark" for some)
 #   make stub       the types of the extension module (src/wordferry/_native.pyi)
 #   make clean      removes what was built and installed
@@ -51,7 +52,7 @@ CHECKS  := $(VENV)/.checks
 RIVALS  := $(VENV)/.rivals
 SOURCES := $(shell find native $(if $(wildcard $(EDITABLE)),,src) -type f ! -name '*.so' ! -path '*/__pycache__/*') CMakeLists.txt pyproject.toml README.md
 
-.PHONY: help demo quick editable test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 wheel extras stub clean
+.PHONY: debian help demo quick editable test check browser test-slow test-spark test-gpu lint types bench bench-report docs sanitize tsan unity plain clang arm64 wheel extras stub clean
 
 help:
 	@sed -n '/^# make demo/,/^PYTHON/ s/^# \{0,1\}//p' Makefile
@@ -200,6 +201,11 @@ arm64: $(TOOLS)
 # WHEEL_PYTHONS names Pythons to build for and to try; by default those that can be found.
 wheel:
 	tools/wheel.sh build/$@ $(WHEEL_PYTHONS)
+
+# The wheel in dist/ in a Debian with Python and nothing else, for two versions of Python; needs root and debootstrap.
+debian:
+	tools/clean_debian.sh build/debian
+	tools/clean_debian.sh build/debian-next sid python3.15
 
 # Into environments of their own, from the wheel in dist; without one, from one that is built here.
 extras:
