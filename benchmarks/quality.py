@@ -21,7 +21,7 @@ import numpy as np
 import harness
 from harness import Results
 from wordferry import find_distance
-from wordferry.compare.plan import fill
+from wordferry.compare.problem import fill
 from wordferry.judge.selection import folds
 from wordferry.judge.voting import VOTINGS, class_numbers, decide, error_rate
 from wordferry.neighbors import WordMoverClassifier, WordMoverNeighbors

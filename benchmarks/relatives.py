@@ -22,8 +22,8 @@ import numpy as np
 import harness
 from harness import Results
 from wordferry import Embeddings, Searcher, default_embeddings, encode, find_distance, load_embeddings, pairwise
-from wordferry.compare.cascade import lower_bounds, top_k_problem
-from wordferry.compare.plan import fill
+from wordferry.compare.nearest import lower_bounds, top_k_problem
+from wordferry.compare.problem import fill
 from wordferry.judge.likeness import judge_pairs
 from wordferry.texts.published import read_collection, read_pairs
 from wordferry.texts.tokenizers import WordTokenizer
@@ -116,7 +116,7 @@ def cascade(results: Results, options: Any) -> None:
         took = harness.least(tighten, 2)
 
         def search(bounds: Any = bounds) -> Any:
-            with mock.patch("wordferry.compare.cascade.lower_bounds", return_value=bounds):
+            with mock.patch("wordferry.compare.nearest.lower_bounds", return_value=bounds):
                 return top_k_problem(problem, k)
 
         found = search()

@@ -22,7 +22,7 @@ import harness
 import wordferry
 from harness import GensimWmd, Results, least, timed
 from wordferry.compare.distances import RECOMMENDED
-from wordferry.kernels import native_transport
+from wordferry.kernels import passes
 from wordferry.texts.sentences import sentences
 from wordferry.words.related.graph import RelatedWords
 
@@ -69,8 +69,8 @@ def solver_row(embeddings: wordferry.Embeddings, distinct: int, equal: bool) -> 
         for k in range(count):
             theirs[k] = emd_c(shares[0][k], shares[1][k], costs[k], 10**7, 1, True)[1]
 
-    ours = native_transport.transport_many(a, b, costs, 1)
-    seconds = least(lambda: native_transport.transport_many(a, b, costs, 1), 7) / count
+    ours = passes.transport_many(a, b, costs, 1)
+    seconds = least(lambda: passes.transport_many(a, b, costs, 1), 7) / count
     rival = least(pot, 3) / count
     return {
         "job": "solve, equal masses" if equal else "solve",

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from tests.relaxed.cases import Corpus, random_corpus
 from wordferry import Measure, Searcher, pairwise
 from wordferry.compare import bags as module
-from wordferry.compare import masses
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 
@@ -61,7 +60,7 @@ def test_blocks_of_rows_change_nothing(corpus: Corpus, monkeypatch: pytest.Monke
     for matrix in (corpus.y, weights):
         whole = Measure("rwmd", **corpus.options).problem(matrix).x
         for size in (1, 7, 50):
-            monkeypatch.setattr(masses, "_BLOCK", size)
+            monkeypatch.setattr(module, "_BLOCK", size)
             parts = Measure("rwmd", **corpus.options).problem(matrix).x
             np.testing.assert_array_equal(parts.masses.data, whole.masses.data)
             np.testing.assert_array_equal(parts.masses.indices, whole.masses.indices)
@@ -83,7 +82,7 @@ def test_making_masses_needs_little_beside_the_result() -> None:
     tracemalloc.stop()
     kept = made.masses.indices.nbytes + made.masses.data.nbytes + made.counts.nbytes
     # Twice the result while blocks are joined, and what one block needs on the way.
-    assert peak < 2 * kept + 80 * masses._BLOCK
+    assert peak < 2 * kept + 80 * module._BLOCK
 
 
 @pytest.mark.parametrize("distance", ["cosine", "bow-l1", "wcd", "rwmd", "rel-rwmd", "act", "wmd", "rel-wmd"])

@@ -98,7 +98,7 @@ def test_words_that_come_later_weigh_what_a_word_of_no_document_weighs() -> None
         mine = {word: idf[word] / total for word in query}
         expected = sum(abs(mine.get(word, 0) - other.get(word, 0)) for word in {*mine, *other})
         found = searcher.problem([query])
-        values = wordferry.compare.plan.fill(found, np.empty(found.shape, dtype=np.float32))
+        values = wordferry.compare.problem.fill(found, np.empty(found.shape, dtype=np.float32))
         assert values[0, 2] == pytest.approx(expected, abs=1e-6)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 import wordferry
 from tests.device.collections import documents, vectors
-from wordferry.compare import cascade
+from wordferry.compare import nearest as cascade
 from wordferry.device import transport
 from wordferry.device.vectors import Vectors
 from wordferry.errors import InputError
-from wordferry.kernels import native_transport as kernels
 from wordferry.kernels import passes
+from wordferry.kernels import passes as kernels
 
 CASES = [("wmd", None), ("rel-wmd", "residual"), ("rel-wmd", "keep")]
 
@@ -71,7 +71,7 @@ def test_costs_of_words_have_the_bits_of_the_cpu(device: Any) -> None:
     found = device.xp.empty((len(a), len(b)), dtype=np.float32)
     ours, others = (Vectors.of(some, passes.squares(some)) for some in (a, b))
     ours.costs(others, found)
-    np.testing.assert_array_equal(device.get(found), kernels.word_distances(a, b, 1))
+    np.testing.assert_array_equal(device.get(found), kernels.distances_of(a, b, 1))
 
 
 @pytest.mark.parametrize("weights", ["counts", "idf"])

@@ -16,9 +16,9 @@ PACKAGE = str(Path(wordferry.__file__).parent)
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wordferry.Index]:
-    """The sample twice: more documents than are compared one by one."""
+    """The sample four times: more documents than any distance compares one by one."""
     with wordferry.Index.create(tmp_path_factory.mktemp("entered") / "index") as made:
-        made.add(wordferry.sample().texts * 2)
+        made.add(wordferry.sample().texts * 4)
         yield made
 
 
@@ -45,6 +45,7 @@ def entered(job: Callable[[], object]) -> set[tuple[str, str]]:
 TEXT = "The astronauts landed on the moon and gathered rocks"
 JOBS: dict[str, tuple[Callable[[wordferry.Index], object], int, int]] = {
     "similar": (lambda index: index.similar(TEXT), 70, 20),
+    "similar by wmd": (lambda index: index.similar(TEXT, distance="wmd"), 158, 32),
     "search": (lambda index: index.search("rocks of the moon"), 65, 18),
 }
 

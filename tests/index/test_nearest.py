@@ -115,10 +115,10 @@ def check(documents: Documents, rows: int, query: lists.ListQuery, allowed: Bool
     wanted = nearest_by(everything, allowed, k)
     for threads in (1, 2):
         found = lists.nearest([query], documents, allowed, 1e-5, k, threads)
-        np.testing.assert_array_equal(found.rows[0, : len(wanted)], wanted)
+        np.testing.assert_array_equal(found.indices[0, : len(wanted)], wanted)
         np.testing.assert_array_equal(found.distances[0, : len(wanted)], everything[wanted])
-        assert (found.rows[0, len(wanted) :] == -1).all()
-        assert found.evaluated <= (rows if allowed is None else np.count_nonzero(allowed))
+        assert (found.indices[0, len(wanted) :] == -1).all()
+        assert found.counts["evaluated"] <= (rows if allowed is None else np.count_nonzero(allowed))
 
 
 @pytest.mark.parametrize("overlap", ["omr", "keep"])
@@ -151,12 +151,12 @@ def test_panels_are_single_queries_bit_by_bit(widths: tuple[Any, Any], growth: s
             alone = [lists.nearest([query], documents, allowed, 1e-5, k, 1) for query in queries]
             for count, threads in ((2, 1), (lists.PANEL, 1), (lists.PANEL, 2)):
                 found = lists.nearest(queries[:count], documents, allowed, 1e-5, k, threads)
-                for rows_of_one, near, one in zip(found.rows, found.distances, alone, strict=False):
-                    assert rows_of_one.tolist() == one.rows[0].tolist()
+                for rows_of_one, near, one in zip(found.indices, found.distances, alone, strict=False):
+                    assert rows_of_one.tolist() == one.indices[0].tolist()
                     assert near.tolist() == one.distances[0].tolist()
-                assert found.evaluated >= count
+                assert found.counts["evaluated"] >= count
                 if count == lists.PANEL:  # all entries of the lists of each query, or those of the first block alone
-                    assert (found.visited == sum(one.visited for one in alone)) == (size == 1)
+                    assert (found.counts["postings"] == sum(one.counts["postings"] for one in alone)) == (size == 1)
 
 
 def test_a_panel_has_one_to_sixteen_queries_of_one_graph() -> None:
@@ -183,7 +183,7 @@ def test_more_than_there_are() -> None:
     query = query_of({1: 2, 7: 1}, some_graph(rng), "omr")
     check(documents, 53, query, None, 1000)
     check(documents, 53, query, np.arange(53) >= 50, 1000)
-    assert lists.nearest([query], documents, np.zeros(53, bool), 1e-5, 3, 1).rows.tolist() == [[-1, -1, -1]]
+    assert lists.nearest([query], documents, np.zeros(53, bool), 1e-5, 3, 1).indices.tolist() == [[-1, -1, -1]]
 
 
 def normalised(bag: dict[int, float]) -> dict[int, float]:
@@ -279,7 +279,7 @@ def test_a_word_of_weight_0_is_as_if_it_were_not_there(
         patch.setattr(lists, "_FREQUENT", frequent)
         whole, left = (weighed(arrays(some), weights, lists.Repeats(growth, room)) for some in (bags, without))
     near = [lists.nearest([query, query], ([part], native), None, 1e-5, k, 1) for part in (whole, left)]
-    assert near[0].rows.tolist() == near[1].rows.tolist()
+    assert near[0].indices.tolist() == near[1].indices.tolist()
     assert near[0].distances.tolist() == near[1].distances.tolist()
     places = centroids.WordVectors(vectors, rows_of, native, 1.5)
     every = np.array([row for row, bag in enumerate(without) if bag])
@@ -331,9 +331,9 @@ def check_centroids(parts: list[Any], rows: int, query: Any, codes: list[Any], a
     wanted = nearest_by(everything, allowed, k)
     for threads in (1, 2):
         found = query.nearest(parts, codes, allowed, k, threads)
-        np.testing.assert_array_equal(found.rows[0, : len(wanted)], wanted)
+        np.testing.assert_array_equal(found.indices[0, : len(wanted)], wanted)
         np.testing.assert_array_equal(found.distances[0, : len(wanted)], everything[wanted])
-        assert (found.rows[0, len(wanted) :] == -1).all()
+        assert (found.indices[0, len(wanted) :] == -1).all()
 
 
 def vectors_of(vectors: Any, weights: Any = None, far: float = 0.0) -> centroids.WordVectors:
@@ -439,7 +439,7 @@ def test_centroids_over_several_blocks() -> None:
     for words in ([3, 9], [WORDS - 1], [0, 1, 2, 30]):
         query = plain_query(vectors, dict.fromkeys(words, 1))
         check_centroids([part], len(bags), query, [codes], None, 10)
-        assert query.nearest([part], [codes], None, 3, 1).evaluated < 2000
+        assert query.nearest([part], [codes], None, 3, 1).counts["evaluated"] < 2000
 
 
 def test_codes_of_another_part_are_refused() -> None:

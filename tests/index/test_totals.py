@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wordferry
+from wordferry.base.arrays import Counts
 from wordferry.errors import InputError
 from wordferry.index import Index
 from wordferry.index.local import LocalIndex
@@ -39,11 +40,11 @@ def halves(whole, tmp_path_factory):
     folder = tmp_path_factory.mktemp("statistics")
     local = whole.backend
     with local.state() as (connection, snapshot):
-        bags = snapshot.bags_of(snapshot.live_rows())
+        bags = Counts.join([part.bags.rows for part in snapshot.parts])
         ranker, forms = local.words.ranker(connection, snapshot)
         keys, stems = stem_counts(forms.stem_keys, ranker.df)
         statistics = CollectionStatistics(
-            documents=len(bags),
+            documents=snapshot.documents,
             tokens=ranker.tokens,
             known_tokens=int(bags.counts[snapshot.terms.row_of[bags.words] >= 0].sum()),
             frequencies=np.bincount(bags.words, minlength=snapshot.terms.size)[[n for n, _ in words_of(whole)]],

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 import wordferry
 from wordferry.base.runtime import Cancel, Report, cancellable, check_cancelled
 from wordferry.errors import Cancelled, WordferryError
-from wordferry.kernels import native, native_transport, passes
+from wordferry.kernels import native, passes
 
 SOON = 5.0
 """Seconds; generous, because the machine may be busy. Each call below would take far longer than this by itself."""
@@ -92,7 +92,7 @@ def test_a_graph() -> None:
 def test_one_pair_of_huge_documents() -> None:
     emb = embeddings(12000, 50)
     words = {k: 1 + k % 3 for k in range(6000)}, {k: 1 + k % 5 for k in range(6000, 12000)}
-    ends_cancelled(lambda: native_transport.transport_pair(emb.matrix, *words), wait=1.0)
+    ends_cancelled(lambda: passes.transport_pair(emb.matrix, *words), wait=1.0)
 
 
 @pytest.mark.slow
@@ -100,25 +100,25 @@ def test_one_pair_of_huge_documents() -> None:
 def test_one_problem_of_12000_words_a_side(wait: float) -> None:
     emb = embeddings(24000, 100)
     words = {k: 1 + k % 3 for k in range(12000)}, {k: 1 + k % 5 for k in range(12000, 24000)}
-    ends_cancelled(lambda: native_transport.transport_pair(emb.matrix, *words), wait=wait)
+    ends_cancelled(lambda: passes.transport_pair(emb.matrix, *words), wait=wait)
 
 
 def test_one_problem_in_exact_arithmetic() -> None:
     size = 500
     costs = np.exp2(RNG.uniform(-900, 900, (size, size)))
     ones = np.full(size, 7, np.int64)
-    ends_cancelled(lambda: native_transport.transport_one(ones, ones, costs), wait=0.5)
+    ends_cancelled(lambda: passes.transport_one(ones, ones, costs), wait=0.5)
 
 
 def test_many_problems() -> None:
     costs = RNG.random((500, 60, 60))
     ones = np.ones((500, 60), np.int64)
-    ends_cancelled(lambda: native_transport.transport_many(ones, ones, costs, 2))
+    ends_cancelled(lambda: passes.transport_many(ones, ones, costs, 2))
 
 
 def test_word_distances() -> None:
     vectors = RNG.standard_normal((20000, 300)).astype(np.float32)
-    ends_cancelled(lambda: native_transport.word_distances(vectors[:6000], vectors, 2))
+    ends_cancelled(lambda: passes.distances_of(vectors[:6000], vectors, 2))
 
 
 def test_small_kernels() -> None:

@@ -20,7 +20,7 @@ import wordferry
 from wordferry import _native
 from wordferry.base.runtime import Cancel, cancellable, check_cancelled
 from wordferry.errors import Cancelled
-from wordferry.kernels import lists, native, native_transport
+from wordferry.kernels import lists, native, passes
 from wordferry.kernels import words as word_kernels
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -75,7 +75,7 @@ def documents(rows: int, words: int, each: int) -> csr_array:
 def test_wmd_of_12000_words_a_side() -> None:
     matrix = vectors(24_000, 100)
     words = {k: 1 + k % 3 for k in range(12_000)}, {k: 1 + k % 5 for k in range(12_000, 24_000)}
-    work = lambda: native_transport.transport_pair(matrix, *words)  # noqa: E731
+    work = lambda: passes.transport_pair(matrix, *words)  # noqa: E731
     heard("one wmd, 12,000 x 12,000 words", work, waits=(0.5, 2, 5, 9, 14, 20))
 
 
@@ -88,7 +88,7 @@ def test_one_long_text_against_long_documents() -> None:
 def test_an_exact_solve() -> None:
     costs = np.exp2(rng().uniform(-900, 900, (700, 700)))
     masses = np.full(700, 7, np.int64)
-    heard("exact arithmetic, 700 x 700", lambda: native_transport.transport_one(masses, masses, costs))
+    heard("exact arithmetic, 700 x 700", lambda: passes.transport_one(masses, masses, costs))
 
 
 @pytest.mark.parametrize("method", ["exact", "clusters"])

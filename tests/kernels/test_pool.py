@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 
 from wordferry.base.runtime import products
-from wordferry.kernels import native_transport, passes
+from wordferry.kernels import passes
 
 RNG = np.random.default_rng(3)
 
 COUNTED = """
 import os, numpy as np
-from wordferry.kernels import native_transport
+from wordferry.kernels import passes
 vectors = np.random.default_rng(0).random((4000, 20), dtype=np.float32)
 def threads(): return len(os.listdir("/proc/self/task"))
 before = threads()
 for _ in range(50):
-    native_transport.word_distances(vectors[:8], vectors, 4)
+    passes.distances_of(vectors[:8], vectors, 4)
 print(threads() - before)
 """
 FORKED = """
 import os, numpy as np
-from wordferry.kernels import native_transport
+from wordferry.kernels import passes
 vectors = np.random.default_rng(0).random((4000, 20), dtype=np.float32)
-true = native_transport.word_distances(vectors[:8], vectors, 3)
+true = passes.distances_of(vectors[:8], vectors, 3)
 child = os.fork()
-same = np.array_equal(native_transport.word_distances(vectors[:8], vectors, 3), true)
+same = np.array_equal(passes.distances_of(vectors[:8], vectors, 3), true)
 if child == 0:
     os._exit(0 if same else 1)
 print(same, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -121,11 +121,11 @@ def test_helpers_hear_of_their_own_faults() -> None:
 
 def test_callers_at_the_same_time() -> None:
     vectors = RNG.random((3000, 20), dtype=np.float32)
-    true = native_transport.word_distances(vectors[:50], vectors, 1)
+    true = passes.distances_of(vectors[:50], vectors, 1)
     wrong: list[int] = []
 
     def call(number: int) -> None:
-        found = (native_transport.word_distances(vectors[:50], vectors, 1 + number % 4) for _ in range(20))
+        found = (passes.distances_of(vectors[:50], vectors, 1 + number % 4) for _ in range(20))
         wrong.extend(number for some in found if not np.array_equal(some, true))
 
     callers = [threading.Thread(target=call, args=(number,)) for number in range(6)]
@@ -141,7 +141,7 @@ def test_an_error_of_a_helper_reaches_the_caller() -> None:
     masses = np.ones((64, 3), np.int64)
     masses[40] = 0
     with pytest.raises(ValueError, match="positive"):
-        native_transport.transport_many(masses, masses, costs, 4)
+        passes.transport_many(masses, masses, costs, 4)
     values = RNG.random((500, 500), dtype=np.float32)
     passes.make_symmetric(values, 4)
     assert np.array_equal(values, values.T)

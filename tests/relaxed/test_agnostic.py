@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tests.relaxed.cases import Corpus, matrix, random_corpus
 from wordferry import Embeddings, pairwise
-from wordferry.compare import dense
+from wordferry.compare.distances import relaxed
 from wordferry.kernels import passes
 
 RELAXED = ["rwmd", "rel-rwmd"]
@@ -42,8 +42,8 @@ def test_blocks_of_the_vocabulary(corpus: Corpus, monkeypatch: pytest.MonkeyPatc
     """RWMD with all words in one block, and with sixteen words a block."""
     options = {"algorithm": "linear", **corpus.options}
     whole = pairwise(corpus.x, corpus.y, "rwmd", **options)
-    monkeypatch.setattr(dense, "COLUMNS", 16)
-    monkeypatch.setattr(dense, "NEAREST_PART", 1 << 30)
+    monkeypatch.setattr(relaxed, "COLUMNS", 16)
+    monkeypatch.setattr(relaxed, "NEAREST_PART", 1 << 30)
     np.testing.assert_array_equal(pairwise(corpus.x, corpus.y, "rwmd", **options), whole)
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import wordferry
 from tests.relaxed.cases import Corpus, matrix, random_corpus
 from wordferry import Embeddings, Measure, RelatedWords, distance, pairwise
-from wordferry.compare.plan import MethodPlan
+from wordferry.compare.problem import MethodPlan
 from wordferry.errors import EmptyDocumentError, InputError, VocabularyMismatch
 from wordferry.words.related import whole
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wordferry
-from wordferry.compare import dense, measure, plan
-from wordferry.compare.distances import find_distance
-from wordferry.compare.plan import MethodPlan, make_plan
-from wordferry.compare.problem import Method, Problem
+from wordferry.compare import measure
+from wordferry.compare import problem as plan
+from wordferry.compare.distances import find_distance, relaxed
+from wordferry.compare.problem import Method, MethodPlan, Problem, make_plan
 from wordferry.kernels import passes
 
 VECTORS = np.random.default_rng(3).normal(size=(70, 9)).astype(np.float32)
@@ -53,8 +53,8 @@ def test_every_way_comes_to_the_same_bits(
     if overlap != "residual":
         np.testing.assert_array_equal(wordferry.pairwise(first, second, distance, algorithm="linear", **options), whole)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(dense, "COLUMNS", 16)
-            patch.setattr(dense, "NEAREST_PART", 1 << 30)
+            patch.setattr(relaxed, "COLUMNS", 16)
+            patch.setattr(relaxed, "NEAREST_PART", 1 << 30)
             blocks = wordferry.pairwise(first, second, distance, algorithm="linear", threads=2, **options)
             np.testing.assert_array_equal(blocks, whole)
     turned = {"both": "both", "left": "right", "right": "left"}[side]
@@ -78,7 +78,7 @@ def methods(distance: str, overlap: str) -> list[Method]:
 
 
 def by_method(method: Method, problem: Problem, algorithm: str = "auto") -> MethodPlan:
-    return replace(make_plan(problem, algorithm), method=method.name, swapped=False)
+    return replace(make_plan(problem, algorithm), method=method.name, chosen=method, swapped=False)
 
 
 def test_distances_of_words_do_not_depend_on_each_other() -> None:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tests.relaxed.cases import Corpus, masses, matrix, random_corpus
 from wordferry import Embeddings, Measure, RelatedWords, Run, default_embeddings, pairwise, sample
-from wordferry.compare.plan import fill, make_plan
+from wordferry.compare.problem import fill, make_plan
 from wordferry.kernels import reference
 from wordferry.texts.bow import TfIdf, bags
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import wordferry
 from tests.transport.helpers import random_embeddings
 from wordferry.errors import EmptyDocumentError, InputError
-from wordferry.kernels.native_transport import transport_pair
+from wordferry.kernels.passes import transport_pair
 
 EMBEDDINGS = random_embeddings(60, 12, duplicates=True)
 DOCUMENTS = st.lists(st.integers(0, 64).map("w{}".format), min_size=1, max_size=40)  # some words are unknown

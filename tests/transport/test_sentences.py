@@ -12,7 +12,7 @@ import wordferry
 from wordferry.base.runtime import Cancel, cancellable
 from wordferry.errors import Cancelled, InputError
 from wordferry.explanations.marked import SplitText
-from wordferry.kernels.native_transport import Ways, share_out
+from wordferry.kernels.passes import Ways, share_out
 from wordferry.texts.datasets import sample
 from wordferry.texts.sentences import passages, sentences
 from wordferry.texts.tokenizers import WordTokenizer, default_tokenizer, stop_words

@@ -15,7 +15,7 @@ from wordferry import Measure, Searcher, find_distance, pairwise, top_k
 from wordferry.errors import InputError
 from wordferry.index import Index
 from wordferry.kernels import reference
-from wordferry.kernels.native_transport import Kind, Rule, soft_plan
+from wordferry.kernels.passes import Kind, Rule, soft_plan
 from wordferry.words.related.typical import typical_distance
 
 EMBEDDINGS = random_embeddings(60, 8, seed=1)

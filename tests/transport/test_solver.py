@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from wordferry.compare.transport import TransportPlan, scaled_masses, solve
 from wordferry.errors import InputError, SolverError
-from wordferry.kernels import native_transport
+from wordferry.kernels import passes
 
 
 def linear_program(a, b, costs):
@@ -224,7 +224,7 @@ def test_costs_at_both_ends_of_the_range(side):
     costs = np.where(np.random.default_rng(side).random((side, side)) < 0.5, -1.5e308, 1.5e308)
     np.fill_diagonal(costs, 1.0)
     a = np.ones(side, np.int64)
-    found = native_transport.transport_one(a, a, costs)
+    found = passes.transport_one(a, a, costs)
     assert (TransportPlan(found.sources, found.sinks, found.masses).to_dense(costs.shape).sum(axis=0) == 1).all()
     total = sum(Fraction(float(costs[i, j])) for i, j in zip(found.sources, found.sinks, strict=True))
     assert total == exact_optimum(a, a, costs)
@@ -267,7 +267,7 @@ def many(count, seed):
         a, b = a * b.sum(axis=1, keepdims=True), b * a.sum(axis=1, keepdims=True)
         kind = solved // 5000 % 3
         costs = rng.random((size, m, n)) if kind == 0 else rng.integers(0, 2 + 2 * kind, (size, m, n)).astype(float)
-        total, _, proof = native_transport.transport_many(a, b, costs, 2)
+        total, _, proof = passes.transport_many(a, b, costs, 2)
         assert (proof > 0).all()
         for k in range(0, size, max(1, size // 3)):
             assert total[k] == pytest.approx(linear_program(a[k], b[k], costs[k]), rel=1e-7, abs=1e-6)

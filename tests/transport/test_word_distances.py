@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordferry.kernels.native_transport import word_distances
+from wordferry.kernels.passes import distances_of as word_distances
 
 
 def vectors(count, dimensions, seed):

@@ -228,8 +228,8 @@ def optional_import(module: str, extra: str) -> ModuleType:
 class Report:
     """A part of a long job that tells the caller's progress where the whole job stands, and stops it when cancelled."""
 
-    def __init__(self, progress: ShowProgress, total: int, low: float = 0.0, high: float = 1.0) -> None:
-        self.progress, self.total, self.low, self.high = progress_for(progress), total, low, high
+    def __init__(self, progress: Progress | None, total: int, low: float = 0.0, high: float = 1.0) -> None:
+        self.progress, self.total, self.low, self.high = progress, total, low, high
 
     def part(self, low: float, high: float) -> Report:
         """The report of a part of this part: from share ``low`` to share ``high`` of it."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +14,24 @@ from wordferry.base.arrays import (
     Csr,
     Float32Array,
     Float64Array,
+    FloatArray,
     Int32Array,
     Int64Array,
+    check_row_sums,
 )
 from wordferry.base.lazy import sparse as sp
 from wordferry.compare.frame import Frame
-from wordferry.compare.masses import (
-    gathered_columns,
-    joined,
-    mass_blocks,
-    places_of,
-    renumbered,
-    scaled_masses,
-    summable,
-    with_data,
-)
 from wordferry.kernels import passes
-from wordferry.kernels.native_transport import WholeView, whole_view
+from wordferry.kernels.passes import WholeView, whole_view
 from wordferry.texts.weights import Weighting
 
-_Made = TypeVar("_Made")
+SCALE = 2**52
+"""The whole mass that weights which are not whole numbers are scaled to."""
+_LARGEST_COUNT = 2**31
+_BLOCK = 1 << 20
+"""Stored weights that are made into masses at a time, so that what is needed on the way stays small."""
+_FINEST = 2**24
+"""Multiples of 1 / 2**24, up to 1, add up in float32 without rounding."""
 _FEW_WORDS = 16
 """Fewer words than this part of a collection's are looked up in lists of documents, which are made once and kept."""
 
@@ -95,8 +93,8 @@ class Bags:
     """The weights behind the masses, one for each, where all of them are whole numbers; else None."""
     rows: Int64Array
     """The number of each row among the documents that the caller passed."""
-    documents: int = -1
-    """How many documents the caller passed, kept or not; -1 where that is how many rows there are."""
+    passed: int
+    """How many documents the caller passed, kept or not."""
     unknown: BoolArray | None = None
     """Which compact ids are words without a vector; None when no such word is in play."""
     columns: Int64Array | None = None
@@ -118,31 +116,19 @@ class Bags:
         Worked through in blocks of rows: beside the result, a few megabytes are needed.
         """
         made = list(mass_blocks(matrix, frame, weights, name))
-        whole = all(counts is not None for _, _, _, counts in made)
-        indptr = np.zeros(matrix.shape[0] + 1, dtype=np.int64)
-        np.cumsum(joined([lengths for lengths, _, _, _ in made], np.int64), out=indptr[1:])
-        indices = joined([ids for _, ids, _, _ in made], np.int32)
-        shares = joined([some for _, _, some, _ in made], np.float32)
-        counts = joined([some for _, _, _, some in made], np.int64) if whole else None
-        masses = Csr(indptr, indices, shares, (matrix.shape[0], len(frame.words)))
-        return cls(masses, counts, rows, unknown=frame.unknown, columns=None if frame.base is None else frame.words)
+        lengths, indices, shares = (np.concatenate([block[part] for block in made]) for part in range(3))
+        whole = all(block[3] is not None for block in made)
+        counts = np.concatenate([block[3] for block in made]) if whole else None
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
+        masses, columns = Csr(indptr, indices, shares, (len(rows), len(frame.words))), frame.words
+        return cls(masses, counts, rows, len(rows), frame.unknown, None if frame.base is None else columns)
 
     def among(self, documents: int) -> Bags:
         """These rows as what was kept of ``documents`` documents that were passed."""
-        return replace(self, documents=documents)
-
-    @property
-    def passed(self) -> int:
-        """How many documents the caller passed."""
-        return len(self) if self.documents < 0 else self.documents
+        return replace(self, passed=documents)
 
     def __len__(self) -> int:
         return self.masses.shape[0]
-
-    @property
-    def nnz(self) -> int:
-        """Stored (document, word) pairs."""
-        return self.masses.nnz
 
     def slice(self, start: int, stop: int) -> Bags:
         """The rows ``start`` to ``stop``, without copying; all of them are these very bags."""
@@ -168,11 +154,6 @@ class Bags:
         return Bags(masses, counts, self.rows[chosen], self.passed, self.unknown, self.columns)
 
     @cached_property
-    def in_order(self) -> bool:
-        """True when the rows are all the documents that the caller passed, in their order."""
-        return bool(np.array_equal(self.rows, np.arange(len(self))))
-
-    @cached_property
     def empty(self) -> Int64Array:
         """The rows without a word."""
         return np.flatnonzero(np.diff(self.masses.indptr) == 0)
@@ -183,32 +164,9 @@ class Bags:
         return passes.view(self.masses)
 
     @cached_property
-    def frequencies(self) -> Int64Array:
-        """In how many documents each word stands."""
-        return np.bincount(self.masses.indices, minlength=self.masses.shape[1]).astype(np.int64, copy=False)
-
-    @cached_property
     def words(self) -> Int64Array:
         """The words that stand in some document, rising."""
-        return np.flatnonzero(self.frequencies)
-
-    @cached_property
-    def places(self) -> Int32Array:
-        """The place of each word among :attr:`words`, -1 for the others."""
-        return places_of(self.words, self.masses.shape[1])
-
-    @cached_property
-    def _known_words(self) -> Int64Array:
-        """Those of :attr:`words` that have a vector: all of them where only a query has other words."""
-        return self.words if self.unknown is None else self.words[~self.unknown[self.words]]
-
-    @cached_property
-    def known_places(self) -> Int32Array:
-        """The place of each word among those of :attr:`words` that have a vector, the next place for all others."""
-        known = self._known_words
-        places = np.full(self.masses.shape[1], len(known), np.int32)
-        places[known] = np.arange(len(known), dtype=np.int32)
-        return places
+        return np.flatnonzero(np.bincount(self.masses.indices, minlength=self.masses.shape[1]))
 
     @cached_property
     def ordered(self) -> Numbered:
@@ -217,12 +175,16 @@ class Bags:
         Sums that go by these numbers are the same whatever other documents there are. Masses of words without a vector
         are rounded so that any sum of them is exact.
         """
+        masses, size = self.masses, self.masses.shape[1]
         words = self.words if self.columns is None else self.words[np.argsort(self.columns[self.words])]
-        local = places_of(words, self.masses.shape[1])
-        bags, known = renumbered(self.masses, local, len(words)), len(words)
+        local, known = places_of(words, size), len(words)
+        if self.columns is None:  # words keep their order
+            bags = Csr(masses.indptr, local[masses.indices], masses.data, (len(self), len(words)))
+        else:
+            bags = renumbered(masses, local, len(words))
         if self.unknown is not None:
             known -= int(self.unknown[words].sum())
-            bags = with_data(bags, np.where(bags.indices < known, bags.data, summable(bags.data)))
+            bags = replace(bags, data=np.where(bags.indices < known, bags.data, summable(bags.data)))
         return Numbered(words, local, bags, known)
 
     @cached_property
@@ -293,7 +255,7 @@ class Bags:
     def unknown_view(self) -> passes.View | None:
         """:attr:`unknown_masses` as kernels take it, rounded so that any sum of them is exact."""
         some = self.unknown_masses
-        return None if some is None else passes.view(with_data(some, summable(some.data)))
+        return None if some is None else passes.view(replace(some, data=summable(some.data)))
 
     @cached_property
     def unit(self) -> Csr:
@@ -330,13 +292,19 @@ class Bags:
     @cached_property
     def counted(self) -> Csr | None:
         """The whole weights as bags, where the weights are whole; compact ids rise."""
-        return None if self.counts is None else self._rising(with_data(self.masses, self.counts))
+        counts: Any = self.counts
+        return (
+            None
+            if counts is None
+            else self._rising(Csr(self.masses.indptr, self.masses.indices, counts, self.masses.shape))
+        )
 
     @cached_property
     def scaled(self) -> Csr:
         """Masses as whole numbers that sum to 2**52 in each row; compact ids rise."""
         bags = self._rising(self.masses)
-        return with_data(bags, scaled_masses(bags.indptr, bags.data))
+        whole: Any = scaled_masses(bags.indptr, bags.data)
+        return replace(bags, data=whole)
 
     @cached_property
     def counted_view(self) -> WholeView:
@@ -356,27 +324,17 @@ class Bags:
         ends = np.concatenate(([0], np.cumsum(self.counts)))
         return int((ends[self.masses.indptr[1:]] - ends[self.masses.indptr[:-1]]).max(initial=0))
 
-    def vectors(self, frame: Frame) -> Float32Array:
-        """The vectors of :attr:`words`; made for the first frame that asks, and kept."""
-        return self._once("vectors", lambda: frame.vectors_of(self.words))
-
-    def known_vectors(self, frame: Frame) -> Float32Array:
-        """The vectors of those of :attr:`words` that have one, and a row of zeros for all others."""
-
-        def make() -> Float32Array:
-            some = frame.vectors_of(self._known_words)
-            return np.concatenate([some, np.zeros((1, some.shape[1]), dtype=np.float32)])
-
-        return self._once("known", make)
-
     def ordered_vectors(self, frame: Frame) -> tuple[Float32Array, Float32Array]:
-        """The vectors of those of :attr:`ordered`'s words that have one, and their squared lengths."""
+        """The vectors of those of :attr:`ordered`'s words that have one, and their squared lengths.
 
-        def make() -> tuple[Float32Array, Float32Array]:
+        They are made for the first frame that asks, and kept; two threads that ask at once may both make them.
+        """
+        kept = self.__dict__
+        if "_vectors" not in kept:
             vectors = frame.vectors_of(self.ordered.words[: self.ordered.known])
-            return vectors, passes.squares(vectors)
-
-        return self._once("ordered", make)
+            kept["_vectors"] = vectors, passes.squares(vectors)
+        found: tuple[Float32Array, Float32Array] = kept["_vectors"]
+        return found
 
     def centroids(self, frame: Frame) -> tuple[Float64Array, Float64Array]:
         """The mean vector of each document and its squared length, in float64: centroids lie close together."""
@@ -384,20 +342,102 @@ class Bags:
             whole, start, stop = self.cut
             means, squares = whole.centroids(frame)
             return means[start:stop], squares[start:stop]
-
-        def make() -> tuple[Float64Array, Float64Array]:
-            bags, vectors = self.masses, self.vectors(frame)
-            values, places = bags.data.astype(np.float64), self.places[bags.indices]
-            matrix = sp.csr_array((values, places, bags.indptr), shape=(bags.shape[0], len(vectors)))
-            means = np.ascontiguousarray(matrix @ vectors)
-            return means, np.einsum("ij,ij->i", means, means)
-
-        return self._once("centroids", make)
-
-    def _once(self, name: str, make: Callable[[], _Made]) -> _Made:
-        """What ``make`` gives the first time; two threads that ask at once may both make it, and get the same."""
-        kept = self.__dict__.setdefault("_kept", {})
-        if name not in kept:
-            kept[name] = make()
-        found: _Made = kept[name]
+        kept = self.__dict__
+        if "_centroids" not in kept:
+            bags, places = self.masses, places_of(self.words, self.masses.shape[1])
+            values, shape = bags.data.astype(np.float64), (bags.shape[0], len(self.words))
+            matrix = sp.csr_array((values, places[bags.indices], bags.indptr), shape=shape)
+            means = np.ascontiguousarray(matrix @ frame.vectors_of(self.words))
+            kept["_centroids"] = means, np.einsum("ij,ij->i", means, means)
+        found: tuple[Float64Array, Float64Array] = kept["_centroids"]
         return found
+
+
+def renumbered(documents: Csr, local: Int32Array, words: int) -> Csr:
+    """Documents over other word ids: ``local`` of the old ones; words without one are left out."""
+    ids = local[documents.indices]
+    keep = ids >= 0
+    counts = np.zeros(documents.shape[0] + 1, dtype=np.int64)
+    rows = np.repeat(np.arange(documents.shape[0]), np.diff(documents.indptr))
+    np.cumsum(np.bincount(rows[keep], minlength=documents.shape[0]), out=counts[1:])
+    matrix = sp.csr_array((documents.data[keep], ids[keep], counts), shape=(documents.shape[0], words))
+    matrix.sort_indices()
+    return Csr(counts, matrix.indices.astype(np.int32), matrix.data, (documents.shape[0], words))
+
+
+def gathered_columns(by_word: Csr, chosen: Int32Array) -> Csr:
+    """Documents over the words ``chosen`` (rows of ``by_word``, -1 for none), numbered in that order."""
+    rows = np.flatnonzero(chosen >= 0)
+    starts = by_word.indptr[chosen[rows]]
+    lengths = by_word.indptr[chosen[rows] + 1] - starts
+    ends = lengths.cumsum()
+    entries = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    documents = by_word.indices[entries]
+    order = np.argsort(documents, kind="stable")  # words of one document stay in their order
+    indptr = np.zeros(by_word.shape[1] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(documents, minlength=by_word.shape[1]), out=indptr[1:])
+    words = np.repeat(rows, lengths)[order].astype(np.int32)
+    return Csr(indptr, words, by_word.data[entries[order]], (by_word.shape[1], len(chosen)))
+
+
+def places_of(words: Int64Array, size: int) -> Int32Array:
+    """The place of each id among ``words``, -1 for the others."""
+    places = np.full(size, -1, np.int32)
+    places[words] = np.arange(len(words), dtype=np.int32)
+    return places
+
+
+def summable(shares: Float32Array) -> Float32Array:
+    """Shares of a document, rounded so that their sum is the same in any order; none of them becomes 0."""
+    whole = np.maximum(np.rint(shares * np.float32(_FINEST)), 1)
+    result: Float32Array = (whole / np.float32(_FINEST)).astype(np.float32, copy=False)
+    return result
+
+
+def scaled_masses(indptr: Int64Array, data: FloatArray) -> Int64Array:
+    """Weights of each row scaled to whole numbers that sum to 2**52.
+
+    Shares are rounded down (a positive one to at least 1); what is then missing, or too much, goes to the largest
+    weight of the row, of equal ones to the first.
+    """
+    lengths = np.diff(indptr)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    values = np.asarray(data, dtype=np.float64)
+    sums = np.bincount(rows, weights=values, minlength=len(lengths))
+    shares = np.divide(values, sums[rows], out=np.zeros_like(values), where=sums[rows] > 0)
+    whole: Int64Array = np.maximum(np.floor(shares * SCALE), values > 0).astype(np.int64)
+    filled = np.flatnonzero(sums > 0)
+    starts = indptr[:-1][filled]
+    if not len(filled):
+        return whole
+    used = slice(starts[0], None)  # reduceat takes everything up to the next start; empty rows hold nothing
+    offsets = starts - starts[0]
+    largest = np.repeat(np.maximum.reduceat(values[used], offsets), lengths[filled])
+    at_largest = np.flatnonzero(values[used] == largest)
+    first = at_largest[np.unique(rows[used][at_largest], return_index=True)[1]]
+    whole[used][first] += SCALE - np.add.reduceat(whole[used], offsets)
+    return whole
+
+
+def mass_blocks(
+    matrix: sp.csr_array, frame: Frame, weights: Weighting | None, name: str
+) -> Iterator[tuple[Int64Array, Int32Array, Float32Array, Int64Array | None]]:
+    """For blocks of rows, at least one: lengths, compact ids, shares, and the weights where all are whole numbers."""
+    whole, start, stop = True, 0, -1
+    while stop < matrix.shape[0]:
+        stop = int(np.searchsorted(matrix.indptr, matrix.indptr[start] + _BLOCK, side="right")) - 1
+        stop = min(max(stop, start + 1), matrix.shape[0])
+        span = slice(int(matrix.indptr[start]), int(matrix.indptr[stop]))
+        lengths = np.diff(matrix.indptr[start : stop + 1]).astype(np.int64)
+        ids, values = frame.columns[matrix.indices[span]], matrix.data[span].astype(np.float64)
+        rows = np.repeat(np.arange(stop - start), lengths)
+        if weights is not None:
+            values = weights.apply(values, matrix.indices[span], rows, stop - start)
+            rows, ids, values = rows[values > 0], ids[values > 0], values[values > 0]
+            lengths = np.bincount(rows, minlength=stop - start).astype(np.int64)
+        sums = np.bincount(rows, weights=values, minlength=stop - start).astype(np.float64, copy=False)
+        check_row_sums(sums, start, name=name)
+        shares = values / np.repeat(sums, lengths)
+        whole = whole and bool((values == np.floor(values)).all() and values.max(initial=0) < _LARGEST_COUNT)
+        yield lengths, ids, shares.astype(np.float32), values.astype(np.int64) if whole else None
+        start = stop

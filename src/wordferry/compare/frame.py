@@ -12,7 +12,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int32Array, Int64Array
 from wordferry.base.lazy import sparse as sp
-from wordferry.errors import InputError, VocabularyMismatch
+from wordferry.errors import VocabularyMismatch
 from wordferry.kernels import passes
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.open_vocabulary import OpenVocabulary
@@ -41,7 +41,8 @@ class Frame:
     squared: bool = False
     """True when costs are half the squares of distances, which of vectors of length 1 is 1 less their cosine."""
     c_max: float = float("nan")
-    """The cost of two unrelated words. Where every pair is related it is never paid, and is the largest cost."""
+    """The cost of two unrelated words, and of a word without a vector; NaN where neither is known. Where every pair is
+    related it is never paid, and is the largest cost."""
     base: Frame | None = None
     """The frame that this one extends."""
 
@@ -61,32 +62,31 @@ class Frame:
         lookup = np.full(columns, -1, dtype=np.int32)
         lookup[words] = np.arange(len(words), dtype=np.int32)
         frame = cls(embeddings, related, words, lookup, vocabulary=vocabulary)
-        if related is not None:
-            graph, c_max = costs_over(related, _required(embeddings), words[frame.known])
+        if related is not None and embeddings is not None:
+            graph, c_max = costs_over(related, embeddings, words[frame.known])
             frame = replace(frame, graph=_spread(graph, frame.known, len(words)), c_max=frame._far(c_max))
         return frame
 
     @cached_property
     def known(self) -> Int64Array:
         """The compact ids of the words that have a vector."""
-        if self.embeddings is None:
-            return np.arange(len(self.words))
-        return np.flatnonzero(self.words < len(self.embeddings))
+        return np.arange(len(self.words)) if self.unknown is None else np.flatnonzero(~self.unknown)
 
     @cached_property
     def unknown(self) -> BoolArray | None:
         """Which words have no vector; None when all have one."""
-        if self.embeddings is None or len(self.known) == len(self.words):
+        if self.embeddings is None:
             return None
-        result: BoolArray = self.words >= len(self.embeddings)
-        return result
+        result: BoolArray = self.words >= len(self.embeddings.vocabulary)
+        return result if result.any() else None
 
     @cached_property
     def far(self) -> float:
         """What a word without a vector costs onto every other word: c_max."""
         if not np.isnan(self.c_max):
             return self.c_max
-        distance = typical_distance(_required(self.embeddings))
+        assert self.embeddings is not None
+        distance = typical_distance(self.embeddings)
         return distance**2 / 2 if self.squared else distance
 
     def _far(self, c_max: float) -> float:
@@ -96,13 +96,9 @@ class Frame:
         settled = self.related is not None and np.isfinite(self.related.c_max)
         return c_max if settled else max(c_max, typical_distance(self.embeddings))
 
-    @property
-    def plain(self) -> Frame:
-        """A frame of these words without their graph, for a distance of a blend that uses none."""
-        return self if self.graph is None else self._without_graph  # not cached: a frame must not keep itself
-
     @cached_property
-    def _without_graph(self) -> Frame:
+    def without_graph(self) -> Frame:
+        """A frame of these words without their graph, for a distance of a blend that uses none."""
         return replace(self, graph=None, related=None)
 
     def priced(self, cost: str) -> Frame:
@@ -149,7 +145,8 @@ class Frame:
 
     def vectors_of(self, ids: Int64Array | Int32Array) -> Float32Array:
         """The vectors of some compact ids, as a contiguous array; zeros for words without one."""
-        matrix, words = _required(self.embeddings).matrix, self.words[ids]
+        assert self.embeddings is not None  # a distance that needs vectors is given some
+        matrix, words = self.embeddings.matrix, self.words[ids]
         if self.unknown is None:
             return np.ascontiguousarray(matrix[words])
         known = words < len(matrix)
@@ -158,13 +155,15 @@ class Frame:
         return found
 
     @cached_property
-    def longest(self) -> float:
-        """The length of the longest vector in play, or half of what a word without a vector costs if that is more."""
-        start, known = (0, 0.0) if self.base is None else (len(self.base.words), self.base.longest)
+    def largest_cost(self) -> float:
+        """No word in play costs more onto another: twice the length of the longest vector, or c_max of a graph."""
+        if self.graph is not None:
+            return self.c_max
+        start, known = (0, 0.0) if self.base is None else (len(self.base.words), self.base.largest_cost)
         some = self.vectors_of(np.arange(start, len(self.words)))
         squares = np.einsum("ij,ij->i", some, some, dtype=np.float64)
-        least = 0.0 if self.unknown is None else self.far / 2
-        return max(known, least, float(np.sqrt(squares.max(initial=0.0))))
+        least = 0.0 if self.unknown is None else self.far
+        return max(known, least, 2 * float(np.sqrt(squares.max(initial=0.0))))
 
     @cached_property
     def view(self) -> passes.View:
@@ -197,8 +196,9 @@ class Frame:
 
     def _extended_costs(self, frame: Frame) -> tuple[Csr, float]:
         """Costs over the words of a frame that begins with ours: the edges of the others are put into our graph."""
-        related, embeddings, graph = self.related, _required(self.embeddings), self.graph
+        related, embeddings, graph = self.related, self.embeddings, self.graph
         assert related is not None
+        assert embeddings is not None
         assert graph is not None
         words, old = frame.words[frame.known], len(self.known)
         ids = _link(related, embeddings).ids_of(words)
@@ -227,12 +227,6 @@ def _inserted(graph: Csr, rows: Int64Array, columns: Int64Array, costs: Float32A
     degrees += np.bincount(rows, minlength=size)
     indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
     return Csr(indptr, indices, data, (size, size))
-
-
-def _required(embeddings: Embeddings | None) -> Embeddings:
-    if embeddings is None:
-        raise InputError("This distance needs word vectors: pass embeddings=.")
-    return embeddings
 
 
 def costs_over(related: RelatedWords, embeddings: Embeddings, words: Int64Array) -> tuple[Csr, float]:
@@ -389,3 +383,11 @@ def _csr(rows: Any, columns: Any, values: Any, n: int) -> Csr:
     matrix.sort_indices()
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     return Csr(indptr, indices, matrix.data.astype(np.float32), (n, n))
+
+
+def words_of(*matrices: sp.csr_array) -> Int64Array:
+    """The columns that some row uses, sorted."""
+    used = np.zeros(max(matrix.shape[1] for matrix in matrices), dtype=bool)
+    for matrix in matrices:
+        used[matrix.indices] = True
+    return np.flatnonzero(used).astype(np.int64)

@@ -15,8 +15,7 @@ from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.nearest import chosen_values, loosened, within
-from wordferry.compare.plan import fill
-from wordferry.compare.problem import Problem
+from wordferry.compare.problem import Problem, fill
 
 _TOGETHER = 64
 """Documents of pairs whose distances are computed at once."""

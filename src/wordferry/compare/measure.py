@@ -14,11 +14,10 @@ from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Report, Run
 from wordferry.compare.bags import Bags
 from wordferry.compare.distances import find_distance, find_overlap, find_side
-from wordferry.compare.frame import Frame
+from wordferry.compare.frame import Frame, words_of
 from wordferry.compare.nearest import check_k, check_mask, nearest
-from wordferry.compare.plan import MethodPlan, fill, make_plan
-from wordferry.compare.prepare import ReadDocuments, is_matrix, renumbered, vectors_for, words_of
-from wordferry.compare.problem import Distance, Problem
+from wordferry.compare.prepare import ReadDocuments, is_matrix, renumbered, vectors_for
+from wordferry.compare.problem import Distance, MethodPlan, Problem, Running, fill, make_plan
 from wordferry.errors import InputError
 from wordferry.explanations.explain import Explanation, explanation_of
 from wordferry.explanations.marked import SentenceExplanation, SplitText
@@ -326,7 +325,7 @@ class Measure:
 
     def problem_of(self, x: Bags, y: Bags, frame: Frame, run: Run) -> Problem:
         """The problem of documents that were prepared before."""
-        return Problem(self.distance, self.overlap, self.side, x, y, frame.priced(self.distance.cost), run)
+        return Problem(self.distance, self.overlap, self.side, x, y, frame.priced(self.distance.cost), Running.of(run))
 
     def read(self, X: Any, words: OpenVocabulary | None, name: str) -> ReadDocuments:
         """Texts, token lists or a matrix to canonical counts, with empty documents decided.

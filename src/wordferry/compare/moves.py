@@ -15,7 +15,7 @@ from wordferry.base.arrays import BoolArray, Float64Array, Int64Array, distinct,
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
-from wordferry.kernels import native_transport
+from wordferry.kernels import passes
 from wordferry.kernels.reference import Move
 
 Bag = dict[int, float]
@@ -123,7 +123,7 @@ class Costs:
         """Costs of rows' words to columns' words, 0 for the same word."""
         if self.frame.graph is None:
             first, second = (self.frame.vectors_of(words) for words in (rows, columns))
-            costs: Float64Array = self.frame.price(native_transport.word_distances(first, second, 1)).astype(np.float64)
+            costs: Float64Array = self.frame.price(passes.distances_of(first, second, 1)).astype(np.float64)
             if self.frame.unknown is not None:
                 costs[self.frame.unknown[rows]] = self.frame.far
                 costs[:, self.frame.unknown[columns]] = self.frame.far

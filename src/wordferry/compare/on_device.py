@@ -73,7 +73,7 @@ def vector_pass(problem: Problem) -> panels.Pass:
     """The pass of rwmd: costs are distances of all words of one side to all of the other."""
     frame, size = problem.frame, len(problem.frame.words)
     words = {side_of(bags): _words(bags, frame) for bags in (problem.x, problem.y)}
-    scale = 2 * frame.longest
+    scale = frame.largest_cost
     far = 0.0 if frame.unknown is None else frame.far
     error = (_COST_ERROR if frame.unknown is None else 4 * _COST_ERROR) * scale
     costs = vectors.VectorCosts(words, max(scale, far), far, problem.overlap == "keep", error)

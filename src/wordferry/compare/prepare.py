@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from wordferry.base.lazy import is_sparse
 from wordferry.base.lazy import sparse as sp
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
-from wordferry.compare.problem import Distance
+from wordferry.compare.problem import Distance, vectors_by_cost
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.texts import bow
 from wordferry.texts.weights import Weighting
@@ -113,29 +112,3 @@ def vectors_for(X: Any, Y: Any, record: Distance, embeddings: Embeddings | None)
     if record.needs_vectors or not is_matrix(X) or not (Y is None or is_matrix(Y)):
         raise InputError(f"{matrices[0]} is a matrix, so its word vectors must be given: pass embeddings=.")
     return None
-
-
-_units: WeakKeyDictionary[Embeddings, Embeddings] = WeakKeyDictionary()
-
-
-def vectors_by_cost(embeddings: Embeddings, record: Distance) -> Embeddings:
-    """Vectors of length 1 where words cost the cosine of their angle, made once for as long as the given ones live."""
-    if embeddings.normalized or record.costs <= {"euclidean"}:
-        return embeddings
-    if len(record.costs) > 1:
-        raise InputError(
-            f"{record.name} has cosine and Euclidean costs, which agree only on vectors of length 1: "
-            "pass normalize=True to Embeddings."
-        )
-    found = _units.get(embeddings)
-    if found is None:
-        found = _units[embeddings] = embeddings.normalize()
-    return found
-
-
-def words_of(*matrices: sp.csr_array) -> Int64Array:
-    """The columns that some row uses, sorted."""
-    used = np.zeros(max(matrix.shape[1] for matrix in matrices), dtype=bool)
-    for matrix in matrices:
-        used[matrix.indices] = True
-    return np.flatnonzero(used).astype(np.int64)

@@ -1,4 +1,5 @@
-"""What is compared, and how: a distance and its methods, and a problem made of documents and a distance."""
+"""What is compared, and how: a distance and its methods, a problem made of documents and a distance, and which method
+computes it: the cheapest that applies."""
 
 from __future__ import annotations
 
@@ -6,18 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
-from wordferry.base.runtime import Report, Run
+from wordferry.base.runtime import MEMORY, Progress, Report, Run, logger
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
 from wordferry.compare.moves import Taken
 from wordferry.device.launch import available, runtime
 from wordferry.errors import InputError, Unsupported
+from wordferry.words.embeddings import Embeddings
 
+ALGORITHMS = ("auto", "standard", "linear")
 _OTHER_SIDE = {"both": "both", "left": "right", "right": "left"}
 _PARAMETER = "parameter"
 
@@ -200,6 +204,45 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) and value.isidentifier() else repr(value)
 
 
+_units: WeakKeyDictionary[Embeddings, Embeddings] = WeakKeyDictionary()
+
+
+def vectors_by_cost(embeddings: Embeddings, record: Distance) -> Embeddings:
+    """Vectors of length 1 where words cost the cosine of their angle, made once for as long as the given ones live."""
+    if embeddings.normalized or record.costs <= {"euclidean"}:
+        return embeddings
+    if len(record.costs) > 1:
+        raise InputError(
+            f"{record.name} has cosine and Euclidean costs, which agree only on vectors of length 1: "
+            "pass normalize=True to Embeddings."
+        )
+    found = _units.get(embeddings)
+    if found is None:
+        found = _units[embeddings] = embeddings.normalize()
+    return found
+
+
+class Running(NamedTuple):
+    """How a problem is run: the fields of a :class:`~wordferry.Run`, which has checked them, all decided."""
+
+    threads: int
+    progress: Progress | None = None
+    device: str = "cpu"
+    memory: int = MEMORY
+
+    @classmethod
+    def of(cls, run: Run) -> Running:
+        """Of a run that was asked for."""
+        return cls(run.workers, run.progress, run.device, run.memory)  # type: ignore[arg-type]
+
+    @property
+    def on_device(self) -> bool:
+        """Whether to run on a GPU where that can be. One that was asked for by name must be there."""
+        if self.device == "cuda":
+            runtime()
+        return self.device == "cuda" or (self.device == "auto" and available())
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Distances to compute, ready for kernels. Words have compact ids that x, y and the frame share."""
@@ -212,7 +255,7 @@ class Problem:
     y: Bags
     """The very object ``x`` when X is compared with itself."""
     frame: Frame
-    run: Run
+    run: Running
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -224,15 +267,12 @@ class Problem:
         return self.x is self.y
 
     @property
-    def threads(self) -> int:
-        return self.run.workers
-
-    @property
     def methods(self) -> list[Method]:
         """The methods that can compute it where it is to run: those of a GPU, or where none applies the others."""
-        found = [method for method in self.distance.methods if method.applies(self)]
-        on_device = [method for method in found if method.device] if chosen_device(self.run) == "cuda" else []
-        return on_device or [method for method in found if not method.device]
+        known = self.distance.methods
+        gpu = self.run.device != "cpu" and self.run.on_device
+        found = [one for one in known if one.device and one.applies(self)] if gpu else []
+        return found or [one for one in known if not one.device and one.applies(self)]
 
     def turned(self) -> Problem:
         """The problem with x and y in each other's place."""
@@ -241,17 +281,16 @@ class Problem:
     def part(self, rows: slice, columns: slice) -> Problem:
         """The problem of some rows of x and some of y."""
         x, y = self.x.slice(rows.start, rows.stop), self.y.slice(columns.start, columns.stop)
-        return replace(self, x=x, y=y, run=replace(self.run, progress=None))
+        return replace(self, x=x, y=y, run=self.run._replace(progress=None))
 
     def by(self, distance: Distance, overlap: str, side: str = "both") -> Problem:
         """The problem of these documents by another distance, one that needs no word that is not in play."""
-        frame = self.frame if distance.needs_related else self.frame.plain
-        frame = frame.priced(distance.cost)
-        return replace(self, distance=distance, overlap=overlap, side=side, frame=frame)
+        frame = self.frame if distance.needs_related or self.frame.graph is None else self.frame.without_graph
+        return replace(self, distance=distance, overlap=overlap, side=side, frame=frame.priced(distance.cost))
 
     def running(self, **how: Any) -> Problem:
-        """The problem, run in another way: with other fields of :class:`~wordferry.Run`."""
-        return replace(self, run=replace(self.run, **how))
+        """The problem, run in another way: with other fields of :class:`Running`."""
+        return replace(self, run=self.run._replace(**how))
 
     def tiles(self, rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
         """Blocks of at most rows x columns pairs, row blocks outside."""
@@ -268,9 +307,81 @@ class Problem:
         out[np.ix_(self.x.empty, self.y.empty)] = 0.0
 
 
-def chosen_device(run: Run) -> str:
-    """ "cpu" or "cuda": what ``device=`` comes to on this machine. A GPU that was asked for by name must be there."""
-    if run.device == "cuda":
-        runtime()
-        return "cuda"
-    return "cuda" if run.device == "auto" and available() else "cpu"
+@dataclass(frozen=True)
+class MethodPlan:
+    """What will be done and what it is expected to cost; ``Measure.plan`` gives one."""
+
+    distance: str
+    algorithm: str
+    """"standard" or "linear"; "" for distances that have one algorithm only."""
+    method: str
+    pairs: int
+    seconds: float
+    """Estimated processor time, for comparison between methods rather than as a promise."""
+    considered: dict[str, float] = field(default_factory=dict)
+    """Estimated seconds of every method that was possible."""
+    swapped: bool = False
+    """True when the rows of Y, being fewer, play the part of X."""
+    title: str = ""
+    """What the method does, in a few words."""
+    chosen: Method = field(default_factory=Method, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        others = ", ".join(f"{name} {value:.3g} s" for name, value in self.considered.items() if name != self.method)
+        text = f"{self.distance}: {self.method} ({self.title}), about {self.seconds:.3g} s for {self.pairs} pairs"
+        return f"{text}; instead of {others}" if others else text
+
+
+def make_plan(problem: Problem, algorithm: str = "auto") -> MethodPlan:
+    """The cheapest method that applies, of the algorithm asked for; the choice is logged at debug level."""
+    found = problem.methods
+    if algorithm != "auto":
+        check_algorithm(problem, algorithm)
+        found = [method for method in found if method.algorithm == algorithm]
+    if not found:
+        raise Unsupported(
+            f"No method of {problem.distance.name} computes overlap={problem.overlap!r}, side={problem.side!r}, "
+            f"algorithm={algorithm!r}."
+        )
+    costs = {method.name: 1e-9 * float(method.cost(problem)) for method in found}
+    best = min(found, key=lambda method: costs[method.name])
+    rows, columns = problem.shape
+    swapped = best.few_first and columns < rows and not problem.symmetric
+    name, pairs, seconds = problem.distance.name, rows * columns, costs[best.name]
+    plan = MethodPlan(name, best.algorithm, best.name, pairs, seconds, costs, swapped, best.title, best)
+    logger.debug("%s", plan)
+    return plan
+
+
+def fill(problem: Problem, out: Float32Array, plan: MethodPlan | None = None) -> Float32Array:
+    """Write all distances of the problem to ``out``, by the method of the plan."""
+    plan = plan or make_plan(problem)
+    method = plan.chosen
+    report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
+    if not problem.x.masses.nnz or not problem.y.masses.nnz:  # every pair has an empty document
+        out.fill(np.inf)
+        problem.settle_empty(out)
+    elif out.size:
+        if plan.swapped:
+            turned = np.empty(problem.shape[::-1], dtype=np.float32)
+            method.run(problem.turned(), turned, report)
+            out[...] = turned.T
+        else:
+            method.run(problem, out, report)
+        problem.settle_empty(out)
+    report(1.0)
+    return out
+
+
+def check_algorithm(problem: Problem, algorithm: str) -> None:
+    """Refuse names and combinations that have no meaning."""
+    if algorithm not in ALGORITHMS:
+        raise InputError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}; got {algorithm!r}.")
+    kinds = {method.algorithm for method in problem.distance.methods}
+    if algorithm not in kinds:
+        raise InputError(f"algorithm={algorithm!r} has no meaning for {problem.distance.name}. Leave it out.")
+    if algorithm == "linear" and problem.overlap == "residual":
+        raise InputError(
+            "overlap='residual' has no linear algorithm, because a word that one pair has used up cannot be a target "
+            "for that pair alone. Use algorithm='standard' (or 'auto')."
+        )

@@ -7,9 +7,10 @@ from typing import Any
 
 from wordferry.base.arrays import BoolArray, Neighbors
 from wordferry.base.runtime import MEMORY, Run, ShowProgress
+from wordferry.compare.frame import words_of
 from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import check_k, check_mask, nearest
-from wordferry.compare.prepare import vectors_for, words_of
+from wordferry.compare.prepare import vectors_for
 from wordferry.compare.problem import Distance, Problem
 from wordferry.errors import InputError
 from wordferry.texts.bow import OnEmpty, Unknown

@@ -10,12 +10,12 @@ import numpy as np
 
 from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
 from wordferry.base.runtime import Run
-from wordferry.compare.masses import SCALE, scaled_masses
+from wordferry.compare.bags import SCALE, scaled_masses
 from wordferry.device.launch import available, runtime
 from wordferry.device.transport import Given
 from wordferry.errors import InputError, SolverError
-from wordferry.kernels import native_transport as kernels
-from wordferry.kernels.native_transport import Proof
+from wordferry.kernels import passes as kernels
+from wordferry.kernels.passes import Proof
 
 _LARGEST_MASS = 2**61
 _SMALLEST, _LARGEST = 1e-150, 1e150

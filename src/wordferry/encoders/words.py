@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from wordferry.base.arrays import Float32Array, Int64Array
-from wordferry.base.runtime import Report, ShowProgress
+from wordferry.base.runtime import Report, ShowProgress, progress_for
 from wordferry.encoders.encoder import sentence_transformer
 from wordferry.errors import InputError
 from wordferry.texts.tokenizers import Span, WordTokenizer
@@ -67,7 +67,7 @@ def encode_words(
 ) -> WordClouds:
     """The clouds of texts: the pieces that begin in a word have its vector as their mean."""
     pieces, tokenizer = find_piece_encoder(encoder), WordTokenizer(stop=stop)
-    report = Report(progress, max(len(texts), 1))
+    report = Report(progress_for(progress), max(len(texts), 1))
     vectors: list[Float32Array] = []
     words: list[str] = []
     ends = [0]

@@ -16,7 +16,7 @@ from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.moves import Taken
 from wordferry.explanations.rows import MadeWhenRead, Row, Rows
-from wordferry.kernels.native_transport import Ways, share_out
+from wordferry.kernels.passes import Ways, share_out
 from wordferry.texts.records import document_text
 from wordferry.texts.sentences import sentences
 from wordferry.texts.tokenizers import Span, WordTokenizer, as_tokenizer

@@ -13,8 +13,7 @@ from wordferry.base.charts import bars
 from wordferry.base.frames import Tabular
 from wordferry.base.runtime import Run, ShowProgress, no_progress, progress_for
 from wordferry.compare.measure import Measure
-from wordferry.compare.plan import fill
-from wordferry.compare.problem import Problem
+from wordferry.compare.problem import Problem, fill
 from wordferry.errors import InputError
 from wordferry.judge.selection import PAPER_FOLDS, PAPER_R, PAPER_TOLERANCE, PairBlock, choose_r, fold_neighbours, folds
 from wordferry.judge.voting import PAPER_K, class_numbers, decide, error_rate

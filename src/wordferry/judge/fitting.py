@@ -13,8 +13,8 @@ from wordferry.base.lazy import is_sparse
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import optional_import
 from wordferry.compare.distances import find_distance
+from wordferry.compare.frame import words_of
 from wordferry.compare.nearest import check_k
-from wordferry.compare.prepare import words_of
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError
 from wordferry.judge.columns import WordMatrix

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.runtime import blas_threads
-from wordferry.kernels.lists import Found, WeighedDocuments, as_mask
+from wordferry.kernels.lists import WeighedDocuments, as_mask
 
 AXES = 63
 """Number of principal axes in a centroid code: 63 coordinates, the length of the residual, that of what words without a
@@ -110,12 +110,12 @@ class CentroidQuery:
         allowed: BoolArray | None,
         k: int,
         threads: int,
-    ) -> Found:
+    ) -> Neighbors:
         """The k nearest of the allowed rows. ValueError when the arrays lead outside, which only damaged ones do."""
         rows, distances = np.full((1, k), -1, dtype=np.int64), np.full((1, k), np.inf, dtype=np.float32)
         own = [part.native for part in parts]
         _, evaluated = self._native.nearest(own, list(codes), as_mask(allowed), threads, rows[0], distances[0])
-        return Found(rows, distances, 0, evaluated)
+        return Neighbors(rows, distances, counts={"postings": 0, "evaluated": evaluated})
 
     def distances(self, parts: Sequence[WeighedDocuments], rows: Int64Array) -> Float32Array:
         """The distances of some rows."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 
 BLOCK = 1 << 16
 """Rows of a block: a row is stored in 16 bits, and what is summed up over a block stays in the cache."""
@@ -245,19 +245,6 @@ class WeighedDocuments:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The nearest rows to each of some queries by (distance, row), and how much was looked at."""
-
-    rows: Int64Array
-    """One line for each query; -1 where there is no row."""
-    distances: Float32Array
-    visited: int
-    """Entries of posting lists."""
-    evaluated: int
-    """Documents that were compared in full."""
-
-
-@dataclass(frozen=True)
 class ListQuery:
     """A query of Rel-RWMD: its words by their numbers, in the order in which documents have theirs, and their masses.
 
@@ -300,7 +287,7 @@ def nearest(
     slack: float,
     k: int,
     threads: int,
-) -> Found:
+) -> Neighbors:
     """The k nearest of the allowed rows to each of a panel of queries.
 
     ValueError when the arrays lead outside of themselves, which only damaged ones do.
@@ -312,7 +299,7 @@ def nearest(
     mask = None if allowed is None else as_mask(allowed)
     cosines = [share for query in queries for share in query.cosine]
     counts = _native.nearest_by_lists(asked, own, weights, mask, cosines, slack, threads, rows, distances)
-    return Found(rows, distances, *counts)
+    return Neighbors(rows, distances, counts=dict(zip(("postings", "evaluated"), counts, strict=True)))
 
 
 def distances(

@@ -16,8 +16,8 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, FloatArray, Int64Array
 from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import check_cancelled
-from wordferry.compare.masses import SCALE, scaled_masses
-from wordferry.kernels.native_transport import transport_one
+from wordferry.compare.bags import SCALE, scaled_masses
+from wordferry.kernels.passes import transport_one
 
 _BLOCK = 1 << 16
 """Words of documents whose vectors are gathered at a time."""

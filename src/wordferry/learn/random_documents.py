@@ -12,7 +12,7 @@ from wordferry.base.lazy import sparse as sp
 from wordferry.base.runtime import Run, ShowProgress, optional_import
 from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
-from wordferry.compare.plan import fill
+from wordferry.compare.problem import fill
 from wordferry.compare.search import Searcher
 from wordferry.errors import InputError
 from wordferry.judge.fitting import AUTO_WEIGHTS, WordMover

@@ -12,7 +12,7 @@ from wordferry.compare.moves import Costs, Taken, bag_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem, parameter
 from wordferry.device.transport import TRANSFERS, PairRule
 from wordferry.kernels import reference
-from wordferry.kernels.native_transport import Kind, Rule
+from wordferry.kernels.passes import Kind, Rule
 
 
 class Transfers(ByPairs):

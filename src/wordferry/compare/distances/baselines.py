@@ -26,7 +26,7 @@ class _Panels(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        words = problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)
+        words = problem.x.masses.nnz / max(rows, 1) + problem.y.masses.nnz / max(columns, 1)
         return rows * columns * _PASS * words / 16
 
 
@@ -35,7 +35,7 @@ class CosinePanels(_Panels):
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         x, y = passes.aligned_views(problem.x.unit_view, problem.y.unit_view, len(problem.frame.words))
-        symmetric, threads = problem.symmetric, problem.threads
+        symmetric, threads = problem.symmetric, problem.run.threads
         graph = passes.empty_graph(0)
         passes.panel_sums(y, x, graph, 0.0, "product", out, lower=symmetric, threads=threads, progress=report)
         if symmetric:
@@ -47,7 +47,7 @@ class CosinePanels(_Panels):
 def _refine(problem: Problem, out: Float32Array) -> None:
     """Compute again the distances that have lost digits."""
     x, y = passes.aligned_views(problem.x.rising_unit_view, problem.y.rising_unit_view, len(problem.frame.words))
-    passes.refine_cosine(x, y, COSINE_LOST, out, problem.threads)
+    passes.refine_cosine(x, y, COSINE_LOST, out, problem.run.threads)
 
 
 class CudaCosine(CosinePanels):
@@ -63,7 +63,7 @@ class CudaCosine(CosinePanels):
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         on_device.fill_values(self.device_pass(problem), problem, out, report)
         if problem.symmetric:
-            passes.make_symmetric(out, problem.threads, from_lower=True)
+            passes.make_symmetric(out, problem.run.threads, from_lower=True)
 
     def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
         return on_device.Search(problem, k, mask).by(on_device.CosinePass.of)
@@ -75,7 +75,7 @@ class L1Panels(_Panels):
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         size = len(problem.frame.words)
         x, y = passes.aligned_views(problem.x.view, problem.y.view, size)
-        symmetric, threads = problem.symmetric, problem.threads
+        symmetric, threads = problem.symmetric, problem.run.threads
         graph = passes.empty_graph(size)
         passes.panel_sums(y, x, graph, 1.0, "omr", out, lower=symmetric, threads=threads, progress=report)
         if symmetric:

@@ -83,7 +83,7 @@ class Products(Method):
         if apart is not None:
             a_squares, b_squares = a_squares + apart.x_lengths, b_squares + apart.y_lengths
         step = max(16, (8 << 20) // (8 * max(problem.shape[1], 1)))
-        with products(problem.threads) as multiply:
+        with products(problem.run.threads) as multiply:
             for i in range(0, problem.shape[0], step):
                 rows = slice(i, min(i + step, problem.shape[0]))
                 both = a_squares[rows, None] + b_squares
@@ -102,7 +102,7 @@ class Products(Method):
                 out[rows] = squared / 2 if problem.frame.squared else np.sqrt(squared)
                 report(rows.stop, problem.shape[0])
         if problem.symmetric:
-            passes.make_symmetric(out, problem.threads, from_lower=True)
+            passes.make_symmetric(out, problem.run.threads, from_lower=True)
 
 
 class CudaProducts(Products):

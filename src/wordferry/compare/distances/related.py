@@ -47,12 +47,12 @@ class Panels(Method):
         rows, columns = problem.shape
         edges, degree = _edges(problem)
         sides = 1 if problem.symmetric or problem.side != "both" else 2
-        sums = problem.y.nnz * np.ceil(rows / 16) + problem.x.nnz * np.ceil(columns / 16)
-        entered = (problem.x.nnz + problem.y.nnz) * degree
+        sums = problem.y.masses.nnz * np.ceil(rows / 16) + problem.x.masses.nnz * np.ceil(columns / 16)
+        entered = (problem.x.masses.nnz + problem.y.masses.nnz) * degree
         return float((sums * _PASS + entered * _LINK) * sides / 2 + sides * edges * _EDGE)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        graph, c_max, kind, threads = problem.frame.view, problem.frame.c_max, problem.overlap, problem.threads
+        graph, c_max, kind, threads = problem.frame.view, problem.frame.c_max, problem.overlap, problem.run.threads
         x, y = _views(problem)
         if problem.symmetric:
             right = problem.side == "right"
@@ -81,7 +81,7 @@ class RelatedLists(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        words = problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)
+        words = problem.x.masses.nnz / max(rows, 1) + problem.y.masses.nnz / max(columns, 1)
         return rows * columns * (_PAIR + words / 2 * _edges(problem)[1] * _WALK)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
@@ -95,7 +95,7 @@ class RelatedLists(Method):
             problem.side,
             out,
             scan=self.scan,
-            threads=problem.threads,
+            threads=problem.run.threads,
             progress=report,
         )
 
@@ -112,7 +112,7 @@ class Scan(RelatedLists):
         return problem.overlap != "residual"
 
     def cost(self, problem: Problem) -> float:
-        return min(problem.shape) * max(problem.x.nnz, problem.y.nnz) * _SCAN
+        return min(problem.shape) * max(problem.x.masses.nnz, problem.y.masses.nnz) * _SCAN
 
 
 class CudaPanels(Panels):

@@ -1,19 +1,31 @@
-"""Relaxed Word Mover's Distance: every word moves to the nearest word of the other document, on true distances."""
+"""Relaxed Word Mover's Distance: every word moves to the nearest word of the other document, on true distances.
+
+They are computed block-wise over the vocabulary (linear), or document by document (standard). Both come to the same
+bits, which depend on the two documents alone: words are summed up in the order of their columns.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
+from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Report
-from wordferry.compare import dense, on_device
+from wordferry.compare import on_device
+from wordferry.compare.bags import Bags, summable
 from wordferry.compare.moves import Taken, relaxed_taken, row_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
 from wordferry.device import vectors
 from wordferry.kernels import passes
 
+COLUMNS = 128
+"""Words whose distances to all others are held at a time: their rows of minima fill the registers."""
+NEAREST_PART = 2
+"""The nearest distances of a block of words to all documents may take this part of the memory of the caller."""
+_ADDED_BYTES = 16 << 20
+"""Memory for what words without a vector add to some rows."""
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
 _PASS = 1.6  # one word against sixteen documents of a panel
 _FLOP = 0.03  # one multiply-add of a matrix product
@@ -23,8 +35,88 @@ _FOLD = 0.5  # the same for one pair
 _PAIR = 60.0  # a pair's fixed cost in the standard algorithm
 
 
-def _dimensions(problem: Problem) -> int:
-    return 0 if problem.frame.embeddings is None else problem.frame.embeddings.dimensions
+class Moving:
+    """One term of RWMD for all pairs: the words of ``moving`` go to the nearest words of ``target``.
+
+    Distances of all words are computed once, a block of columns at a time; the n x n matrix is never held. Words
+    without a vector take no part in the products: as targets they are one row of c_max, and what moves of them is a
+    sum of its own (see :func:`linear`).
+    """
+
+    def __init__(self, moving: Bags, target: Bags, problem: Problem) -> None:
+        self.moving, self.target, self.nearby = moving.movable, target.movable, target.nearby
+        self.omr, self.threads, self.frame = problem.overlap == "omr", problem.run.threads, problem.frame
+        self.vectors, self.squares = target.ordered_vectors(self.frame)
+        self.moving_vectors, self.moving_squares = moving.ordered_vectors(self.frame)
+        self.rows = self.nearby.bags.shape[1]  # one more than there are vectors where some words have none
+        self.panels = -(-len(target) // 16)
+        # All that fits in the memory of the caller, because every block is a pass over the output.
+        columns = problem.run.memory // NEAREST_PART // (64 * max(self.panels, 1)) // COLUMNS * COLUMNS
+        self.columns = int(np.clip(columns, COLUMNS, max(16, -(-len(self.moving.words) // 16) * 16)))
+
+    @property
+    def blocks(self) -> int:
+        return -(-len(self.moving.words) // self.columns)
+
+    def run(self, out: Float32Array, tick: Any) -> None:
+        """Fill ``out[moving, target]``; ``tick(share)`` is told how much is done."""
+        if not self.blocks:
+            out[...] = 0
+        moving, target = self.moving.view, self.nearby.view
+        masses_view = passes.view(self.target.over(self.moving.words))
+        nearest = passes.aligned(self.panels, self.columns, 16)
+        buffer = passes.aligned(self.rows * min(COLUMNS, self.columns))
+        for block in range(self.blocks):
+            first = block * self.columns
+            for start in range(first, min(first + self.columns, len(self.moving.words)), COLUMNS):
+                costs = self._costs(start, buffer)
+                passes.document_minima(target, costs, nearest, start - first, self.threads)
+            passes.accumulate(
+                moving,
+                masses_view,
+                nearest,
+                first,
+                out,
+                omr=self.omr,
+                add=block > 0,
+                threads=self.threads,
+            )
+            tick((block + 1) / self.blocks)
+
+    def _costs(self, start: int, buffer: Float32Array) -> Float32Array:
+        """Distances of all target words (rows) to a few moving words (columns)."""
+        stop = min(start + COLUMNS, len(self.moving.words))
+        words = self.moving.words[start:stop]
+        width = -(-len(words) // 16) * 16
+        costs = buffer[: self.rows * width].reshape(self.rows, width)
+        few, squares, known = self.moving_vectors[start:stop], self.moving_squares[start:stop], len(self.vectors)
+        passes.word_distances(self.vectors, self.squares, few, squares, costs[:known, : len(few)], self.threads)
+        self.frame.price(costs[:known, : len(few)])
+        if self.rows > len(self.vectors):
+            costs[-1] = self.frame.far
+        same = self.target.number_of(words)
+        costs[same[same >= 0], np.flatnonzero(same >= 0)] = passes.FAR_AWAY if self.omr else 0.0
+        return costs
+
+
+def linear(x: Bags, y: Bags, problem: Problem, out: Float32Array, tick: Any) -> None:
+    """The one-sided values ``out[x, y]`` of x's words moving to y's."""
+    Moving(x, y, problem).run(out, tick)
+    if x.unknown_view is None:
+        return
+    # A word without a vector pays c_max for what exceeds the other document's mass of it.
+    frame, threads, kind = problem.frame, problem.run.threads, problem.overlap
+    size = len(frame.words)
+    graph, target = passes.empty_graph(size), (y.view if y.unknown_view is None else y.unknown_view).widened(size)
+    step = max(16, _ADDED_BYTES // (4 * max(len(y), 1)))
+    for start in range(0, len(x), step):
+        some = x.slice(start, min(start + step, len(x)))
+        moving = some.unknown_view
+        if moving is not None:
+            added = np.empty((len(some), len(y)), dtype=np.float32)
+            passes.panel_sums(target, moving.widened(size), graph, 1.0, kind, added, threads=threads)
+            added *= np.float32(frame.far)
+            out[start : start + len(some)] += added
 
 
 class Blocks(Method):
@@ -39,17 +131,18 @@ class Blocks(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        d = _dimensions(problem)
+        embeddings: Any = problem.frame.embeddings
+        d = embeddings.matrix.shape[1]
         n_x, n_y = len(problem.x.words), len(problem.y.words)
         sides = 1 if problem.symmetric or problem.side != "both" else 2
-        sums = (problem.y.nnz * rows + problem.x.nnz * columns) / 16 * _PASS
-        minima = (problem.x.nnz * n_y + problem.y.nnz * n_x) * _MINIMUM
+        sums = (problem.y.masses.nnz * rows + problem.x.masses.nnz * columns) / 16 * _PASS
+        minima = (problem.x.masses.nnz * n_y + problem.y.masses.nnz * n_x) * _MINIMUM
         return float(sides * (n_x * n_y * d * _FLOP + (minima + sums) / 2 + (n_x + n_y) * d * _GATHER))
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        x, y, threads = problem.x, problem.y, problem.threads
+        x, y, threads = problem.x, problem.y, problem.run.threads
         if problem.symmetric or problem.side == "left":
-            dense.linear(x, y, problem, out, report)
+            linear(x, y, problem, out, report)
             if problem.symmetric and problem.side == "right":
                 out[...] = out.T.copy()
             elif problem.symmetric and problem.side == "both":
@@ -61,16 +154,19 @@ class Blocks(Method):
             tick = report.part(number / len(parts), (number + 1) / len(parts))
             some = y.slice(span.start, span.stop)
             right = np.empty((len(some), len(x)), dtype=np.float32)
-            dense.linear(some, x, problem, right, tick.part(0.0, 0.5))
+            linear(some, x, problem, right, tick.part(0.0, 0.5))
             if problem.side == "right":
                 out[:, span] = right.T
                 continue
-            dense.linear(x, some, problem, out[:, span], tick.part(0.5, 1.0))
+            linear(x, some, problem, out[:, span], tick.part(0.5, 1.0))
             passes.transposed_max(out[:, span], right, threads)
 
 
 class QueryRows(Method):
-    """One document of x at a time."""
+    """One document of x at a time: one product of its words with all words of y, then pair by pair.
+
+    Words without a vector take no part in the products.
+    """
 
     name = "rows"
     title = "one matrix product a document, then pair by pair"
@@ -79,14 +175,42 @@ class QueryRows(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        few = problem.x.nnz if rows <= columns else problem.y.nnz
+        few = problem.x.masses.nnz if rows <= columns else problem.y.masses.nnz
         other = len(problem.y.words if rows <= columns else problem.x.words)
-        words = (problem.x.nnz / max(rows, 1) + problem.y.nnz / max(columns, 1)) / 2
-        products = other * _dimensions(problem) * (few * _FLOP + _GATHER)
+        words = (problem.x.masses.nnz / max(rows, 1) + problem.y.masses.nnz / max(columns, 1)) / 2
+        embeddings: Any = problem.frame.embeddings
+        products = other * embeddings.matrix.shape[1] * (few * _FLOP + _GATHER)
         return float(products + rows * columns * (_PAIR + words * words * _FOLD))
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        dense.standard(problem, out, report)
+        x, threads, frame = problem.x.masses, problem.run.threads, problem.frame
+        other = problem.y.ordered
+        y_vectors, y_squares = problem.y.ordered_vectors(frame)
+        for i in range(x.shape[0]):
+            words, mass = x.row(i)
+            known = len(words)
+            if frame.unknown is not None:  # words without a vector, which come last, are rounded
+                known -= int(np.count_nonzero(frame.unknown[words]))
+                mass = np.concatenate([mass[:known], summable(mass[known:])])
+            width = max(16, -(-known // 16) * 16)
+            costs = passes.aligned(max(len(y_vectors), 1), width)
+            few = frame.vectors_of(words[:known])
+            passes.word_distances(
+                y_vectors, y_squares, few, passes.squares(few), costs[: len(y_vectors), :known], threads
+            )
+            frame.price(costs[: len(y_vectors), :known])
+            costs[:, known:] = passes.FAR_AWAY
+            own = other.number_of(words)
+            same = np.flatnonzero(own[:known] >= 0)
+            costs[own[same], same] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
+            local = np.arange(len(words), dtype=np.int32)
+            row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
+            both, far = (known, len(y_vectors)), float(passes.FAR_AWAY) if frame.unknown is None else frame.far
+            place = out[i : i + 1]
+            passes.dense_pairs(
+                passes.view(row), other.view, costs, own, both, far, problem.overlap, problem.side, place, threads
+            )
+            report((i + 1) / x.shape[0])
 
 
 class CudaBlocks(Blocks):

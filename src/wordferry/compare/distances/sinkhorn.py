@@ -12,7 +12,7 @@ from wordferry.compare.distances.transport import ByPairs, CudaPairs, WordMoverT
 from wordferry.compare.moves import Costs, Plan, Taken, row_of
 from wordferry.compare.problem import Distance, Effort, Method, MoverDistance, Problem, parameter
 from wordferry.device.transport import SOFT, PairRule
-from wordferry.kernels.native_transport import Kind, Rule, SoftPlan, soft_plan
+from wordferry.kernels.passes import Kind, Rule, SoftPlan, soft_plan
 
 _ARC = 400.0  # nanoseconds for one pair of words of one problem, in some hundred rounds
 _LEAST_MASS = 1e-12

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int64Array
+from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int32Array, Int64Array
 from wordferry.base.jobs import run_jobs
 from wordferry.base.runtime import Report, no_progress
 from wordferry.compare import on_device
@@ -24,8 +24,8 @@ from wordferry.compare.transport import solve
 from wordferry.device.launch import budget, runtime
 from wordferry.device.transport import PairRule
 from wordferry.errors import SolverError
-from wordferry.kernels import native_transport as kernels
-from wordferry.kernels.native_transport import Kind, Rule
+from wordferry.kernels import passes
+from wordferry.kernels.passes import Kind, Rule
 
 _LARGEST_MASS = 2**61
 _COST_BYTES = 64 << 20
@@ -40,7 +40,7 @@ class Block:
 
     start: int
     stop: int
-    documents: kernels.Documents
+    documents: passes.TransportDocuments
 
 
 class ByPairs(Method):
@@ -55,14 +55,14 @@ class ByPairs(Method):
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
-        words = problem.x.nnz / max(rows, 1) * problem.y.nnz / max(columns, 1)
+        words = problem.x.masses.nnz / max(rows, 1) * problem.y.masses.nnz / max(columns, 1)
         return rows * columns * words * _ARC * (0.5 if problem.symmetric else 1)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
         for block in self.blocks(problem):
             part = out[block.start : block.stop]
-            mirror = block.start if problem.symmetric else None
-            where = block.documents.all_pairs(part, problem.threads, mirror_from=mirror)
+            same, threads = problem.symmetric, problem.run.threads
+            where = block.documents.all_pairs(same, block.start if same else 0, part, threads)
             if where[0] >= 0:
                 raise unsolved(problem, block, where)
             if problem.symmetric:
@@ -79,20 +79,18 @@ class ByPairs(Method):
         """
         x, y = whole_bags(problem.x, problem.y)
         others = problem.y.counted_view if y is problem.y.counted else problem.y.scaled_view
-        x = x.rows(start, x.shape[0] if stop is None else stop)
-        frame = problem.frame
+        x, frame = x.rows(start, x.shape[0] if stop is None else stop), problem.frame
         if frame.graph is not None and problem.distance.needs_related:
             for low in range(0, x.shape[0], _ROWS_A_CALL):
                 high = min(low + _ROWS_A_CALL, x.shape[0])
-                some, keep = kernels.whole_view(x.rows(low, high)), problem.overlap == "keep"
-                documents = kernels.Documents.by_related(some, others, frame.view, frame.c_max, keep=keep)
+                some, keep = passes.whole_view(x.rows(low, high)), problem.overlap == "keep"
+                documents = passes.TransportDocuments(some, others, frame.view, frame.c_max, keep)
                 yield Block(start + low, start + high, documents)
             return
         for low, high in _query_ranges(x, len(problem.y.words)):
             part = x.rows(low, high)
-            costs = _costs(problem, np.unique(part.indices))
-            documents = kernels.Documents.by_distances(kernels.whole_view(part), others, costs, self.rule(problem))
-            yield Block(start + low, start + high, documents)
+            costs = *_costs(problem, np.unique(part.indices)), self.rule(problem), frame.unknown is not None
+            yield Block(start + low, start + high, passes.TransportDocuments(passes.whole_view(part), others, *costs))
 
 
 class CudaPairs(ByPairs):
@@ -181,7 +179,7 @@ def solve_pairs(
     Distances that bounds show to be above the limit of their row of x may be infinite.
     """
     cells = solver.cells(i, j)
-    early = solver.left_to_cpu(cells, problem.threads, limited=limits is not None)
+    early = solver.left_to_cpu(cells, problem.run.threads, limited=limits is not None)
     cells[runtime().put(early)] = 0
     ended = solver.solve(i, j, cells, limits)
     by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))
@@ -207,7 +205,7 @@ def _solve_on_cpu(problem: Problem, rows: Int64Array, columns: Int64Array) -> Fl
     if len(rows):
         jobs, lengths = np.unique(rows), np.diff(problem.x.masses.indptr)
         longest_first = jobs[np.argsort(-lengths[jobs] * np.bincount(rows)[jobs])]
-        run_jobs(longest_first.tolist(), solve_row, problem.threads, no_progress)
+        run_jobs(longest_first.tolist(), solve_row, problem.run.threads, no_progress)
     return values
 
 
@@ -216,24 +214,25 @@ def cpu_method(problem: Problem) -> ByPairs:
     return next(one for one in problem.distance.methods if isinstance(one, ByPairs) and not one.device)
 
 
-def _costs(problem: Problem, words: Any) -> kernels.WordCosts:
+def _costs(problem: Problem, words: Any) -> tuple[Float32Array, Int32Array, Int32Array]:
     """Costs of some words of x (rows) to all words of y (columns), and the row and the column of each word.
 
     All words without a vector have one row and one column in common, behind the others: they cost c_max onto every
     other word, and what such a word has in common with itself stays where it is before anything moves.
     """
-    frame = problem.frame
+    frame, other = problem.frame, problem.y.ordered
+    targets, squares = problem.y.ordered_vectors(frame)
     known = words if frame.unknown is None else words[~frame.unknown[words]]
-    row_of = np.full(len(frame.words), -1 if frame.unknown is None else len(known), np.int32)
+    row_of = np.full(len(frame.words), len(known), np.int32)
     row_of[known] = np.arange(len(known), dtype=np.int32)
-    if frame.unknown is None:
-        costs = frame.price(kernels.word_distances(frame.vectors_of(known), problem.y.vectors(frame), problem.threads))
-        return kernels.WordCosts(costs, row_of, problem.y.places)
-    targets = problem.y.known_vectors(frame)
-    rows = np.concatenate([frame.vectors_of(known), np.zeros_like(targets[:1])])
-    costs = frame.price(kernels.word_distances(rows, targets, problem.threads))
-    costs[-1], costs[:, -1] = frame.far, frame.far
-    return kernels.WordCosts(costs, row_of, problem.y.known_places, shared=True)
+    apart = int(frame.unknown is not None)
+    costs, some = np.empty((len(known) + apart, len(targets) + apart), np.float32), frame.vectors_of(known)
+    part = costs[: len(known), : len(targets)]
+    passes.word_distances(some, passes.squares(some), targets, squares, part, problem.run.threads)
+    frame.price(part)
+    if apart:
+        costs[-1], costs[:, -1] = frame.far, frame.far
+    return costs, row_of, np.minimum(other.local, len(targets)) if apart else other.local
 
 
 def whole_bags(x: Bags, y: Bags) -> tuple[Csr, Csr]:
@@ -311,7 +310,7 @@ class WordMoverTransport(MoverDistance):
     def single(self, vectors: Float32Array, x: dict[int, int], y: dict[int, int]) -> float | None:
         if not self.metric:
             return None
-        value = float(np.float32(kernels.transport_pair(vectors, x, y)))
+        value = float(np.float32(passes.transport_pair(vectors, x, y)))
         return None if np.isnan(value) else value
 
     def moves(self, problem: Problem) -> Taken:

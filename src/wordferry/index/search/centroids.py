@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part, damaged_among
 from wordferry.kernels.centroids import CentroidCodes, CentroidQuery, WordVectors
-from wordferry.kernels.lists import Found
 
 
 class Centroids:
@@ -32,12 +32,10 @@ class Centroids:
         terms = view.snapshot.terms
         vectors = WordVectors(view.embeddings.matrix, terms.row_of, view.weights.native, view.far)
 
-        def search(some: Sequence[QueryWords]) -> Found:
-            return self._nearest(view, vectors, some[0], request)
+        return in_order(view, queries, request, partial(self._nearest, view, vectors, request))
 
-        return in_order(view, queries, request, search)
-
-    def _nearest(self, view: View, vectors: WordVectors, words: QueryWords, request: Request) -> Found:
+    def _nearest(self, view: View, vectors: WordVectors, request: Request, some: Sequence[QueryWords]) -> Neighbors:
+        words = some[0]
         masses, known = view.weights.masses(words), words.with_vectors
         apart = words.numbers[known:].astype(np.int32), masses[known:]
         query = CentroidQuery(vectors, words.vectors[:known].astype(np.int32), masses[:known], apart)

@@ -7,7 +7,7 @@ from threading import Lock
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Int32Array, Int64Array, distinct
+from wordferry.base.arrays import Float32Array, Int32Array, Int64Array
 from wordferry.base.runtime import thread_count
 from wordferry.index.storage.terms import TermVectors
 from wordferry.kernels import native, passes
@@ -122,19 +122,3 @@ class WordCosts:
         reach = np.zeros(self._terms.size, dtype=np.float32)
         reach[self._terms.numbers] = self._related.reach
         return reach
-
-
-def nearest_costs(words: Int64Array, edges: Edges, most: Float32Array) -> Float32Array:
-    """The cost of each of some words, ascending, onto the nearest word of a query that it is related to.
-
-    A word that is related to none costs ``most``, and so does one whose cost is higher.
-    """
-    _, far, costs = edges
-    near = most.copy()
-    np.minimum.at(near, np.searchsorted(words, far), costs)
-    return near
-
-
-def touched_words(own: Int64Array, edges: Edges) -> Int64Array:
-    """The words that a query has or is related to, ascending."""
-    return distinct(np.concatenate([own, edges[1]]).astype(np.int64))

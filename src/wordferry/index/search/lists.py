@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Neighbors, distinct
 from wordferry.compare.distances.blends import Blend, part_overlap
 from wordferry.compare.problem import Distance, Shared
-from wordferry.index.search.costs import nearest_costs, touched_words
 from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
@@ -72,7 +71,7 @@ class RelatedLists:
         """The k nearest rows to each query by (distance, row)."""
         return in_order(view, queries, request, partial(self._panel, view, request), lists.PANEL)
 
-    def _panel(self, view: View, request: Request, some: Sequence[QueryWords]) -> lists.Found:
+    def _panel(self, view: View, request: Request, some: Sequence[QueryWords]) -> Neighbors:
         allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs
         shares = _shares(request.distance, request.overlap)
         assert shares is not None
@@ -102,32 +101,29 @@ class RelatedLists:
         return request.ranked(rows, values)
 
 
-def touched(view: View, words: QueryWords, kind: str) -> lists.Touched:
-    """What the lists of a query's words, and of those related to them, save by related costs."""
-    costs = view.costs
-    edges = costs.edges(words.vectors[: words.with_vectors])
+def touched(
+    view: View, words: QueryWords, kind: str, untouched: float | Float32Array, most: float | None = None
+) -> lists.Touched:
+    """What the lists of a query's words, and of those related to them, save, for each occurrence of a word.
+
+    ``untouched`` is the cost of a word that is not touched: one for all, or by number. No word costs more than that
+    onto a related one, nor more than ``most``, which is c_max by default. Words that do not count are left out.
+    """
+    _, far, costs = view.costs.edges(words.vectors[: words.with_vectors], most)
     own = words.numbers < view.snapshot.terms.size
-    numbers = touched_words(words.numbers[own], edges)
-    c_max = np.float32(costs.c_max)
-    near = nearest_costs(numbers, edges, np.full(len(numbers), c_max))
-    common = np.zeros(len(numbers), dtype=np.float32)
+    numbers = distinct(np.concatenate([words.numbers[own], far]).astype(np.int64))
+    rest = untouched[numbers] if isinstance(untouched, np.ndarray) else np.full(len(numbers), untouched, np.float32)
+    near, common = rest.copy(), np.zeros(len(numbers), dtype=np.float32)
+    np.minimum.at(near, np.searchsorted(numbers, far), costs)
     places = np.searchsorted(numbers, words.numbers[own])
     if kind == "keep":
         near[places] = 0
     else:
         common[places] = view.weights.masses(words)[own]
-    return weighed(view, numbers, near, c_max - near, common)
-
-
-def weighed(
-    view: View, numbers: Any, near: Float32Array, gain: Float32Array, common: Float32Array | Float64Array
-) -> lists.Touched:
-    """Costs of a unit of weight as those of an occurrence; words that do not count are left out."""
-    weights = view.weights.per_word[numbers]
-    some = weights > 0
-    numbers, near, gain, common, weights = (one[some] for one in (numbers, near, gain, common, weights))
-    values = (near * weights, gain * weights, common / weights)
-    return lists.Touched(numbers.astype(np.int32), *(one.astype(np.float32) for one in values))
+    some = view.weights.per_word[numbers] > 0
+    weights = view.weights.per_word[numbers[some]]
+    values = near[some] * weights, (rest - near)[some] * weights, common[some] / weights
+    return lists.Touched(numbers[some].astype(np.int32), *(one.astype(np.float32) for one in values))
 
 
 def bounds(view: View, words: lists.Touched, rest: float, threads: int, sums: str = "sums") -> tuple[Float32Array, int]:

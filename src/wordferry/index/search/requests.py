@@ -16,7 +16,6 @@ from wordferry.compare.problem import Distance
 from wordferry.encoders.codes import CodedQuery
 from wordferry.errors import InputError
 from wordferry.index.search.filters import Condition, compile_filter
-from wordferry.kernels.lists import Found
 
 if TYPE_CHECKING:
     from wordferry.index.search.views import View
@@ -118,21 +117,22 @@ class Request:
     progress: Progress | None = None
     device: str | None = None
 
-    def ranked(self, rows: Int64Array, distances: Float32Array, evaluated: int | None = None) -> Found:
+    def ranked(self, rows: Int64Array, distances: Float32Array, evaluated: int | None = None) -> Neighbors:
         """Rows and their distances to each query by (distance, row), -1 and infinity where there are fewer than k."""
         indices = np.full((len(distances), self.k), -1, dtype=np.int64)
         values = np.full((len(distances), self.k), np.inf, dtype=np.float32)
         for line, own in enumerate(distances):
             best = np.lexsort((rows, own))[: self.k]
             indices[line, : len(best)], values[line, : len(best)] = rows[best], own[best]
-        return Found(indices, values, 0, distances.size if evaluated is None else evaluated)
+        counts = {"postings": 0, "evaluated": distances.size if evaluated is None else evaluated}
+        return Neighbors(indices, values, counts=counts)
 
 
 def in_order(
     view: View,
     queries: Sequence[QueryWords],
     request: Request,
-    search: Callable[[Sequence[QueryWords]], Found],
+    search: Callable[[Sequence[QueryWords]], Neighbors],
     together: int = 1,
 ) -> Neighbors:
     """The answers to all queries; ``search`` gives those to at most ``together`` queries, none of which is empty."""
@@ -146,16 +146,13 @@ def in_order(
             request.progress(min(start + together, full), len(queries))
     found += [nearest_to_nothing(view, request) for _ in range(full, len(queries))]
     back = np.argsort(order)
-    counts = {
-        "pairs": view.snapshot.count(request.mask) * len(queries),
-        "postings": sum(one.visited for one in found),
-        "evaluated": sum(one.evaluated for one in found),
-    }
-    rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("rows", "distances"))
+    counts = {name: sum(one.counts[name] for one in found) for name in ("postings", "evaluated")}
+    counts = {"pairs": view.snapshot.count(request.mask) * len(queries), **counts}
+    rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
     return Neighbors(rows[back], distances[back], counts=counts)
 
 
-def nearest_to_nothing(view: View, request: Request) -> Found:
+def nearest_to_nothing(view: View, request: Request) -> Neighbors:
     """The answer to a query without words: documents without words are equal to it, all others infinitely far."""
     rows = view.rows(request.mask)
     sums = np.concatenate([np.zeros(0), *(view.documents(part).sums for part in view.snapshot.parts)])

@@ -9,7 +9,7 @@ far away, so that of those the first k will do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.kernels import passes
-from wordferry.kernels.lists import Found, Touched
+from wordferry.kernels.lists import Touched
 
 _ROWS = 1 << 15
 """Documents that are compared at once, so that little memory is needed."""
@@ -78,7 +78,7 @@ class SharedWords:
         """The k nearest rows to each query by (distance, row)."""
         return in_order(view, queries, request, lambda some: self._together(view, some, request), _TOGETHER)
 
-    def _together(self, view: View, queries: Sequence[QueryWords], request: Request) -> Found:
+    def _together(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         kind = request.distance.shared
         assert kind is not None
         visited, rows = 0, [np.zeros(0, np.int64)]
@@ -92,7 +92,7 @@ class SharedWords:
                 visited += seen
         every = rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows))
         near = _nearest(view, queries, every, request).resized(request.k)
-        return Found(near.indices, near.distances, visited, len(every) * len(queries))
+        return replace(near, counts={"postings": visited, "evaluated": len(every) * len(queries)})
 
 
 def _candidates(view: View, query: SharedQuery, request: Request) -> tuple[Int64Array, int]:

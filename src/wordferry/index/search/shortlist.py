@@ -9,22 +9,21 @@ word onto it. Only documents whose bound does not exceed the k-th distance are c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Float64Array, FloatArray, Int64Array, Neighbors
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
-from wordferry.index.search.costs import nearest_costs, touched_words
 from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part
 from wordferry.kernels import passes
-from wordferry.kernels.lists import Found, Touched
 
 TRUE = ("rwmd", "act", "wmd")
 RELATED = ("rel-wmd", "rel-rwmd")
@@ -69,65 +68,39 @@ class Shortlist:
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
+        return in_order(view, queries, request, partial(self._nearest, view, request))
 
-        def search(some: Sequence[QueryWords]) -> Found:
-            found = self._nearest(view, some[0], request)
-            return memory.scan(view, some, request) if found is None else found
-
-        return in_order(view, queries, request, search)
-
-    def _nearest(self, view: View, words: QueryWords, request: Request) -> Found | None:
-        kind = "keep" if request.overlap == "keep" else "omr"
-        true = request.distance.family in TRUE
-        bounds = _by_true_costs(view, words, kind) if true else _by_related_costs(view, words, kind)
-        tightened = partial(_walked, view, words) if true and self._pays(view, request.distance) else None
-        return _nearest(view, bounds, request, partial(memory.compared, view, [words], request), tightened)
-
-    @staticmethod
-    def _pays(view: View, distance: Distance) -> bool:
-        """Whether bounds from all words of all documents cost less than what they save."""
-        return not distance.transport or len(view.snapshot.numbers) >= _SMALL
+    def _nearest(self, view: View, request: Request, some: Sequence[QueryWords]) -> Neighbors:
+        words, true = some[0], request.distance.family in TRUE
+        bounds = (_by_true_costs if true else _by_related_costs)(view, words, request.overlap)
+        # Bounds from all words of all documents cost less than they save, but not for few problems that are solved.
+        pays = true and (not request.distance.transport or len(bounds.values) >= _SMALL)
+        tightened = partial(_walked, view, words) if pays else None
+        found = _nearest(view, bounds, request, partial(memory.compared, view, some, request), tightened)
+        return memory.scan(view, some, request) if found is None else found
 
 
-def _by_related_costs(view: View, words: QueryWords, kind: str) -> Bounds:
+def _by_related_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
     c_max = view.costs.c_max
-    values, visited = lists.bounds(view, lists.touched(view, words, kind), c_max, 1)
+    values, visited = lists.bounds(view, lists.touched(view, words, overlap, c_max), c_max, 1)
     return Bounds(values, visited, c_max)
 
 
-def _by_true_costs(view: View, words: QueryWords, kind: str) -> Bounds:
+def _by_true_costs(view: View, words: QueryWords, overlap: str) -> Bounds:
     """Bounds from what related words cost, and from how near the r-th neighbour of any other word is."""
-    most = view.far if view.weights.keeps else np.inf
-    values, visited = lists.bounds(view, _true_costs(view, words, kind, most), 0.0, 1)
-    reach = np.where(view.snapshot.terms.row_of < 0, view.far, np.minimum(view.costs.reach, most))
-    values += np.concatenate([_mean_costs(view, part, reach.astype(np.float64)) for part in view.snapshot.parts])
-    return Bounds(values, visited, max(2 * view.costs.longest_vector, view.far))
+
+    def made() -> Float32Array:
+        reach = np.minimum(view.costs.reach, view.far) if view.weights.keeps else view.costs.reach
+        return np.where(view.snapshot.terms.row_of < 0, view.far, reach).astype(np.float32)
+
+    reach: Float32Array = view.kept(None, "reach", made)
+    values, visited = lists.bounds(view, lists.touched(view, words, overlap, reach, np.inf), 0.0, 1)
+    means = [view.kept(part, "reach", partial(_means, view, part, reach)) for part in view.snapshot.parts]
+    return Bounds(values + np.concatenate(means), visited, max(2 * view.costs.longest_vector, view.far))
 
 
-def _true_costs(view: View, words: QueryWords, kind: str, most: float) -> Touched:
-    """The touched words with what they cost at least by true distances, against what they would cost untouched."""
-    known, terms, costs = words.with_vectors, view.snapshot.terms, view.costs
-    edges = costs.edges(words.vectors[:known], np.inf)
-    own = words.numbers < terms.size
-    numbers = touched_words(words.numbers[own], edges)
-    untouched = np.where(terms.row_of[numbers] < 0, view.far, np.minimum(costs.reach[numbers], most)).astype(np.float32)
-    near = nearest_costs(numbers, edges, untouched)
-    common = np.zeros(len(numbers), dtype=np.float32)
-    places = np.searchsorted(numbers, words.numbers[own])
-    if kind == "keep":
-        near[places] = 0
-    else:
-        common[places] = view.weights.masses(words)[own]
-    return lists.weighed(view, numbers, near, untouched - near, common)
-
-
-def _mean_costs(view: View, part: Part, costs: Float64Array) -> Float32Array:
-    """What the words of each document of a part cost on the average; kept, as it belongs to no query."""
-    found: Float32Array = view.kept(part, "reach", lambda: _means(view, part, costs))
-    return found
-
-
-def _means(view: View, part: Part, costs: Float64Array) -> Float32Array:
+def _means(view: View, part: Part, costs: FloatArray) -> Float32Array:
+    """What the words of each document of a part cost on the average."""
     documents = view.documents(part)
     sums = view.weights.sums(part, times=costs)
     found: Float64Array = np.divide(sums, documents.sums, out=np.zeros_like(sums), where=documents.sums > 0)
@@ -153,7 +126,7 @@ def _nearest(
     request: Request,
     among: Callable[[Int64Array], Neighbors],
     tightened: Callable[[Bounds], Bounds] | None,
-) -> Found | None:
+) -> Neighbors | None:
     """The k nearest rows; None when it pays to prepare all documents. ``among`` gives those of some rows, ascending.
 
     ``tightened`` makes better bounds at a higher price, which is paid where the first ones do not do.
@@ -174,8 +147,7 @@ def _nearest(
         if len(values) <= _WHOLE:
             return None
     found, evaluated = _ascending(rows[np.argsort(values[rows], kind="stable")], values, slack, k, among)
-    found = found.resized(k)
-    return Found(found.indices, found.distances, bounds.visited, evaluated)
+    return replace(found.resized(k), counts={"postings": bounds.visited, "evaluated": evaluated})
 
 
 def _ascending(

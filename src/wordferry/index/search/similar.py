@@ -105,8 +105,7 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
         if whole:
             mask = np.zeros(len(view.snapshot.numbers), dtype=bool)
             mask[rows] = True
-            some = memory.scan(view, [words], replace(request, mask=mask))
-            found.append(Neighbors(some.rows, some.distances))
+            found.append(memory.scan(view, [words], replace(request, mask=mask)))
         else:
             found.append(memory.compared(view, [words], request, rows).resized(k))
     rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))

@@ -39,12 +39,9 @@ class DocumentWeights:
     """What the documents of a part weigh: the sums over their words."""
 
     sums: Float64Array
+    short: Float32Array
+    """The sums in float32."""
     native: WeighedDocuments
-
-    @property
-    def short(self) -> Float32Array:
-        """The sums in float32."""
-        return self.sums.astype(np.float32)
 
 
 class View:
@@ -80,7 +77,8 @@ class View:
 
         def made() -> DocumentWeights:
             sums = self.weights.sums(part)
-            return DocumentWeights(sums, self._weighed(part, sums.astype(np.float32), sums, None))
+            short = sums.astype(np.float32)
+            return DocumentWeights(sums, short, self._weighed(part, short, sums, None))
 
         found: DocumentWeights = self.kept(part, "documents", made)
         return found
@@ -102,11 +100,6 @@ class View:
     ) -> WeighedDocuments:
         longest, repeats = float(part.rows.lengths.max(initial=0)), self.weights.repeats(part)
         return WeighedDocuments(part.rows.stored, totals, exact, longest, repeats, norms)
-
-    @property
-    def is_shard(self) -> bool:
-        """Whether the weights are those of a larger collection."""
-        return self._source.together is not None
 
     @cached_property
     def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import Counts, Float32Array, Float64Array, Int64Array
+from wordferry.base.arrays import Counts, Float32Array, Float64Array, FloatArray, Int64Array
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, damaged_part
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
@@ -100,15 +100,15 @@ class WordWeights:
 
     def repeats(self, part: Part) -> Repeats:
         """How much repeated words count in the documents of a part."""
-        if self.growth != "saturation":
-            return Repeats(self.growth)
-        found = self._repeats.get(part.key)
+        saturated = self.growth == "saturation"
+        key = part.key if saturated else None
+        found = self._repeats.get(key)
         if found is None:
-            room = room_for(self.lengths(part), self.weighting.mean_length)
-            found = self._repeats[part.key] = Repeats(self.growth, room)
+            room = room_for(self.lengths(part), self.weighting.mean_length) if saturated else None
+            found = self._repeats[key] = Repeats(self.growth, room)
         return found
 
-    def sums(self, part: Part, *, squared: bool = False, times: Float64Array | None = None) -> Float64Array:
+    def sums(self, part: Part, *, squared: bool = False, times: FloatArray | None = None) -> Float64Array:
         """The sum of what the words of each document weigh in it, or of the squares; each ``times`` a number."""
         if self.lengths_are_sums and not squared and times is None:
             return part.rows.lengths.astype(np.float64)

@@ -23,7 +23,7 @@ from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
 from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
 from wordferry.index.storage.columns import Columns, document_fields
-from wordferry.index.storage.segments import Bags, Segment, SegmentRows, join, with_remedy
+from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermVectors, read_vectors
 from wordferry.index.storage.texts import Unpacker, as_document, selected_documents
@@ -222,14 +222,6 @@ class Snapshot:
     def live_rows(self) -> Int64Array:
         """The rows that are not deleted."""
         return np.arange(len(self.numbers)) if self.alive is None else np.flatnonzero(self.alive)
-
-    def bags_of(self, rows: Int64Array) -> Bags:
-        """The bags of some rows, given in ascending order."""
-        parts = []
-        for part in self.parts:
-            inside: BoolArray = (rows >= part.span.start) & (rows < part.span.stop)
-            parts.append(part.bags.select(rows[inside] - part.start))
-        return join(parts)
 
     def codes_of(self, rows: Int64Array) -> Codes:
         """The vectors of some rows, given in ascending order, of an index whose documents have them."""
