@@ -1,8 +1,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <limits>
+#include <tuple>
 
 #include "centroids/centroids.hpp"
 #include "stored/part.hpp"
@@ -98,31 +101,29 @@ std::vector<SearchedPart> looked_up(const Parts& parts, const In<std::int64_t>& 
   return found;
 }
 
-void centroids(const Parts& parts, const WordVectorsView& view, const In<std::int64_t>& rows, const Out<double, 2>& out,
-               const Out<double>& apart) {
+std::pair<Made<double, 2>, Made<double>> centroids(const Parts& parts, const WordVectorsView& view,
+                                                   const In<std::int64_t>& rows) {
   const std::vector<SearchedPart> all = looked_up(parts, rows);
   const WordVectors vectors = view.get();
-  require(out.length() == rows.length() && out.length(1) == vectors.dimensions, "out has one centroid for each row");
-  require(apart.length() == rows.length(), "apart has one length for each row");
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = centroids_of(all, vectors, rows.data(), rows.length(), out.data(), apart.data(), watch);
+  auto out = make_array(0.0, rows.length(), vectors.dimensions);
+  auto apart = make_array(0.0, rows.length());
+  run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
+    return centroids_of(all, vectors, rows.data(), rows.length(), out.data(), apart.data(), watch);
   });
-  require(sound, "the arrays lead outside of themselves");
+  return {std::move(out), std::move(apart)};
 }
 
-void encoded(const WeighedDocuments& part, const WordVectorsView& view, const CentroidFrame& frame,
-             const Out<std::int8_t>& codes, int threads) {
+Made<std::int8_t> encoded(const WeighedDocuments& part, const WordVectorsView& view, const CentroidFrame& frame,
+                          int threads) {
   const CodeFrame own = frame.get();
   const WordVectors vectors = view.get();
   require(part.has_exact(), "documents need their exact totals here");
   require(own.dimensions == vectors.dimensions, "the frame has other dimensions than the vectors");
-  require(codes.length() == own.bytes(part.documents()), "codes has another length than the part needs");
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = encode_centroids(part.get(0, nullptr), vectors, own, codes.data(), thread_limit(threads), watch);
+  auto codes = make_array(std::int8_t{0}, own.bytes(part.documents()));
+  run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
+    return encode_centroids(part.get(0, nullptr), vectors, own, codes.data(), thread_limit(threads), watch);
   });
-  require(sound, "the arrays lead outside of themselves");
+  return codes;
 }
 
 class CentroidQuery {
@@ -153,14 +154,14 @@ class CentroidQuery {
             "masses and vectors must be finite");
   }
 
-  std::pair<std::int64_t, std::int64_t> nearest(const Parts& parts, const std::vector<const CentroidCodes*>& codes,
-                                                const Allowed& allowed, int threads, const Out<std::int64_t>& rows,
-                                                const Out<float>& distances) const {
+  std::tuple<Made<std::int64_t, 2>, Made<float, 2>, std::int64_t> nearest(
+      const Parts& parts, const std::vector<const CentroidCodes*>& codes, const Allowed& allowed, std::int64_t k,
+      int threads) const {
     std::int64_t documents = 0;
     const std::vector<SearchedPart> all = with_totals(parts, allowed, documents);
     const WordVectors vectors = view_.get();
     require(codes.size() == parts.size(), "one set of codes for each part");
-    require(rows.length() == distances.length(), "rows and distances must agree in length");
+    require(k >= 0 && k <= largest_k, "k must not be negative, and of moderate size");
     std::vector<CodedPart> coded;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       require(codes[p] != nullptr, "codes must not be None");
@@ -168,26 +169,25 @@ class CentroidQuery {
       require(coded.back().frame.dimensions == vectors.dimensions, "codes of other dimensions than the vectors");
     }
     NearestDocuments found;
-    bool sound = true;
-    run_native([&](Watch& watch) {
-      sound = nearest_by_codes(all, coded, vectors, target_, rows.length(), thread_limit(threads), found, watch);
+    run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
+      return nearest_by_codes(all, coded, vectors, target_, k, thread_limit(threads), found, watch);
     });
-    require(sound, "the arrays lead outside of themselves");
+    auto rows = make_array(std::int64_t{-1}, 1, k);
+    auto distances = make_array(std::numeric_limits<float>::infinity(), 1, k);
     for (std::size_t i = 0; i < found.best.size(); ++i) {
       rows.data()[i] = found.best[i].row;
       distances.data()[i] = found.best[i].distance;
     }
-    return {static_cast<std::int64_t>(found.best.size()), found.evaluated};
+    return {std::move(rows), std::move(distances), found.evaluated};
   }
 
-  void distances(const Parts& parts, const In<std::int64_t>& rows, const Out<float>& out) const {
+  Made<float> distances(const Parts& parts, const In<std::int64_t>& rows) const {
     const std::vector<SearchedPart> all = looked_up(parts, rows);
-    require(rows.length() == out.length(), "one distance for each row");
-    bool sound = true;
-    run_native([&](Watch& watch) {
-      sound = centroid_distances(all, view_.get(), target_, rows.data(), rows.length(), out.data(), watch);
+    auto out = make_array(0.0f, rows.length());
+    run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
+      return centroid_distances(all, view_.get(), target_, rows.data(), rows.length(), out.data(), watch);
     });
-    require(sound, "the arrays lead outside of themselves");
+    return out;
   }
 
  private:
@@ -199,29 +199,23 @@ class CentroidQuery {
 
 void bind_centroids(nb::module_& m) {
   nb::class_<CentroidFrame>(m, "CentroidFrame", "Along which axes centroids are coded, and in which steps.")
-      .def(nb::init<In<double>, In<double, 2>, In<double>, double>(), nb::arg("mean").noconvert(),
-           nb::arg("axes").noconvert(), nb::arg("steps").noconvert(), nb::arg("error_step"));
+      .def(nb::init<In<double>, In<double, 2>, In<double>, double>(), "mean"_in, "axes"_in, "steps"_in, "error_step"_a);
   nb::class_<CentroidCodes>(m, "CentroidCodes", "The codes of the centroids of a part.")
-      .def(nb::init<const CentroidFrame&, In<std::int8_t>>(), nb::arg("frame"), nb::arg("codes").noconvert());
+      .def(nb::init<const CentroidFrame&, In<std::int8_t>>(), "frame"_a, "codes"_in);
   nb::class_<WordVectorsView>(m, "WordVectors", "Vectors, which of them a word has, and what words weigh.")
-      .def(nb::init<In<float, 2>, In<std::int32_t>, const WeightsView&, double>(), nb::arg("vectors").noconvert(),
-           nb::arg("rows").noconvert(), nb::arg("weights"), nb::arg("apart"));
-  m.def("centroids_of", &centroids, nb::arg("parts"), nb::arg("vectors"), nb::arg("rows").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("apart").noconvert(),
+      .def(nb::init<In<float, 2>, In<std::int32_t>, const WeightsView&, double>(), "vectors"_in, "rows"_in, "weights"_a,
+           "apart"_a);
+  m.def("centroids_of", &centroids, "parts"_a, "vectors"_a, "rows"_in,
         "The centroids of some rows, and the lengths of what their words without a vector add.");
-  m.def("encode_centroids", &encoded, nb::arg("part"), nb::arg("vectors"), nb::arg("frame"),
-        nb::arg("codes").noconvert(), nb::arg("threads"), "The codes of the centroids of all rows of a part.");
+  m.def("encode_centroids", &encoded, "part"_a, "vectors"_a, "frame"_a, "threads"_a,
+        "The codes of the centroids of all rows of a part.");
   nb::class_<CentroidQuery>(m, "CentroidQuery", "A query of the word centroid distance against stored documents.")
       .def(nb::init<const WordVectorsView&, const In<std::int32_t>&, const In<float>&, const In<std::int32_t>&,
                     const In<float>&>(),
-           nb::arg("vectors"), nb::arg("rows").noconvert(), nb::arg("masses").noconvert(), nb::arg("apart").noconvert(),
-           nb::arg("apart_masses").noconvert())
-      .def("nearest", &CentroidQuery::nearest, nb::arg("parts"), nb::arg("codes"),
-           nb::arg("allowed").noconvert().none(), nb::arg("threads"), nb::arg("rows").noconvert(),
-           nb::arg("distances").noconvert(),
-           "The nearest rows; how many there are and how many documents were compared in full.")
-      .def("distances", &CentroidQuery::distances, nb::arg("parts"), nb::arg("rows").noconvert(),
-           nb::arg("out").noconvert(), "The distances of some rows.");
+           "vectors"_a, "rows"_in, "masses"_in, "apart"_in, "apart_masses"_in)
+      .def("nearest", &CentroidQuery::nearest, "parts"_a, "codes"_a, "allowed"_in.none(), "k"_a, "threads"_a,
+           "A line of the nearest rows and one of their distances; how many documents were compared in full.")
+      .def("distances", &CentroidQuery::distances, "parts"_a, "rows"_in, "The distances of some rows.");
 }
 
 }  // namespace wordferry

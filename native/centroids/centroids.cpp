@@ -209,7 +209,7 @@ class CodeBounds {
     return bounds;
   }
 
-  const std::uint8_t* allowed_;
+  const bool* allowed_;
   std::int64_t first_, start_, rows_;
   std::vector<float>& bounds_;
   bool sound_ = true;

@@ -77,10 +77,9 @@ Found nearest_in_meaning(const std::vector<const CodedDocuments*>& parts, const 
 
 void bind_meaning(nb::module_& m) {
   nb::class_<CodedDocuments>(m, "CodedDocuments", "Vectors of documents in codes of one byte, with a scale for each.")
-      .def(nb::init<In<std::int8_t, 2>, In<float>>(), nb::arg("codes").noconvert(), nb::arg("scales").noconvert());
-  m.def("best_by_meaning", &nearest_in_meaning, nb::arg("parts"), nb::arg("levels").noconvert(), nb::arg("scale"),
-        nb::arg("alive").noconvert().none(), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
-        nb::arg("cosines").noconvert(),
+      .def(nb::init<In<std::int8_t, 2>, In<float>>(), "codes"_in, "scales"_in);
+  m.def("best_by_meaning", &nearest_in_meaning, "parts"_a, "levels"_in, "scale"_a, "alive"_in.none(),
+        "allowed"_in.none(), "rows"_in, "cosines"_in,
         "The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum "
         "of squares of the cosines of those that are alive, in parts of 2^18.");
 }

@@ -30,10 +30,10 @@ void cosines_of(const std::int32_t* products, const float* scales, double scale,
   }
 }
 
-void add_up(const double* cosines, const std::uint8_t* alive, std::int64_t rows, CosineSums& sums) {
+void add_up(const double* cosines, const bool* alive, std::int64_t rows, CosineSums& sums) {
   std::int64_t count = 0, sum = 0, squares = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const bool counted = cosines[i] == cosines[i] && (alive == nullptr || alive[i] != 0);
+    const bool counted = cosines[i] == cosines[i] && (alive == nullptr || alive[i]);
     const auto value = static_cast<std::int32_t>(counted ? cosines[i] * fixed_parts : 0.0);
     count += counted ? 1 : 0;
     sum += value;
@@ -46,7 +46,7 @@ void add_up(const double* cosines, const std::uint8_t* alive, std::int64_t rows,
 
 }  // namespace
 
-void scan(const CodedVectors& part, const CodedQuery& query, const std::uint8_t* alive, const std::uint8_t* allowed,
+void scan(const CodedVectors& part, const CodedQuery& query, const bool* alive, const bool* allowed,
           NearestByMeaning& best, CosineSums& sums, Watch& watch) {
   Pace pace(watch);
   std::int32_t whole[scanned_rows];

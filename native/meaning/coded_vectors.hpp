@@ -32,7 +32,7 @@ struct CosineSums {
 using NearestByMeaning = BestK<double, std::greater<double>>;
 
 // Offers the cosine of every row that `allowed` admits, and adds up those of every row that is alive; null admits all.
-void scan(const CodedVectors& part, const CodedQuery& query, const std::uint8_t* alive, const std::uint8_t* allowed,
+void scan(const CodedVectors& part, const CodedQuery& query, const bool* alive, const bool* allowed,
           NearestByMeaning& best, CosineSums& sums, Watch& watch);
 
 }  // namespace wordferry

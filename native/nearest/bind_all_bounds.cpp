@@ -1,5 +1,7 @@
 #include "nearest/all_bounds.hpp"
 
+#include <nanobind/stl/pair.h>
+
 #include "stored/repeats_view.hpp"
 #include "stored/stored_view.hpp"
 #include "support/bind.hpp"
@@ -8,18 +10,19 @@ namespace wordferry {
 
 namespace {
 
-std::int64_t bounds(const StoredWordLists& view, const In<std::int32_t>& touched, const In<float>& near,
-                    const In<float>& gain, const In<float>& common, const In<float>& totals,
-                    const RepeatedWords& repeats, float rest, const Out<float>& out, int threads) {
+std::pair<Made<float>, std::int64_t> bounds(const StoredWordLists& view, const In<std::int32_t>& touched,
+                                            const In<float>& near, const In<float>& gain, const In<float>& common,
+                                            const In<float>& totals, const RepeatedWords& repeats, float rest,
+                                            int threads) {
   require(near.length() == touched.length() && gain.length() == touched.length() && common.length() == touched.length(),
           "near, gain and common have one value for each touched word");
-  require(out.length() == totals.length(), "out has one value for each row");
   require(view.documents() == totals.length(), "totals has one value for each document of the lists");
   const Repeats counted = repeats.get(totals.length());
   const int limit = thread_limit(threads);
   const TouchedWords query{touched.data(), near.data(), gain.data(), common.data(), touched.length()};
   const StoredLists stored = view.get();
   std::int64_t visited = 0;
+  auto out = make_array(0.0f, totals.length());
   run_native([&](Watch& watch) {
     bool rises = true;
     for (std::int64_t t = 1; t < query.count; ++t) rises &= query.words[t - 1] < query.words[t];
@@ -27,15 +30,14 @@ std::int64_t bounds(const StoredWordLists& view, const In<std::int32_t>& touched
     visited = list_bounds(stored, query, totals.data(), totals.length(), counted, rest, out.data(), limit, watch);
   });
   require(visited >= 0, "the lists lead outside of themselves");
-  return visited;
+  return {std::move(out), visited};
 }
 
 }  // namespace
 
 void bind_all_bounds(nb::module_& m) {
-  m.def("list_bounds", &bounds, nb::arg("lists"), nb::arg("touched").noconvert(), nb::arg("near").noconvert(),
-        nb::arg("gain").noconvert(), nb::arg("common").noconvert(), nb::arg("totals").noconvert(), nb::arg("repeats"),
-        nb::arg("rest"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("list_bounds", &bounds, "lists"_a, "touched"_in, "near"_in, "gain"_in, "common"_in, "totals"_in, "repeats"_a,
+        "rest"_a, "threads"_a, "For each row the rest less what touched words save, and entries visited.");
 }
 
 }  // namespace wordferry

@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -53,18 +54,15 @@ std::vector<CosineShare> shares_of(const Cosines& cosines, const std::vector<con
   return found;
 }
 
-// The nearest rows to each of a panel of queries: rows and distances have a line for each, the places without a row are
-// left alone. Returns how many entries of lists and how many documents were looked at.
-std::tuple<std::int64_t, std::int64_t> nearest(const std::vector<const ListQuery*>& queries, const Parts& parts,
-                                               const WeightsView& weights, const Allowed& allowed,
-                                               const Cosines& cosines, float slack, int threads,
-                                               const Out<std::int64_t, 2>& rows, const Out<float, 2>& distances) {
+// The nearest rows to each of a panel of queries and their distances, -1 and infinity where there is none, and how many
+// entries of lists and how many documents were looked at.
+std::tuple<Made<std::int64_t, 2>, Made<float, 2>, std::int64_t, std::int64_t> nearest(
+    const std::vector<const ListQuery*>& queries, const Parts& parts, const WeightsView& weights,
+    const Allowed& allowed, const Cosines& cosines, float slack, std::int64_t k, int threads) {
   std::int64_t documents = 0;
   const std::vector<SearchedPart> all = searched(parts, allowed, documents);
   require(!queries.empty() && queries.size() <= panel_queries, "a panel has one to sixteen queries");
-  const auto lines = static_cast<std::int64_t>(queries.size());
-  require(rows.length() == lines && distances.length() == lines && rows.length(1) == distances.length(1),
-          "rows and distances need a line for each query");
+  require(k >= 0 && k <= largest_k, "k must not be negative, and of moderate size");
   require(slack >= 0.0f, "slack must not be negative");
   for (const ListQuery* query : queries) {
     require(query != nullptr, "a query must not be None");
@@ -73,40 +71,39 @@ std::tuple<std::int64_t, std::int64_t> nearest(const std::vector<const ListQuery
   }
   const std::vector<CosineShare> shares = shares_of(cosines, queries);
   std::vector<NearestDocuments> found(queries.size());
-  bool sound = true;
-  run_native([&](Watch& watch) {
+  run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
     std::vector<BlendedQuery> made;
     for (std::size_t q = 0; q < queries.size(); ++q) made.push_back({queries[q]->made(), shares[q]});
-    sound = nearest_by_lists(all, weights.get(), made, slack, rows.length(1), thread_limit(threads), found, watch);
+    return nearest_by_lists(all, weights.get(), made, slack, k, thread_limit(threads), found, watch);
   });
-  require(sound, "the arrays lead outside of themselves");
   std::int64_t visited = 0, evaluated = 0;
+  auto rows = make_array(std::int64_t{-1}, queries.size(), k);
+  auto distances = make_array(std::numeric_limits<float>::infinity(), queries.size(), k);
   for (std::size_t q = 0; q < found.size(); ++q) {
     visited += found[q].visited;
     evaluated += found[q].evaluated;
     for (std::size_t i = 0; i < found[q].best.size(); ++i) {
-      const std::size_t at = q * rows.shape(1) + i;
+      const std::size_t at = q * static_cast<std::size_t>(k) + i;
       rows.data()[at] = found[q].best[i].row;
       distances.data()[at] = found[q].best[i].distance;
     }
   }
-  return {visited, evaluated};
+  return {std::move(rows), std::move(distances), visited, evaluated};
 }
 
-void distances(const ListQuery& query, const Parts& parts, const WeightsView& weights, const Cosines& cosines,
-               const In<std::int64_t>& rows, const Out<float>& out) {
+Made<float> distances(const ListQuery& query, const Parts& parts, const WeightsView& weights, const Cosines& cosines,
+                      const In<std::int64_t>& rows) {
   std::int64_t documents = 0;
   const std::vector<SearchedPart> all = searched(parts, {}, documents);
   require(query.vocabulary() >= weights.get().count, "a query must know every word that weighs something");
-  require(rows.length() == out.length(), "one distance for each row");
   require_range(rows.data(), rows.length(), 0, documents, "rows must lie in the parts");
   const CosineShare share = shares_of(cosines, {&query}).front();
-  bool sound = true;
-  run_native([&](Watch& watch) {
+  auto out = make_array(0.0f, rows.length());
+  run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
     BlendedQuery made{query.made(), share};
-    sound = distances_of(all, weights.get(), made, rows.data(), rows.length(), out.data(), watch);
+    return distances_of(all, weights.get(), made, rows.data(), rows.length(), out.data(), watch);
   });
-  require(sound, "the arrays lead outside of themselves");
+  return out;
 }
 
 }  // namespace
@@ -115,18 +112,15 @@ void bind_nearest_lists(nb::module_& m) {
   nb::class_<ListQuery>(m, "ListQuery", "A query of Rel-RWMD against documents with lists.")
       .def(nb::init<In<std::int32_t>, In<float>, In<std::int32_t>, In<std::int32_t>, In<float>, float, Overlap,
                     std::int64_t>(),
-           nb::arg("words").noconvert(), nb::arg("masses").noconvert(), nb::arg("positions").noconvert(),
-           nb::arg("related").noconvert(), nb::arg("costs").noconvert(), nb::arg("c_max"), nb::arg("overlap"),
-           nb::arg("vocabulary"));
+           "words"_in, "masses"_in, "positions"_in, "related"_in, "costs"_in, "c_max"_a, "overlap"_a, "vocabulary"_a);
   nb::class_<CosineView>(m, "CosineShare", "What the cosine distance adds to a share of Rel-RWMD.")
-      .def(nb::init<In<float>, float, float, float>(), nb::arg("unit").noconvert(), nb::arg("moved"),
-           nb::arg("unshared"), nb::arg("lost"));
-  m.def("nearest_by_lists", &nearest, nb::arg("queries"), nb::arg("parts"), nb::arg("weights"),
-        nb::arg("allowed").noconvert().none(), nb::arg("cosines"), nb::arg("slack"), nb::arg("threads"),
-        nb::arg("rows").noconvert(), nb::arg("distances").noconvert(),
-        "The nearest rows to each query of a panel; how many entries of lists and documents were looked at.");
-  m.def("list_distances", &distances, nb::arg("query"), nb::arg("parts"), nb::arg("weights"), nb::arg("cosines"),
-        nb::arg("rows").noconvert(), nb::arg("out").noconvert(), "The distances of some rows to a query.");
+      .def(nb::init<In<float>, float, float, float>(), "unit"_in, "moved"_a, "unshared"_a, "lost"_a);
+  m.def("nearest_by_lists", &nearest, "queries"_a, "parts"_a, "weights"_a, "allowed"_in.none(), "cosines"_a, "slack"_a,
+        "k"_a, "threads"_a,
+        "The nearest rows to each query of a panel and their distances; how many entries of lists and documents were "
+        "looked at.");
+  m.def("list_distances", &distances, "query"_a, "parts"_a, "weights"_a, "cosines"_a, "rows"_in,
+        "The distances of some rows to a query.");
 }
 
 }  // namespace wordferry

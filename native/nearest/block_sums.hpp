@@ -84,7 +84,7 @@ class BlockSums {
 
  private:
   BlockSums();
-  bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row] != 0; }
+  bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row]; }
   float bound(std::int64_t row) const;
   // Sums of one kind, in units and rounded up, so that no bound is too high.
   struct Sums {
@@ -108,7 +108,7 @@ class BlockSums {
   float share_ = 0.0f;                // how much a product of 1 saves
   const float* totals_ = nullptr;     // of the rows of the block
   const float* norms_ = nullptr;      // likewise; none where cosine has no share
-  const std::uint8_t* allowed_ = nullptr;
+  const bool* allowed_ = nullptr;
   std::int64_t start_ = 0, rows_ = 0;
 };
 

@@ -156,7 +156,7 @@ bool collect_panel(const SearchedPart& part, std::int64_t block, const PanelWord
     const std::int64_t count = std::min(held_rows, end - first);
     if (!sum_chunk(part, first, count, words, scale, held)) return false;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (held.wanted[i] == 0 || (part.allowed != nullptr && part.allowed[first + i] == 0)) continue;
+      if (held.wanted[i] == 0 || (part.allowed != nullptr && !part.allowed[first + i])) continue;
       put_row(held.saved[i], part.totals[first + i], part.start + first + i, scale, limits, rows);
     }
   }

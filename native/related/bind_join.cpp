@@ -138,23 +138,19 @@ class Joining {
 void bind_join(nb::module_& m) {
   nb::class_<Joining>(m, "Joining", "New words, compared with all others: the lists and links that change.")
       .def(nb::init<ValueRows, In<std::int64_t>, NumberRows, ValueRows, NumberRows, ValueRows, Numbers, int>(),
-           nb::arg("vectors").noconvert(), nb::arg("words").noconvert(), nb::arg("own").noconvert(),
-           nb::arg("distances").noconvert(), nb::arg("later_own").noconvert(), nb::arg("later_distances").noconvert(),
-           nb::arg("places").noconvert(), nb::arg("threads"))
+           "vectors"_in, "words"_in, "own"_in, "distances"_in, "later_own"_in, "later_distances"_in, "places"_in,
+           "threads"_a)
       .def_prop_ro("total", &Joining::total, "The sum of the distances of all ordered pairs that have a new word.")
       .def_prop_ro("largest", &Joining::largest, "The largest squared length of a vector.")
       .def_prop_ro("rows", &Joining::rows, "How many lists change.")
-      .def("rank_sums", &Joining::rank_sums, nb::arg("out").noconvert(),
+      .def("rank_sums", &Joining::rank_sums, "out"_in,
            "By how much the sums of the distances at each place of all lists grow.")
-      .def("write_lists", &Joining::write_lists, nb::arg("first"), nb::arg("own").noconvert(),
-           nb::arg("distances").noconvert(), nb::arg("places").noconvert(),
+      .def("write_lists", &Joining::write_lists, "first"_a, "own"_in, "distances"_in, "places"_in,
            "The changed lists, and where all lists are.")
-      .def("link", &Joining::link, nb::lock_self(), nb::arg("indices").noconvert(), nb::arg("data").noconvert(),
-           nb::arg("later_indices").noconvert(), nb::arg("later_data").noconvert(), nb::arg("starts").noconvert(),
-           nb::arg("ends").noconvert(), "Find the rows of the graph that change; how many entries they have at most.")
-      .def("write_links", &Joining::write_links, nb::lock_self(), nb::arg("first"), nb::arg("indices").noconvert(),
-           nb::arg("data").noconvert(), nb::arg("starts").noconvert(), nb::arg("ends").noconvert(),
-           "The changed rows, and where all rows are.");
+      .def("link", &Joining::link, nb::lock_self(), "indices"_in, "data"_in, "later_indices"_in, "later_data"_in,
+           "starts"_in, "ends"_in, "Find the rows of the graph that change; how many entries they have at most.")
+      .def("write_links", &Joining::write_links, nb::lock_self(), "first"_a, "indices"_in, "data"_in, "starts"_in,
+           "ends"_in, "The changed rows, and where all rows are.");
 }
 
 }  // namespace wordferry

@@ -155,29 +155,23 @@ std::tuple<NumPyArray<std::int64_t>, NumPyArray<std::int32_t>, NumPyArray<float>
 
 void bind_related(nb::module_& m) {
   nb::class_<PointsView>(m, "Points", "Vectors and their squared norms, checked once; not to be changed after that.")
-      .def(nb::init<Vectors, In<float>>(), nb::arg("vectors").noconvert(), nb::arg("norms").noconvert());
+      .def(nb::init<Vectors, In<float>>(), "vectors"_in, "norms"_in);
   nb::class_<Candidates>(m, "Candidates", "For each word, what can still be among its r nearest.")
-      .def("__init__", &make_candidates, nb::arg("words"), nb::arg("r"))
+      .def("__init__", &make_candidates, "words"_a, "r"_a)
       .def_ro("r", &Candidates::r)
       .def_prop_ro(
           "counts", [](Candidates& self) { return as_array(self.sizes()); }, nb::rv_policy::automatic)
-      .def("seed", &seed, nb::arg("own").noconvert(), nb::arg("squares").noconvert(),
-           "Known lists, nearest first, as the candidates of the first words.")
-      .def("unchanged", &unchanged, nb::arg("own").noconvert(), nb::arg("same").noconvert(),
-           "Which of these lists are as they were seeded.");
-  m.def("select_tile", &select_tile, nb::arg("products").noconvert(), nb::arg("row_ids").noconvert(),
-        nb::arg("column_ids").noconvert(), nb::arg("mirror"), nb::arg("overlapping"), nb::arg("points"),
-        nb::arg("candidates"), "Select from a tile of inner products; the sum of its distances.");
-  m.def("rank_candidates", &rank, nb::arg("points"), nb::arg("candidates"), nb::arg("words").noconvert(),
-        nb::arg("own").noconvert(), nb::arg("distances").noconvert(), nb::arg("threads"),
+      .def("seed", &seed, "own"_in, "squares"_in, "Known lists, nearest first, as the candidates of the first words.")
+      .def("unchanged", &unchanged, "own"_in, "same"_in, "Which of these lists are as they were seeded.");
+  m.def("select_tile", &select_tile, "products"_in, "row_ids"_in, "column_ids"_in, "mirror"_a, "overlapping"_a,
+        "points"_a, "candidates"_a, "Select from a tile of inner products; the sum of its distances.");
+  m.def("rank_candidates", &rank, "points"_a, "candidates"_a, "words"_in, "own"_in, "distances"_in, "threads"_a,
         "The candidates of some words by (true distance, id).");
-  m.def("pair_distances", &distances_of_pairs, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
-        nb::arg("rows").noconvert(), nb::arg("columns").noconvert(), nb::arg("threads"), nb::arg("out").noconvert(),
+  m.def("pair_distances", &distances_of_pairs, "a"_in, "b"_in, "rows"_in, "columns"_in, "threads"_a, "out"_in,
         "True distances of pairs of vectors.");
-  m.def("product_error", &checked_product_error, nb::arg("dimensions"));
-  m.def("nearest_centroids", &centroids_near, nb::arg("products").noconvert(), nb::arg("half_norms").noconvert(),
-        nb::arg("out").noconvert());
-  m.def("union_graph", &union_graph, nb::arg("own").noconvert(), nb::arg("distances").noconvert(),
+  m.def("product_error", &checked_product_error, "dimensions"_a);
+  m.def("nearest_centroids", &centroids_near, "products"_in, "half_norms"_in, "out"_in);
+  m.def("union_graph", &union_graph, "own"_in, "distances"_in,
         "indptr, indices and data of the graph that joins i and j when either lists the other.");
 }
 

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <limits>
@@ -55,9 +56,10 @@ void larger_transposed(const Matrix& out, const Matrix& other, int threads) {
 
 VectorRows vectors_of(const In<float, 2>& values) { return {values.data(), values.length(), values.length(1)}; }
 
-void lengths(const In<float, 2>& vectors, const Out<float>& out) {
-  require(out.length() == vectors.length(), "one square for each vector");
+Made<float> lengths(const In<float, 2>& vectors) {
+  auto out = make_array(0.0f, vectors.length());
   run_native([&](Watch& watch) { squared_lengths(vectors_of(vectors), out.data(), watch); });
+  return out;
 }
 
 void distances_of_words(const In<float, 2>& a, const In<float>& a_squares, const In<float, 2>& b,
@@ -147,7 +149,7 @@ void refined(const FloatView& x, const FloatView& y, float limit, const Matrix& 
 }
 
 void offered(NearestRows& nearest, std::int64_t first_row, const Matrix& values, std::int64_t first,
-             const std::optional<In<std::uint8_t>>& allowed, int threads) {
+             const std::optional<In<bool>>& allowed, int threads) {
   const std::int64_t rows = values.length(), columns = values.length(1);
   require(first_row >= 0 && first_row <= nearest.rows() - rows, "values has rows that are not there");
   require(first >= 0 && first <= std::numeric_limits<std::int64_t>::max() - columns, "first must not be negative");
@@ -157,11 +159,11 @@ void offered(NearestRows& nearest, std::int64_t first_row, const Matrix& values,
   run_native([&](Watch& watch) { nearest.offer(block, thread_limit(threads), watch); });
 }
 
-void finished(NearestRows& nearest, const Out<float, 2>& distances, const Out<std::int64_t, 2>& indices, int threads) {
-  require(distances.length() == nearest.rows() && distances.length(1) == nearest.k() &&
-              indices.length() == nearest.rows() && indices.length(1) == nearest.k(),
-          "distances and indices need k places for each row");
+std::pair<Made<std::int64_t, 2>, Made<float, 2>> finished(NearestRows& nearest, int threads) {
+  auto indices = make_array(std::int64_t{-1}, nearest.rows(), nearest.k());
+  auto distances = make_array(0.0f, nearest.rows(), nearest.k());
   run_native([&](Watch& watch) { nearest.finish(distances.data(), indices.data(), thread_limit(threads), watch); });
+  return {std::move(indices), std::move(distances)};
 }
 
 }  // namespace
@@ -176,33 +178,26 @@ void bind_relaxed(nb::module_& m) {
       .value("keep", Overlap::keep)
       .value("residual", Overlap::residual);
   nb::enum_<Side>(m, "Side").value("both", Side::both).value("left", Side::left).value("right", Side::right);
-  m.def("panel_sums", &sums, nb::arg("panel"), nb::arg("pass_over"), nb::arg("graph"), nb::arg("rest"), nb::arg("kind"),
-        nb::arg("out").noconvert(), nb::arg("transposed"), nb::arg("combine"), nb::arg("lower"), nb::arg("threads"),
-        nb::arg("progress").none());
-  m.def("make_symmetric", &symmetric, nb::arg("values").noconvert(), nb::arg("from_lower"), nb::arg("threads"));
-  m.def("transposed_max", &larger_transposed, nb::arg("out").noconvert(), nb::arg("other").noconvert(),
-        nb::arg("threads"));
-  m.def("squared_lengths", &lengths, nb::arg("vectors").noconvert(), nb::arg("out").noconvert());
-  m.def("word_distances", &distances_of_words, nb::arg("a").noconvert(), nb::arg("a_squares").noconvert(),
-        nb::arg("b").noconvert(), nb::arg("b_squares").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
-  m.def("document_minima", &minima, nb::arg("documents"), nb::arg("costs").noconvert(), nb::arg("nearest").noconvert(),
-        nb::arg("column0"), nb::arg("threads"));
-  m.def("accumulate", &accumulated, nb::arg("pass_over"), nb::arg("panel"), nb::arg("nearest").noconvert(),
-        nb::arg("first_word"), nb::arg("omr"), nb::arg("add"), nb::arg("out").noconvert(), nb::arg("threads"));
-  m.def("related_pairs", &related, nb::arg("x"), nb::arg("y"), nb::arg("graph"), nb::arg("c_max"), nb::arg("overlap"),
-        nb::arg("side"), nb::arg("scan"), nb::arg("out").noconvert(), nb::arg("threads"), nb::arg("progress").none());
-  m.def("dense_pairs", &dense, nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("own").noconvert(),
-        nb::arg("x_known"), nb::arg("y_known"), nb::arg("far"), nb::arg("overlap"), nb::arg("side"),
-        nb::arg("out").noconvert(), nb::arg("threads"));
-  m.def("refine_cosine", &refined, nb::arg("x"), nb::arg("y"), nb::arg("limit"), nb::arg("out").noconvert(),
-        nb::arg("threads"));
+  m.def("panel_sums", &sums, "panel"_a, "pass_over"_a, "graph"_a, "rest"_a, "kind"_a, "out"_in, "transposed"_a,
+        "combine"_a, "lower"_a, "threads"_a, "progress"_a.none());
+  m.def("make_symmetric", &symmetric, "values"_in, "from_lower"_a, "threads"_a);
+  m.def("transposed_max", &larger_transposed, "out"_in, "other"_in, "threads"_a);
+  m.def("squared_lengths", &lengths, "vectors"_in, "Squared lengths of vectors.");
+  m.def("word_distances", &distances_of_words, "a"_in, "a_squares"_in, "b"_in, "b_squares"_in, "out"_in, "threads"_a);
+  m.def("document_minima", &minima, "documents"_a, "costs"_in, "nearest"_in, "column0"_a, "threads"_a);
+  m.def("accumulate", &accumulated, "pass_over"_a, "panel"_a, "nearest"_in, "first_word"_a, "omr"_a, "add"_a, "out"_in,
+        "threads"_a);
+  m.def("related_pairs", &related, "x"_a, "y"_a, "graph"_a, "c_max"_a, "overlap"_a, "side"_a, "scan"_a, "out"_in,
+        "threads"_a, "progress"_a.none());
+  m.def("dense_pairs", &dense, "x"_a, "y"_a, "costs"_in, "own"_in, "x_known"_a, "y_known"_a, "far"_a, "overlap"_a,
+        "side"_a, "out"_in, "threads"_a);
+  m.def("refine_cosine", &refined, "x"_a, "y"_a, "limit"_a, "out"_in, "threads"_a);
   nb::class_<NearestRows>(m, "Nearest", "The k nearest of each row while blocks of values come in.")
-      .def(nb::init<std::int64_t, std::int64_t>(), nb::arg("rows"), nb::arg("k"))
-      .def("offer", &offered, nb::arg("first_row"), nb::arg("values").noconvert(), nb::arg("first"),
-           nb::arg("allowed").noconvert().none(), nb::arg("threads"),
+      .def(nb::init<std::int64_t, std::int64_t>(), "rows"_a, "k"_a)
+      .def("offer", &offered, "first_row"_a, "values"_in, "first"_a, "allowed"_in.none(), "threads"_a,
            "Values of some rows, as candidates from number `first` on, where they are allowed.")
-      .def("finish", &finished, nb::arg("distances").noconvert(), nb::arg("indices").noconvert(), nb::arg("threads"),
-           "Distances and indices, sorted; places without a candidate are (inf, -1). Nothing can be offered then.");
+      .def("finish", &finished, "threads"_a,
+           "Indices and distances, sorted; places without a candidate are (-1, inf). Nothing can be offered then.");
 }
 
 }  // namespace wordferry

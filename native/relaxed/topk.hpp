@@ -14,7 +14,7 @@ namespace wordferry {
 struct OfferedBlock {
   const float* values;
   std::int64_t stride, rows, columns, first_row, first;
-  const std::uint8_t* allowed;
+  const bool* allowed;
 };
 
 // Callers on several threads take turns.

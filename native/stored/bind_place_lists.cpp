@@ -13,11 +13,9 @@ void count(const In<Word>& words, const In<Count>& counts, const In<std::int64_t
   require(counts.length() == words.length(), "one count for each word");
   require(once.length() == bits.length() && repeated.length() == bits.length(), "one number for each word");
   const BlockBags<Word, Count> bags{nullptr, words.data(), counts.data(), 0, bits.length()};
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = count_lists(bags, words.length(), bits.data(), once.data(), repeated.data(), watch);
+  run_sound("a word is out of range", [&](Watch& watch) {
+    return count_lists(bags, words.length(), bits.data(), once.data(), repeated.data(), watch);
   });
-  require(sound, "a word is out of range");
 }
 
 template <class Word, class Count>
@@ -36,22 +34,17 @@ void place(const In<std::int64_t>& indptr, const In<Word>& words, const In<Count
           "one place for each word");
   const BlockBags<Word, Count> bags{indptr.data(), words.data(), counts.data(), rows, bits.length()};
   const ListPlaces places{once.data(), repeated.data(), counters.data(), bits.data()};
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = place_lists(bags, places, out_rows.length(), out_counts.length(), out_bits.length(), out_rows.data(),
-                        out_counts.data(), out_bits.data(), watch);
+  run_sound("a word or its place is out of range", [&](Watch& watch) {
+    return place_lists(bags, places, out_rows.length(), out_counts.length(), out_bits.length(), out_rows.data(),
+                       out_counts.data(), out_bits.data(), watch);
   });
-  require(sound, "a word or its place is out of range");
 }
 
 template <class Word, class Count>
 void bind(nb::module_& m) {
-  m.def("count_lists", &count<Word, Count>, nb::arg("words").noconvert(), nb::arg("counts").noconvert(),
-        nb::arg("bits").noconvert(), nb::arg("once").noconvert(), nb::arg("repeated").noconvert());
-  m.def("place_lists", &place<Word, Count>, nb::arg("indptr").noconvert(), nb::arg("words").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("once").noconvert(), nb::arg("repeated").noconvert(),
-        nb::arg("counters").noconvert(), nb::arg("bits").noconvert(), nb::arg("out_rows").noconvert(),
-        nb::arg("out_counts").noconvert(), nb::arg("out_bits").noconvert());
+  m.def("count_lists", &count<Word, Count>, "words"_in, "counts"_in, "bits"_in, "once"_in, "repeated"_in);
+  m.def("place_lists", &place<Word, Count>, "indptr"_in, "words"_in, "counts"_in, "once"_in, "repeated"_in,
+        "counters"_in, "bits"_in, "out_rows"_in, "out_counts"_in, "out_bits"_in);
 }
 
 template <class Word>

@@ -98,7 +98,7 @@ class WeighedDocuments {
   std::int64_t documents() const { return stored_.documents(); }
   bool has_exact() const { return exact_.length() == documents(); }
 
-  SearchedPart get(std::int64_t start, const std::uint8_t* allowed) const {
+  SearchedPart get(std::int64_t start, const bool* allowed) const {
     return {stored_.lists(),
             stored_.bags(),
             totals_.data(),
@@ -121,7 +121,8 @@ class WeighedDocuments {
   RepeatedWords repeats_;
 };
 
-using Allowed = std::optional<In<std::uint8_t>>;
+using Allowed = std::optional<In<bool>>;
+constexpr std::int64_t largest_k = std::int64_t{1} << 32;  // no search asks for more rows than there are
 
 // The parts one after the other, and how many documents they have.
 template <class View>

@@ -27,8 +27,8 @@ struct SearchedPart {
   float mean_total, largest_total;
   float longest;  // no document has more words, a repeated one counted as often
   Repeats repeats;
-  std::int64_t start;           // the number of its first row among those of all parts
-  const std::uint8_t* allowed;  // by row, or null
+  std::int64_t start;   // the number of its first row among those of all parts
+  const bool* allowed;  // by row, or null
 };
 
 // The part that a row of all belongs to.

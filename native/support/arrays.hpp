@@ -5,12 +5,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace wordferry {
 
 namespace nb = nanobind;
+using namespace nb::literals;
+
+// The name of an array argument, which is taken as it is and never converted.
+inline auto operator""_in(const char* name, std::size_t) { return nb::arg(name).noconvert(); }
 
 // An array whose elements lie at multiples of their size, as every loop over them takes for granted.
 template <class Base>
@@ -21,7 +27,7 @@ struct Checked : Base {
   std::int64_t length(std::size_t axis = 0) const { return static_cast<std::int64_t>(this->shape(axis)); }
 };
 
-// Contiguous host arrays, read-only (In) or written by the kernel (Out). No silent conversion: bind with .noconvert().
+// Contiguous host arrays, read-only (In) or written by the kernel (Out). No silent conversion: bind with _in.
 template <class T, int Dims = 1>
 using In = Checked<nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>>;
 template <class T, int Dims = 1>
@@ -32,6 +38,26 @@ using Matrix = Checked<nb::ndarray<float, nb::ndim<2>, nb::device::cpu>>;
 // Refuses arguments that do not fit together.
 inline void require(bool fits, const char* message) {
   if (!fits) throw nb::value_error(message);
+}
+
+// An array that Python is given.
+template <class T, std::size_t Dims = 1>
+using Made = nb::ndarray<nb::numpy, T, nb::ndim<Dims>, nb::c_contig>;
+
+// A new one, every element of which is `value`.
+template <class T, class... Lengths>
+Made<T, sizeof...(Lengths)> make_array(T value, Lengths... lengths) {
+  constexpr std::size_t most = std::size_t{1} << 40;
+  const std::size_t shape[] = {static_cast<std::size_t>(lengths)...};
+  std::size_t size = 1;
+  for (const std::size_t length : shape) {
+    require(length <= most && (length == 0 || size <= most / length), "an array would be too large");
+    size *= length;
+  }
+  auto values = std::make_unique<T[]>(size);
+  std::fill_n(values.get(), size, value);
+  nb::capsule owner(values.get(), [](void* data) noexcept { delete[] static_cast<T*>(data); });
+  return Made<T, sizeof...(Lengths)>(values.release(), sizeof...(Lengths), shape, owner);
 }
 
 inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 64 == 0; }

@@ -47,10 +47,10 @@ class BestK {
   }
 
   // Offers values[i] as row `first` + i, where `allowed` (null: everywhere) is not 0.
-  void offer_all(const Value* values, std::int64_t count, std::int64_t first, const std::uint8_t* allowed) {
+  void offer_all(const Value* values, std::int64_t count, std::int64_t first, const bool* allowed) {
     Value limit = worst();
     for (std::int64_t i = 0; i < count; ++i) {
-      if (Before{}(limit, values[i]) || (allowed != nullptr && allowed[i] == 0)) continue;
+      if (Before{}(limit, values[i]) || (allowed != nullptr && !allowed[i])) continue;
       offer(values[i], first + i);
       limit = worst();
     }

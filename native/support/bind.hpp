@@ -44,4 +44,12 @@ void run_native(Work&& work, const Poll& poll = python_poll) {
   }
 }
 
+// Runs work that says whether the arrays were sound, and refuses those that are not.
+template <class Work>
+void run_sound(const char* unsound, Work&& work) {
+  bool sound = true;
+  run_native([&](Watch& watch) { sound = work(watch); });
+  require(sound, unsound);
+}
+
 }  // namespace wordferry

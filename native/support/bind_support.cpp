@@ -17,9 +17,9 @@ PyObject* current = nullptr;  // the ContextVar; it lives as long as the process
 template <class Value>
 void bind_view(nb::module_& m, const char* name, const char* what) {
   nb::class_<CsrView<Value>>(m, name, what)
-      .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<Value>, std::int64_t>(), nb::arg("indptr").noconvert(),
-           nb::arg("indices").noconvert(), nb::arg("data").noconvert(), nb::arg("columns"))
-      .def("widened", &CsrView<Value>::widened, nb::arg("columns"), "These rows over at least `columns` columns.")
+      .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<Value>, std::int64_t>(), "indptr"_in, "indices"_in,
+           "data"_in, "columns"_a)
+      .def("widened", &CsrView<Value>::widened, "columns"_a, "These rows over at least `columns` columns.")
       .def_prop_ro("shape", [](const CsrView<Value>& self) { return std::pair(self.rows(), self.columns()); });
 }
 
@@ -62,10 +62,10 @@ void bind_support(nb::module_& m) {
       .def("set", [](Token& self) { self.set.store(true); })
       .def_prop_ro("is_set", [](const Token& self) { return self.set.load(); });
   nb::object variable =
-      nb::module_::import_("contextvars").attr("ContextVar")("wordferry_token", nb::arg("default") = nb::none());
+      nb::module_::import_("contextvars").attr("ContextVar")("wordferry_token", "default"_a = nb::none());
   m.attr("current_token") = variable;
   current = variable.release().ptr();
-  m.def("parse_numbers", &parse_numbers, nb::arg("text"), nb::arg("begin"), nb::arg("out").noconvert(),
+  m.def("parse_numbers", &parse_numbers, "text"_a, "begin"_a, "out"_in,
         "Numbers with one blank between them, from a place in a line on; False when the line holds anything else.");
 }
 

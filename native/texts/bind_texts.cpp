@@ -123,15 +123,13 @@ void bind_texts(nb::module_& m) {
       .def_prop_ro("documents", &Counted::documents)
       .def_prop_ro("pairs", &Counted::pairs)
       .def_prop_ro("new_words", &Counted::new_words)
-      .def("fill", &Counted::fill, nb::arg("indptr").noconvert(), nb::arg("words").noconvert(),
-           nb::arg("counts").noconvert(), nb::arg("tokens").noconvert());
+      .def("fill", &Counted::fill, "indptr"_in, "words"_in, "counts"_in, "tokens"_in);
   nb::class_<WordCounter>(m, "WordCounter")
-      .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(),
-           nb::arg("words"), nb::arg("codes").noconvert(), nb::arg("stop"), nb::arg("lowercase"), nb::arg("min_length"))
+      .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(), "words"_a,
+           "codes"_in, "stop"_a, "lowercase"_a, "min_length"_a)
       .def_prop_ro("longest_run", &WordCounter::longest_run, "As far as a search in the table may go.")
-      .def("add", &WordCounter::add, nb::arg("words"), nb::arg("codes").noconvert())
-      .def("count", &WordCounter::count, nb::arg("bytes"), nb::arg("ends").noconvert(), nb::arg("split").noconvert(),
-           nb::arg("next"), nb::arg("threads"));
+      .def("add", &WordCounter::add, "words"_a, "codes"_in)
+      .def("count", &WordCounter::count, "bytes"_a, "ends"_in, "split"_in, "next"_a, "threads"_a);
 }
 
 }  // namespace wordferry

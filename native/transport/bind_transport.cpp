@@ -131,23 +131,25 @@ Where all_values(const TransportDocuments& documents, bool symmetric, std::int64
   });
 }
 
-Where nearest_values(const TransportDocuments& documents, const In<float, 2>& bounds, const In<std::uint8_t>& allowed,
-                     double slack, std::int64_t k, std::int64_t budget, const Out<std::int64_t, 2>& found,
-                     const Out<float, 2>& values, const Out<std::uint8_t, 2>& proved,
-                     const Out<std::int64_t, 2>& counts, int threads) {
+// Rows, values, what is proved, counts of each query, and the pair without an optimum or (-1, -1).
+std::tuple<Made<std::int64_t, 2>, Made<float, 2>, Made<bool, 2>, Made<std::int64_t, 2>, Where> nearest_values(
+    const TransportDocuments& documents, const In<float, 2>& bounds, const In<bool>& allowed, double slack,
+    std::int64_t k, std::int64_t budget, int threads) {
   const std::int64_t queries = documents.x_rows(), others = documents.y_rows();
   require(bounds.length() == queries && bounds.length(1) == others, "bounds has another shape than the documents");
   require(allowed.length() == others, "allowed needs a value for each document of y");
-  require(k >= 1, "k must be at least 1");
-  require(found.length() == queries && found.length(1) == k && values.length() == queries && values.length(1) == k &&
-              proved.length() == queries && proved.length(1) == k && counts.length() == queries &&
-              counts.length(1) == 4,
-          "found, values and proved need k places for each query, counts four");
+  require(k >= 1 && k <= std::max<std::int64_t>(others, 1),
+          "k must be at least 1, and no more than the documents of y");
+  auto found = make_array(std::int64_t{-1}, queries, k);
+  auto values = make_array(0.0f, queries, k);
+  auto proved = make_array(false, queries, k);
+  auto counts = make_array(std::int64_t{0}, queries, 4);
   const Bounded bounded{bounds.data(), allowed.data(), slack, others, k, budget};
-  return report([&](Watch& watch) {
+  const Where where = report([&](Watch& watch) {
     search(documents.maker(), queries, bounded, {found.data(), values.data(), proved.data(), counts.data()},
            thread_limit(threads), watch);
   });
+  return {std::move(found), std::move(values), std::move(proved), std::move(counts), where};
 }
 
 // One problem: positive masses of equal sums.
@@ -336,25 +338,18 @@ void bind_solver(nb::module_& m) {
       .value("failed", Proof::failed, "A cost, or the optimum, is NaN or infinite.")
       .value("bounded", Proof::bounded, "The gap to the duals is at most 1e-9 of the cost, rounding included.")
       .value("exact", Proof::exact, "Optimal in exact arithmetic.");
-  m.def("transport_one", &solve_one, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
-        nb::arg("costs").noconvert(), nb::arg("source_duals").noconvert(), nb::arg("sink_duals").noconvert(),
-        nb::arg("plan_source").noconvert(), nb::arg("plan_sink").noconvert(), nb::arg("plan_mass").noconvert(),
+  m.def("transport_one", &solve_one, "supply"_in, "demand"_in, "costs"_in, "source_duals"_in, "sink_duals"_in,
+        "plan_source"_in, "plan_sink"_in, "plan_mass"_in,
         "Solve one problem; returns (proof, total cost, pivots, arcs of the plan).");
-  m.def("transport_many", &solve_many, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
-        nb::arg("costs").noconvert(), nb::arg("total").noconvert(), nb::arg("pivots").noconvert(),
-        nb::arg("proof").noconvert(), nb::arg("threads"),
-        "Solve problems of one shape: total cost, pivots and the number of the proof.");
-  m.def("share_out", &share_out, nb::arg("starts").noconvert(), nb::arg("ones").noconvert(),
-        nb::arg("others").noconvert(), nb::arg("affinity").noconvert(), nb::arg("masses").noconvert(),
-        nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("kept").noconvert(),
-        nb::arg("taken").noconvert(),
+  m.def("transport_many", &solve_many, "supply"_in, "demand"_in, "costs"_in, "total"_in, "pivots"_in, "proof"_in,
+        "threads"_a, "Solve problems of one shape: total cost, pivots and the number of the proof.");
+  m.def("share_out", &share_out, "starts"_in, "ones"_in, "others"_in, "affinity"_in, "masses"_in, "first"_in,
+        "second"_in, "kept"_in, "taken"_in,
         "Share out the mass of rows over ways, those of most affinity first; returns how many ways are kept.");
-  m.def("soft_plan", &soft_plan, nb::arg("supply").noconvert(), nb::arg("demand").noconvert(),
-        nb::arg("costs").noconvert(), nb::arg("rule"), nb::arg("plan").noconvert(),
+  m.def("soft_plan", &soft_plan, "supply"_in, "demand"_in, "costs"_in, "rule"_a, "plan"_in,
         "The plan of Sinkhorn's rounds between masses that sum to 1; returns (cost, lower bound on the optimum, mass "
         "that scaling missed, rounds).");
-  m.def("transport_pair", &solve_pair, nb::arg("vectors").noconvert(), nb::arg("x_words").noconvert(),
-        nb::arg("x_counts").noconvert(), nb::arg("y_words").noconvert(), nb::arg("y_counts").noconvert(),
+  m.def("transport_pair", &solve_pair, "vectors"_in, "x_words"_in, "x_counts"_in, "y_words"_in, "y_counts"_in,
         "wmd of two documents from their words' counts; NaN where a distance of words is not finite.");
 }
 
@@ -374,23 +369,21 @@ void bind_transport(nb::module_& m) {
             require(rounds == 0 || (regularization > 0 && tolerance >= 0), "regularization must be positive");
             new (rule) TransportRule{kind, transfers, keep, {regularization, tolerance, rounds}};
           },
-          nb::arg("kind"), nb::arg("transfers") = 0, nb::arg("keep") = false, nb::arg("regularization") = 1.0,
-          nb::arg("tolerance") = 0.0, nb::arg("rounds") = 0);
+          "kind"_a, "transfers"_a = 0, "keep"_a = false, "regularization"_a = 1.0, "tolerance"_a = 0.0, "rounds"_a = 0);
   bind_solver(m);
   nb::class_<TransportDocuments>(m, "TransportDocuments", "Two sets of documents, to be compared by transport.")
       .def(nb::init<const WholeView&, const WholeView&, In<float, 2>, Words, Words, const TransportRule&, bool>(),
-           nb::arg("x"), nb::arg("y"), nb::arg("costs").noconvert(), nb::arg("row_of").noconvert(),
-           nb::arg("column_of").noconvert(), nb::arg("rule"), nb::arg("shared"), nb::keep_alive<1, 2>(),
+           "x"_a, "y"_a, "costs"_in, "row_of"_in, "column_of"_in, "rule"_a, "shared"_a, nb::keep_alive<1, 2>(),
            nb::keep_alive<1, 3>(), "A word of x costs costs[row_of[word of x], column_of[word of y]] onto a word of y.")
-      .def(nb::init<const WholeView&, const WholeView&, const FloatView&, double, bool>(), nb::arg("x"), nb::arg("y"),
-           nb::arg("graph"), nb::arg("c_max"), nb::arg("keep"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>(), "Costs of related words, c_max for all others.")
-      .def("all_pairs", &all_values, nb::arg("symmetric"), nb::arg("offset"), nb::arg("out").noconvert(),
-           nb::arg("threads"), "All values; returns the pair without an optimum, or (-1, -1).")
-      .def("search", &nearest_values, nb::arg("bounds").noconvert(), nb::arg("allowed").noconvert(), nb::arg("slack"),
-           nb::arg("k"), nb::arg("budget"), nb::arg("found").noconvert(), nb::arg("values").noconvert(),
-           nb::arg("proved").noconvert(), nb::arg("counts").noconvert(), nb::arg("threads"),
-           "The k nearest of each query; returns the pair without an optimum, or (-1, -1).");
+      .def(nb::init<const WholeView&, const WholeView&, const FloatView&, double, bool>(), "x"_a, "y"_a, "graph"_a,
+           "c_max"_a, "keep"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           "Costs of related words, c_max for all others.")
+      .def("all_pairs", &all_values, "symmetric"_a, "offset"_a, "out"_in, "threads"_a,
+           "All values; returns the pair without an optimum, or (-1, -1).")
+      .def("search", &nearest_values, "bounds"_in, "allowed"_in, "slack"_a, "k"_a, "budget"_a, "threads"_a,
+           "The k nearest of each query, given lower bounds that may be up to `slack` too high: rows, values, what is "
+           "proved, counts (solved, stopped by the dual bound, looked at, left for lack of budget) of each query, and "
+           "the pair without an optimum or (-1, -1).");
 }
 
 }  // namespace wordferry

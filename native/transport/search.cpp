@@ -99,7 +99,7 @@ void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, con
     found.rows[slot] = hit.row;
     found.values[slot] = hit.value;
     const double above = std::nextafterf(hit.value, std::numeric_limits<float>::infinity());
-    found.proved[slot] = unproved == no_limit || (here && above <= unproved) ? 1 : 0;
+    found.proved[slot] = unproved == no_limit || (here && above <= unproved);
   }
 }
 

@@ -21,7 +21,7 @@ void all_pairs(const MakePairs& make, std::int64_t queries, std::int64_t others,
 // may have added to them, which rows of y may be found, and how many problems per query may solve (-1: all it takes).
 struct Bounded {
   const float* bounds;
-  const std::uint8_t* allowed;
+  const bool* allowed;
   double slack;
   std::int64_t others, k, budget;
 };
@@ -30,7 +30,7 @@ struct Bounded {
 struct Hits {
   std::int64_t* rows;    // k, -1 where there are fewer
   float* values;         // k, sorted by (value, row)
-  std::uint8_t* proved;  // k
+  bool* proved;          // k
   std::int64_t* counts;  // 4: solved, stopped by the dual bound, looked at, left for lack of budget
 };
 

@@ -1,6 +1,7 @@
 #include "words/word_search.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -119,82 +120,83 @@ FormQuery query_of(const In<std::int32_t>& slots, const In<std::int32_t>& words,
   return query;
 }
 
-std::tuple<std::int64_t, std::int64_t, std::int64_t> best(const std::vector<const WordDocuments*>& parts,
-                                                          const In<std::int32_t>& slots, const In<std::int32_t>& words,
-                                                          const In<std::uint8_t>& is_exact, const In<double>& factors,
-                                                          double stem, double floor, double slope,
-                                                          const Allowed& allowed, const Out<std::int64_t>& rows,
-                                                          const Out<double>& scores) {
+std::tuple<Made<std::int64_t>, Made<double>, std::int64_t, std::int64_t> best(
+    const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots, const In<std::int32_t>& words,
+    const In<std::uint8_t>& is_exact, const In<double>& factors, double stem, double floor, double slope,
+    const Allowed& allowed, std::int64_t k) {
   const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
   const WordParts all(parts, &query.saturation);
-  require(rows.length() == scores.length(), "rows and scores must have the same length");
+  require(k >= 0, "k must not be negative");
   require(!allowed || allowed->length() == all.rows, "allowed has one value for each row");
-  const std::uint8_t* mask = allowed ? allowed->data() : nullptr;
+  const bool* mask = allowed ? allowed->data() : nullptr;
   BestRows found;
   bool sound = true;
-  if (rows.length() > 0) {
-    run_native([&](Watch& watch) { sound = best_by_words(all.parts, query, mask, rows.length(), found, watch); });
+  if (k > 0) {
+    run_native([&](Watch& watch) { sound = best_by_words(all.parts, query, mask, k, found, watch); });
   }
   require(sound, "the lists lead outside of themselves");
+  auto rows = make_array(std::int64_t{0}, found.best.size());
+  auto scores = make_array(0.0, found.best.size());
   for (std::size_t i = 0; i < found.best.size(); ++i) {
     rows.data()[i] = found.best[i].row;
     scores.data()[i] = found.best[i].score;
   }
-  return {static_cast<std::int64_t>(found.best.size()), found.visited, found.evaluated};
+  return {std::move(rows), std::move(scores), found.visited, found.evaluated};
 }
 
-void scores(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots,
-            const In<std::int32_t>& words, const In<std::uint8_t>& is_exact, const In<double>& factors, double stem,
-            double floor, double slope, const In<std::int64_t>& rows, const Out<double>& values) {
+Made<double> scores(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots,
+                    const In<std::int32_t>& words, const In<std::uint8_t>& is_exact, const In<double>& factors,
+                    double stem, double floor, double slope, const In<std::int64_t>& rows) {
   const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
   const WordParts all(parts, nullptr);
-  require(rows.length() == values.length(), "rows and scores must have the same length");
+  auto values = make_array(0.0, rows.length());
   require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
-  bool sound = true;
-  run_native(
-      [&](Watch& watch) { sound = scores_of(all.parts, query, rows.data(), rows.length(), values.data(), watch); });
-  require(sound, "the bags lead outside of themselves");
+  run_sound("the bags lead outside of themselves", [&](Watch& watch) {
+    return scores_of(all.parts, query, rows.data(), rows.length(), values.data(), watch);
+  });
+  return values;
 }
 
-void near(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& group_of, const In<double>& idf,
-          const In<std::int64_t>& rows, const In<std::int32_t>& wanted, const Out<std::int64_t, 2>& found,
-          const Out<double, 2>& cosines, const Out<std::uint8_t>& complete) {
+std::tuple<Made<std::int64_t, 2>, Made<double, 2>, Made<bool>> near(const std::vector<const WordDocuments*>& parts,
+                                                                    const In<std::int32_t>& group_of,
+                                                                    const In<double>& idf, const In<std::int64_t>& rows,
+                                                                    const In<std::int32_t>& wanted, std::int64_t m) {
   const WordParts all(parts, nullptr);
   require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
-  require(found.length() == rows.length() && cosines.length() == rows.length() && complete.length() == rows.length() &&
-              found.length(1) == cosines.length(1),
-          "one row of neighbours per document");
+  auto found = make_array(std::int64_t{-1}, rows.length(), m);
+  auto cosines = make_array(0.0, rows.length(), m);
+  auto complete = make_array(false, rows.length());
   for (std::int64_t i = 1; i < wanted.length(); ++i) {
     require(wanted.data()[i - 1] < wanted.data()[i], "the wanted stems must rise");
   }
   const StemWeights stems{group_of.data(), group_of.length(), idf.data(), idf.length()};
   const std::vector<std::int32_t> all_wanted(wanted.data(), wanted.data() + wanted.length());
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = near_rows(all.parts, stems, rows.data(), rows.length(), all_wanted, found.length(1), found.data(),
-                      cosines.data(), complete.data(), watch);
+  run_sound("the bags lead outside of themselves", [&](Watch& watch) {
+    return near_rows(all.parts, stems, rows.data(), rows.length(), all_wanted, m, found.data(), cosines.data(),
+                     complete.data(), watch);
   });
-  require(sound, "the bags lead outside of themselves");
+  return {std::move(found), std::move(cosines), std::move(complete)};
 }
 
-void frequencies(const StoredWordLists& lists, const In<std::int64_t>& starts, const In<std::int32_t>& words,
-                 const Out<std::int64_t>& df) {
-  require(starts.length() == df.length() + 1, "starts has one value more than df");
+Made<std::int64_t> frequencies(const StoredWordLists& lists, const In<std::int64_t>& starts,
+                               const In<std::int32_t>& words) {
+  require(starts.length() >= 1, "starts must not be empty");
+  const std::int64_t stems = starts.length() - 1;
+  auto df = make_array(std::int64_t{0}, stems);
   for (std::int64_t i = 0; i < starts.length(); ++i) {
     const std::int64_t before = i == 0 ? 0 : starts.data()[i - 1];
     require(starts.data()[i] >= before && starts.data()[i] <= words.length(), "starts must rise within the words");
   }
-  bool sound = true;
-  run_native([&](Watch& watch) {
-    sound = stem_frequencies(lists.get(), starts.data(), words.data(), df.length(), df.data(), watch);
+  run_sound("the lists lead outside of themselves", [&](Watch& watch) {
+    return stem_frequencies(lists.get(), starts.data(), words.data(), stems, df.data(), watch);
   });
-  require(sound, "the lists lead outside of themselves");
+  return df;
 }
 
 // Which of a few documents, given by their stems, are nearest to each other.
-void among(const In<std::int64_t>& indptr, const In<std::int32_t>& stems, const In<std::int32_t>& counts,
-           const In<double>& weight, std::int64_t groups, const Out<std::int64_t, 2>& found,
-           const Out<double, 2>& cosines) {
+std::pair<Made<std::int64_t, 2>, Made<double, 2>> among(const In<std::int64_t>& indptr, const In<std::int32_t>& stems,
+                                                        const In<std::int32_t>& counts, const In<double>& weight,
+                                                        std::int64_t groups, std::int64_t m) {
   require(groups >= 0 && groups <= std::numeric_limits<std::int32_t>::max(), "groups must fit in an int32");
   const std::int64_t rows = indptr.length() - 1;
   require(rows >= 0 && indptr.data()[0] == 0 && indptr.data()[rows] == stems.length(), "indptr must span the stems");
@@ -206,37 +208,31 @@ void among(const In<std::int64_t>& indptr, const In<std::int32_t>& stems, const 
     fits &= counts.data()[i] > 0 && weight.data()[i] >= 0 && std::isfinite(weight.data()[i]);
   }
   require(fits, "counts must be positive and weights not negative");
-  require(found.length() == rows && cosines.length() == rows && cosines.length(1) == found.length(1),
-          "one row of neighbours per document");
+  auto found = make_array(std::int64_t{-1}, rows, m);
+  auto cosines = make_array(0.0, rows, m);
   run_native([&](Watch& watch) {
-    nearest_among(indptr.data(), stems.data(), counts.data(), weight.data(), rows, groups, found.length(1),
-                  found.data(), cosines.data(), watch);
+    nearest_among(indptr.data(), stems.data(), counts.data(), weight.data(), rows, groups, m, found.data(),
+                  cosines.data(), watch);
   });
+  return {std::move(found), std::move(cosines)};
 }
 
 }  // namespace
 
 void bind_word_search(nb::module_& m) {
   nb::class_<WordDocuments>(m, "WordDocuments", "Stored documents with the tokens of each, for word search.")
-      .def(nb::init<const StoredDocuments&, In<float>>(), nb::arg("stored"), nb::arg("lengths").noconvert());
-  m.def("best_by_words", &best, nb::arg("parts"), nb::arg("slots").noconvert(), nb::arg("words").noconvert(),
-        nb::arg("is_exact").noconvert(), nb::arg("factors").noconvert(), nb::arg("stem"), nb::arg("floor"),
-        nb::arg("slope"), nb::arg("allowed").noconvert().none(), nb::arg("rows").noconvert(),
-        nb::arg("scores").noconvert(),
-        "The best documents: how many there are, and how many entries of lists and documents were looked at.");
-  m.def("scores_by_words", &scores, nb::arg("parts"), nb::arg("slots").noconvert(), nb::arg("words").noconvert(),
-        nb::arg("is_exact").noconvert(), nb::arg("factors").noconvert(), nb::arg("stem"), nb::arg("floor"),
-        nb::arg("slope"), nb::arg("rows").noconvert(), nb::arg("scores").noconvert(),
-        "The scores of some documents, 0 where one has no word of the query.");
-  m.def("near_rows", &near, nb::arg("parts"), nb::arg("group_of").noconvert(), nb::arg("idf").noconvert(),
-        nb::arg("rows").noconvert(), nb::arg("wanted").noconvert(), nb::arg("found").noconvert(),
-        nb::arg("cosines").noconvert(), nb::arg("complete").noconvert(),
-        "For each of some documents the nearest others, and whether it has all wanted stems.");
-  m.def("nearest_among", &among, nb::arg("indptr").noconvert(), nb::arg("stems").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("weight").noconvert(), nb::arg("groups"), nb::arg("found").noconvert(),
-        nb::arg("cosines").noconvert(), "For each of a few documents its nearest others by cosine.");
-  m.def("stem_frequencies", &frequencies, nb::arg("lists"), nb::arg("starts").noconvert(), nb::arg("words").noconvert(),
-        nb::arg("df").noconvert(), "Add the document frequency of each stem.");
+      .def(nb::init<const StoredDocuments&, In<float>>(), "stored"_a, "lengths"_in);
+  m.def("best_by_words", &best, "parts"_a, "slots"_in, "words"_in, "is_exact"_in, "factors"_in, "stem"_a, "floor"_a,
+        "slope"_a, "allowed"_in.none(), "k"_a,
+        "The best rows and their scores, and how many entries of lists and documents were looked at.");
+  m.def("scores_by_words", &scores, "parts"_a, "slots"_in, "words"_in, "is_exact"_in, "factors"_in, "stem"_a, "floor"_a,
+        "slope"_a, "rows"_in, "The scores of some documents, 0 where one has no word of the query.");
+  m.def(
+      "near_rows", &near, "parts"_a, "group_of"_in, "idf"_in, "rows"_in, "wanted"_in, "m"_a,
+      "For each of some documents the nearest others (-1: none), their cosines, and whether it has all wanted stems.");
+  m.def("nearest_among", &among, "indptr"_in, "stems"_in, "counts"_in, "weight"_in, "groups"_a, "m"_a,
+        "For each of a few documents its nearest others (-1: none), and their cosines.");
+  m.def("stem_frequencies", &frequencies, "lists"_a, "starts"_in, "words"_in, "Document frequency of each stem.");
 }
 
 }  // namespace wordferry

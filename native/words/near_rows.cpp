@@ -172,7 +172,7 @@ void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const 
 
 bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, const std::int64_t* rows,
                std::int64_t count, const std::vector<std::int32_t>& wanted, std::int64_t m, std::int64_t* found,
-               double* cosines, std::uint8_t* complete, Watch& watch) {
+               double* cosines, bool* complete, Watch& watch) {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> groups, counts;
   std::vector<double> weight;
@@ -200,7 +200,7 @@ bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, con
       last_seen = i;
     });
     sound = sound && fits;
-    complete[i] = has == wanted.size() ? 1 : 0;
+    complete[i] = has == wanted.size();
     indptr.push_back(static_cast<std::int64_t>(groups.size()));
   }
   if (!sound) return false;

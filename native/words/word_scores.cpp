@@ -139,7 +139,7 @@ class Largest {
 template <class Sum>
 class Search {
  public:
-  Search(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed, std::int64_t k,
+  Search(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
          BestRows& found, Watch& watch)
       : parts_(parts), query_(query), allowed_(allowed), kept_(k), table_(query), sums_(at(list_block_rows), 0),
         largest_(at(k), sizeof(Sum) == 2 ? 4 : 19), found_(found), pace_(watch) {
@@ -224,11 +224,11 @@ class Search {
     for (std::int64_t row = rows; row < list_block_rows; ++row) {
       if (sums_[at(row)] != 0) return false;
     }
-    const std::uint8_t* const allowed = allowed_ == nullptr ? nullptr : allowed_ + part.start + block.low;
+    const bool* const allowed = allowed_ == nullptr ? nullptr : allowed_ + part.start + block.low;
     const bool new_ones = largest_.enough();
     if (!new_ones) {
       for (std::int64_t row = 0; row < rows; ++row) {
-        if (sums_[at(row)] != 0 && (allowed == nullptr || allowed[row] != 0)) largest_.put(sums_[at(row)]);
+        if (sums_[at(row)] != 0 && (allowed == nullptr || allowed[row])) largest_.put(sums_[at(row)]);
       }
     }
     const Sum before = again ? block.need : std::numeric_limits<Sum>::max();
@@ -238,7 +238,7 @@ class Search {
     for (std::int64_t first = 0; (first = next_chunk(sums_.data(), first, rows, need)) < rows; first += scan_step) {
       for (std::int64_t row = first; row < std::min(first + scan_step, rows); ++row) {
         const Sum bound = sums_[at(row)];
-        if (bound < need || bound >= before || (allowed != nullptr && allowed[row] == 0)) continue;
+        if (bound < need || bound >= before || (allowed != nullptr && !allowed[row])) continue;
         candidates_.push_back({bound, block.low + row, &part});
         if (new_ones) largest_.put(bound);
       }
@@ -335,7 +335,7 @@ class Search {
 
   const std::vector<WordPart>& parts_;
   const FormQuery& query_;
-  const std::uint8_t* allowed_;
+  const bool* allowed_;
   Best kept_;
   QueryTable table_;
   std::vector<Table> tables_;  // other forms, the word itself; then the same beside bits
@@ -353,8 +353,8 @@ class Search {
 
 }  // namespace
 
-bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed,
-                   std::int64_t k, BestRows& found, Watch& watch) {
+bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
+                   BestRows& found, Watch& watch) {
   constexpr std::size_t few = 1000;
   if (query.forms.size() <= few) return Search<std::uint16_t>(parts, query, allowed, k, found, watch).run();
   return Search<std::uint32_t>(parts, query, allowed, k, found, watch).run();

@@ -65,8 +65,8 @@ struct BestRows {
 
 // The best k rows by BM25, by (score falling, row rising); a row is left out where allowed[row] = 0. False when a list
 // or a bag leads outside of itself, which only damaged ones do.
-bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const std::uint8_t* allowed,
-                   std::int64_t k, BestRows& found, Watch& watch);
+bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
+                   BestRows& found, Watch& watch);
 
 // The score of each of some rows, 0 for one without a word of the query. False when a bag leads outside of itself.
 bool scores_of(const std::vector<WordPart>& parts, const FormQuery& query, const std::int64_t* rows, std::int64_t count,
@@ -91,7 +91,7 @@ void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const 
 // which rise. False when a bag leads outside, or has a word without a stem.
 bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, const std::int64_t* rows,
                std::int64_t count, const std::vector<std::int32_t>& wanted, std::int64_t m, std::int64_t* found,
-               double* cosines, std::uint8_t* complete, Watch& watch);
+               double* cosines, bool* complete, Watch& watch);
 
 // Adds to df[group] in how many rows some of its words stand: those from starts[group] on. False when a list leads
 // outside of itself.

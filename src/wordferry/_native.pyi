@@ -108,8 +108,9 @@ def transposed_max(
 ) -> None: ...
 def squared_lengths(
     vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
+    """Squared lengths of vectors."""
+
 def word_distances(
     a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     a_squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -177,7 +178,7 @@ class Nearest:
         first_row: int,
         values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
         first: int,
-        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         threads: int,
     ) -> None:
         """
@@ -185,13 +186,13 @@ class Nearest:
         """
 
     def finish(
-        self,
-        distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-        indices: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-        threads: int,
-    ) -> None:
+        self, threads: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+    ]:
         """
-        Distances and indices, sorted; places without a candidate are (inf, -1). Nothing can be offered then.
+        Indices and distances, sorted; places without a candidate are (-1, inf). Nothing can be offered then.
         """
 
 class Points:
@@ -543,16 +544,17 @@ class StoredDocuments:
         | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
-    def add_sums(
+    @property
+    def documents(self) -> int: ...
+    def sums(
         self,
         weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         squared: bool,
         repeats: Repeats,
-        sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         threads: int,
-    ) -> None:
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
         """
-        Add what the words of each document count, times their weights, to its sum, or the squares of that.
+        What the words of each document count times their weights, summed up in their order, or the squares.
         """
 
 class WordWeights:
@@ -584,9 +586,11 @@ def list_bounds(
     totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     repeats: Repeats,
     rest: float,
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
     threads: int,
-) -> int: ...
+) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")], int]:
+    """
+    For each row the rest less what touched words save, and entries visited.
+    """
 
 class ListQuery:
     """A query of Rel-RWMD against documents with lists."""
@@ -618,15 +622,19 @@ def nearest_by_lists(
     queries: Sequence[ListQuery],
     parts: Sequence[WeighedDocuments],
     weights: WordWeights,
-    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     cosines: Sequence[CosineShare],
     slack: float,
+    k: int,
     threads: int,
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-) -> tuple[int, int]:
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+    int,
+    int,
+]:
     """
-    The nearest rows to each query of a panel; how many entries of lists and documents were looked at.
+    The nearest rows to each query of a panel and their distances; how many entries of lists and documents were looked at.
     """
 
 def list_distances(
@@ -635,8 +643,7 @@ def list_distances(
     weights: WordWeights,
     cosines: Sequence[CosineShare],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
     """The distances of some rows to a query."""
 
 class CentroidFrame:
@@ -674,20 +681,17 @@ def centroids_of(
     parts: Sequence[WeighedDocuments],
     vectors: WordVectors,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    apart: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]:
     """
     The centroids of some rows, and the lengths of what their words without a vector add.
     """
 
 def encode_centroids(
-    part: WeighedDocuments,
-    vectors: WordVectors,
-    frame: CentroidFrame,
-    codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
-    threads: int,
-) -> None:
+    part: WeighedDocuments, vectors: WordVectors, frame: CentroidFrame, threads: int
+) -> Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C")]:
     """The codes of the centroids of all rows of a part."""
 
 class CentroidQuery:
@@ -705,21 +709,23 @@ class CentroidQuery:
         self,
         parts: Sequence[WeighedDocuments],
         codes: Sequence[CentroidCodes],
-        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        k: int,
         threads: int,
-        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        distances: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    ) -> tuple[int, int]:
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+        int,
+    ]:
         """
-        The nearest rows; how many there are and how many documents were compared in full.
+        A line of the nearest rows and one of their distances; how many documents were compared in full.
         """
 
     def distances(
         self,
         parts: Sequence[WeighedDocuments],
         rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None:
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
         """The distances of some rows."""
 
 class WordDocuments:
@@ -740,12 +746,16 @@ def best_by_words(
     stem: float,
     floor: float,
     slope: float,
-    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> tuple[int, int, int]:
+    allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    k: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    int,
+    int,
+]:
     """
-    The best documents: how many there are, and how many entries of lists and documents were looked at.
+    The best rows and their scores, and how many entries of lists and documents were looked at.
     """
 
 def scores_by_words(
@@ -758,8 +768,7 @@ def scores_by_words(
     floor: float,
     slope: float,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """The scores of some documents, 0 where one has no word of the query."""
 
 def near_rows(
@@ -768,12 +777,14 @@ def near_rows(
     idf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     wanted: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    complete: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+    m: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C")],
+]:
     """
-    For each of some documents the nearest others, and whether it has all wanted stems.
+    For each of some documents the nearest others (-1: none), their cosines, and whether it has all wanted stems.
     """
 
 def nearest_among(
@@ -782,18 +793,21 @@ def nearest_among(
     counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     groups: int,
-    found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-    cosines: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-) -> None:
-    """For each of a few documents its nearest others by cosine."""
+    m: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    For each of a few documents its nearest others (-1: none), and their cosines.
+    """
 
 def stem_frequencies(
     lists: StoredWordLists,
     starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    df: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """Add the document frequency of each stem."""
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]:
+    """Document frequency of each stem."""
 
 class CodedDocuments:
     """Vectors of documents in codes of one byte, with a scale for each."""
@@ -808,8 +822,8 @@ def best_by_meaning(
     parts: Sequence[CodedDocuments],
     levels: Annotated[NDArray[numpy.int16], dict(shape=(None,), order="C", device="cpu", writable=False)],
     scale: float,
-    alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     cosines: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> tuple[int, list[tuple[int, int, int]]]:
@@ -991,16 +1005,18 @@ class TransportDocuments:
     def search(
         self,
         bounds: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
         slack: float,
         k: int,
         budget: int,
-        found: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-        values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-        proved: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")],
-        counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
         threads: int,
-    ) -> tuple[int, int]:
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+        tuple[int, int],
+    ]:
         """
-        The k nearest of each query; returns the pair without an optimum, or (-1, -1).
+        The k nearest of each query, given lower bounds that may be up to `slack` too high: rows, values, what is proved, counts (solved, stopped by the dual bound, looked at, left for lack of budget) of each query, and the pair without an optimum or (-1, -1).
         """

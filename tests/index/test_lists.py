@@ -251,8 +251,8 @@ def test_bounds_are_one_side_of_the_distance(
     asked = lists.Touched(
         np.array(touched, dtype=np.int32), costs, np.float32(c_max) - costs, np.array(common, dtype=np.float32)
     )
-    repeats = lists.Repeats(growth, room if growth == "saturation" else None)
-    found, visited = lists.bounds(made, asked, sums, c_max, 2, repeats)
+    repeats = lists.repeats(growth, room if growth == "saturation" else None)
+    found, visited = lists.bounds(made.view, *asked, sums, repeats, c_max, 2)
     x = {w: c / total for w, c in query.items()}
     for bag, bound in zip(weighed, found.tolist(), strict=True):
         if not bag:
@@ -276,7 +276,7 @@ def test_lists_over_several_blocks() -> None:
     assert made.blocks.tolist() == [0, 0, 0]
     assert made.bit_blocks.tolist() == [0, 7, 14]
     touched = lists.Touched(np.array([3], np.int32), *(np.array([v], np.float32) for v in (0.25, 0.75, 0.0)))
-    found, visited = lists.bounds(made, touched, np.ones(rows, np.float32), 1.0, 2)
+    found, visited = lists.bounds(made.view, *touched, np.ones(rows, np.float32), lists.COUNTS, 1.0, 2)
     assert visited == np.count_nonzero(words == 3)
     np.testing.assert_array_equal(found, np.where(words == 3, np.float32(0.25), np.float32(1)))
 
@@ -295,7 +295,7 @@ def test_damaged_lists_are_refused(frequent: int, monkeypatch: pytest.MonkeyPatc
                 array.flat[place] = value
                 wrong = lists.PostingLists(**{**vars(made), name: array})
                 try:
-                    lists.bounds(wrong, touched, np.ones(4, np.float32), 1.0, 1)
+                    lists.bounds(wrong.view, *touched, np.ones(4, np.float32), lists.COUNTS, 1.0, 1)
                 except ValueError as error:
                     assert "outside" in str(error)  # noqa: PT017 - a first offset may go unused
 

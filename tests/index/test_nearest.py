@@ -22,6 +22,7 @@ GROWTHS = ["counts", "logarithm", "saturation"]
 WIDTHS = [(word, count) for word in (np.uint16, np.int32) for count in (np.uint8, np.uint16, np.int32)]
 Bags = Sequence[dict[int, int]]
 Graph = dict[int, dict[int, float]]
+NO_NORMS = np.zeros(0, np.float32)
 Documents = tuple[list[lists.WeighedDocuments], _native.WordWeights]
 
 
@@ -32,13 +33,13 @@ def arrays(bags: Bags, widths: tuple[Any, Any] = (np.int32, np.uint8)) -> tuple[
 
 
 def weighed(
-    rows: tuple[Any, Any, Any], weights: Any = None, repeats: lists.Repeats = lists.COUNTS
+    rows: tuple[Any, Any, Any], weights: Any = None, repeats: _native.Repeats = lists.COUNTS
 ) -> lists.WeighedDocuments:
     """Documents with the sums that the kernel makes of these weights; 1 for each word where none are given."""
-    stored = lists.StoredDocuments(lists.build(*rows), rows)
-    sums = stored.sums(ones() if weights is None else weights, repeats=repeats)
+    stored = lists.StoredDocuments(lists.build(*rows).view, *rows)
+    sums = stored.sums(ones() if weights is None else weights, False, repeats, 1)
     longest = np.add.reduceat(np.append(rows[2], 0).astype(float), rows[0][:-1]).max() if len(rows[0]) > 1 else 0.0
-    return lists.WeighedDocuments(stored, sums.astype(np.float32), sums, float(longest), repeats)
+    return lists.WeighedDocuments(stored, sums.astype(np.float32), sums, NO_NORMS, float(longest), repeats)
 
 
 def ones() -> Any:
@@ -82,7 +83,7 @@ def many(seed: int, widths: tuple[Any, Any], growth: str, weights: Any, most: in
     for indptr, words, counts in many_rows(seed, most):
         room = rng.random(len(indptr) - 1) * 10 if growth == "saturation" else None
         given = (indptr, words.astype(widths[0]), counts.astype(widths[1]))
-        parts.append(weighed(given, weights, lists.Repeats(growth, room)))
+        parts.append(weighed(given, weights, lists.repeats(growth, room)))
         rows += len(indptr) - 1
     return (parts, _native.WordWeights(weights)), rows
 
@@ -239,7 +240,7 @@ def test_nearest_by_the_reference(
         patch.setattr(lists, "_FREQUENT", frequent)
         parts = []
         for some in (slice(0, 30), slice(30, 80)):
-            repeats = lists.Repeats(growth, room[some] if growth == "saturation" else None)
+            repeats = lists.repeats(growth, room[some] if growth == "saturation" else None)
             parts.append(weighed(arrays(bags[some], (word, np.int32)), weights, repeats))
     documents, asked = (parts, _native.WordWeights(weights)), query_of(x, graph, overlap)
     for allowed in (None, rng.random(80) < 0.5):
@@ -277,7 +278,7 @@ def test_a_word_of_weight_0_is_as_if_it_were_not_there(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "_FEWEST", 1)
         patch.setattr(lists, "_FREQUENT", frequent)
-        whole, left = (weighed(arrays(some), weights, lists.Repeats(growth, room)) for some in (bags, without))
+        whole, left = (weighed(arrays(some), weights, lists.repeats(growth, room)) for some in (bags, without))
     near = [lists.nearest([query, query], ([part], native), None, 1e-5, k, 1) for part in (whole, left)]
     assert near[0].indices.tolist() == near[1].indices.tolist()
     assert near[0].distances.tolist() == near[1].distances.tolist()
@@ -299,8 +300,8 @@ def test_damaged_arrays_are_refused() -> None:
             wrong = np.full_like(array, value)
             given_lists = lists.PostingLists(**{**vars(made), name: wrong}) if name in ("blocks", "starts") else made
             forward = (wrong if name == "indptr" else indptr, wrong if name == "words" else words, counts)
-            stored = lists.StoredDocuments(given_lists, forward)
-            part = lists.WeighedDocuments(stored, totals.astype(np.float32), totals, 100.0)
+            stored = lists.StoredDocuments(given_lists.view, *forward)
+            part = lists.WeighedDocuments(stored, totals.astype(np.float32), totals, NO_NORMS, 100.0, lists.COUNTS)
             for panel in ([query], [query] * 3):
                 with pytest.raises(ValueError, match="outside"):
                     lists.nearest(panel, ([part], weights), None, 0.0, 5, 1)
@@ -408,7 +409,7 @@ def test_nearest_weighed_centroids(
         patch.setattr(lists, "_FEWEST", 1)
         patch.setattr(lists, "_FREQUENT", frequent)
         for some in (slice(0, 70), slice(70, 200)):
-            repeats = lists.Repeats(growth, room[some] if growth == "saturation" else None)
+            repeats = lists.repeats(growth, room[some] if growth == "saturation" else None)
             parts.append(weighed(arrays(bags[some]), weights, repeats))
             codes.append(coded(parts[-1], weighed_bags[some], vectors, 2))  # type: ignore[arg-type]
     x = normalised(query)  # type: ignore[arg-type]
@@ -454,8 +455,8 @@ def test_codes_of_another_part_are_refused() -> None:
 def test_centroids_need_exact_totals() -> None:
     rng = np.random.default_rng(6)
     bags = some_bags(rng, 40)
-    stored = lists.StoredDocuments(lists.build(*arrays(bags)), arrays(bags))
-    part = lists.WeighedDocuments(stored, np.ones(40, np.float32), np.zeros(0), 100.0)
+    stored = lists.StoredDocuments(lists.build(*arrays(bags)).view, *arrays(bags))
+    part = lists.WeighedDocuments(stored, np.ones(40, np.float32), np.zeros(0), NO_NORMS, 100.0, lists.COUNTS)
     vectors = vectors_of(rng.normal(size=(WORDS, 5)).astype(np.float32))
     with pytest.raises(ValueError, match="exact totals"):
         plain_query(vectors, {1: 1}).distances([part], np.arange(3))

@@ -127,8 +127,8 @@ def test_small_kernels() -> None:
     ends_cancelled(lambda: passes.transposed_max(values, values, 1))
     own = np.stack([np.roll(np.arange(50000, dtype=np.int32), -k) for k in range(1, 9)], axis=1)
     ends_cancelled(lambda: native.union_graph(np.ascontiguousarray(own), np.zeros(own.shape, np.float32)))
-    heaps = passes.Heaps(3000, 10)
-    ends_cancelled(lambda: heaps.offer(slice(0, 3000), values, 0, None, 2))
+    heaps = passes.Nearest(3000, 10)
+    ends_cancelled(lambda: heaps.offer(0, values, 0, None, 2))
 
 
 def test_a_call_after_cancelling_does_not_begin() -> None:

@@ -139,13 +139,13 @@ def test_stored_lists() -> None:
     for threads in (1, 2):
         heard(
             f"bounds by lists, {threads} threads",
-            lambda threads=threads: lists.bounds(made, touched, lengths, 1.0, threads),  # type: ignore[misc]
+            lambda threads=threads: lists.bounds(made.view, *touched, lengths, lists.COUNTS, 1.0, threads),  # type: ignore[misc]
             threads=threads,
         )
-    stored = lists.StoredDocuments(made, rows)
-    heard("sums of documents", lambda: stored.sums(np.ones(50_000)))
+    stored = lists.StoredDocuments(made.view, *rows)
+    heard("sums of documents", lambda: stored.sums(np.ones(50_000), False, lists.COUNTS, 1))
     starts, every = np.arange(0, 50_001, 2), np.arange(50_000, dtype=np.int32)
-    heard("frequencies of stems", lambda: word_kernels.stem_frequencies(made, starts, every))
+    heard("frequencies of stems", lambda: word_kernels.stem_frequencies(made.view, starts, every))
     heard("lengths of documents", lambda: word_kernels.WordDocuments(stored, lengths))
     ready, saturation = [word_kernels.WordDocuments(stored, lengths)], word_kernels.Saturation(0.5, 1.0, 0.1)
     forms = word_kernels.QueryForms(
@@ -157,9 +157,10 @@ def test_stored_lists() -> None:
 
 def test_panels_of_queries() -> None:
     rows = bags()
-    stored = lists.StoredDocuments(lists.build(*rows), rows)
+    stored = lists.StoredDocuments(lists.build(*rows).view, *rows)
     sums = np.full(1_000_000, 40.0)
-    documents = [lists.WeighedDocuments(stored, sums.astype(np.float32), sums, 40.0)]
+    nothing = np.zeros(0, np.float32)
+    documents = [lists.WeighedDocuments(stored, sums.astype(np.float32), sums, nothing, 40.0, lists.COUNTS)]
     weights = _native.WordWeights(np.ones(50_000))
     own = np.arange(0, 50_000, 25, dtype=np.int32)
     edges = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)

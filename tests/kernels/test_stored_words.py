@@ -38,7 +38,7 @@ def dense(some: Bags) -> Any:
 
 def part_of(some: Bags) -> WordDocuments:
     lengths = dense(some).sum(axis=1).astype(np.float32)
-    return WordDocuments(lists.StoredDocuments(lists.build(*some), some), lengths)
+    return WordDocuments(lists.StoredDocuments(lists.build(*some).view, *some), lengths)
 
 
 def query(rng: np.random.Generator, slots: int, forms: int) -> QueryForms:
@@ -148,7 +148,7 @@ def test_frequencies_of_stems() -> None:
     starts, words = np.array([0, 2, 3, 6, 7]), np.array([1, 4, 5, 0, 30, 33, 9], dtype=np.int32)
     both = dense(own) > 0
     wanted = [both[:, words[a:b]].any(axis=1).sum() for a, b in pairwise(starts.tolist())]
-    assert kernels.stem_frequencies(lists.build(*own), starts, words).tolist() == wanted
+    assert kernels.stem_frequencies(lists.build(*own).view, starts, words).tolist() == wanted
 
 
 def broken(where: str) -> WordDocuments:
@@ -170,7 +170,7 @@ def broken(where: str) -> WordDocuments:
     if where == "one bag":
         indptr[3] = -5
     wrong = lists.PostingLists(made.documents, **arrays)
-    return WordDocuments(lists.StoredDocuments(wrong, (indptr, *own[1:])), np.ones(DAMAGED, np.float32))
+    return WordDocuments(lists.StoredDocuments(wrong.view, indptr, *own[1:]), np.ones(DAMAGED, np.float32))
 
 
 @pytest.mark.parametrize("where", ["blocks", "bit_blocks", "starts", "rows", "bits", "bags", "one bag"])
@@ -186,7 +186,7 @@ def test_lists_that_lead_outside_have_no_frequencies(where: str) -> None:
     made = lists.build(*bags(np.random.default_rng(1), DAMAGED, 3))
     wrong = lists.PostingLists(**{**vars(made), where: getattr(made, where) + 10**9})
     with pytest.raises(ValueError, match="outside"):
-        kernels.stem_frequencies(wrong, np.array([0, WORDS]), np.arange(WORDS, dtype=np.int32))
+        kernels.stem_frequencies(wrong.view, np.array([0, WORDS]), np.arange(WORDS, dtype=np.int32))
 
 
 def test_near_rows_without_stems_are_refused() -> None:

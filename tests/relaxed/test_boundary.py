@@ -83,7 +83,6 @@ WRONG = {
     "dimensions": lambda: passes.word_distances(f32(2, 3), f32(2), f32(16, 4), f32(16), f32(2, 16), 1),
     "squares": lambda: passes.word_distances(f32(2, 3), f32(1), f32(16, 3), f32(16), f32(2, 16), 1),
     "distances": lambda: passes.word_distances(f32(2, 3), f32(2), f32(16, 3), f32(16), f32(2, 15), 1),
-    "lengths": lambda: _native.squared_lengths(f32(2, 3), f32(3)),
     "minima width": lambda: passes.document_minima(good(), passes.aligned(4, 8), passes.aligned(1, 16, 16), 0, 1),
     "minima rows": lambda: passes.document_minima(good(), passes.aligned(3, 16), passes.aligned(1, 16, 16), 0, 1),
     "minima column": lambda: passes.document_minima(good(), passes.aligned(4, 16), passes.aligned(1, 16, 16), 1, 1),

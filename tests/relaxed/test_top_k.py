@@ -15,7 +15,7 @@ from wordferry import Embeddings, RelatedWords, Searcher, pairwise, top_k
 from wordferry.compare.nearest import nearest
 from wordferry.errors import InputError
 from wordferry.kernels import reference
-from wordferry.kernels.passes import Heaps
+from wordferry.kernels.passes import Nearest
 
 FAST = ["cosine", "bow-l1", "tfidf-l1", "tfidf-cosine", "wcd", "rwmd", "rel-rwmd"]
 
@@ -196,16 +196,16 @@ def test_nearest_takes_a_prepared_problem(corpus: Corpus) -> None:
 @settings(max_examples=60)
 def test_heaps_are_a_stable_sort(blocks: list[list[int]], k: int) -> None:
     """Values that come in blocks, with many ties."""
-    heaps = Heaps(2, k)
+    heaps = Nearest(2, k)
     first = 0
     for block in blocks:
         values = np.array([block, block[::-1]], dtype=np.float32)
-        heaps.offer(slice(0, 2), values, first, None, 2)
+        heaps.offer(0, values, first, None, 2)
         first += len(block)
-    found = heaps.finish(1)
+    indices, distances = heaps.finish(1)
     for row, order in enumerate((lambda b: b, lambda b: b[::-1])):
         everything = np.array([value for block in blocks for value in order(block)], dtype=np.float32)
         expected = np.argsort(everything, kind="stable")[:k]
-        assert found.indices[row, : len(expected)].tolist() == expected.tolist()
-        assert found.distances[row, : len(expected)].tolist() == everything[expected].tolist()
-        assert (found.indices[row, len(expected) :] == -1).all()
+        assert indices[row, : len(expected)].tolist() == expected.tolist()
+        assert distances[row, : len(expected)].tolist() == everything[expected].tolist()
+        assert (indices[row, len(expected) :] == -1).all()

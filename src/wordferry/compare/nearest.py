@@ -24,8 +24,7 @@ from wordferry.compare.problem import MethodPlan, Problem, check_algorithm, fill
 from wordferry.device.best import MOST, DeviceBest, allowed_bytes
 from wordferry.device.launch import runtime
 from wordferry.errors import InputError
-from wordferry.kernels import passes
-from wordferry.kernels.passes import Heaps
+from wordferry.kernels.passes import Nearest
 
 
 def check_k(k: Any) -> int:
@@ -99,7 +98,7 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Meth
     """Blocks of distances, each offered to the heaps of its rows and then forgotten."""
     if plan.chosen.device:
         return _nearest_on_device(problem, k, mask, plan)
-    heaps = Heaps(problem.shape[0], k)
+    heaps = Nearest(problem.shape[0], k)
     half = max(problem.run.memory // 2, LEAST_MEMORY)
     rows, columns = _tile_shape(problem, problem.run.memory // 2)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
@@ -110,8 +109,8 @@ def _nearest_values(problem: Problem, k: int, mask: BoolArray | None, plan: Meth
         block = values.ravel()[: shape[0] * shape[1]].reshape(shape)
         tick = report.part(number / len(blocks), (number + 1) / len(blocks))
         fill(problem.part(some, others).running(memory=half, progress=tick), block, plan)
-        heaps.offer(some, block, others.start, None if mask is None else mask[others], problem.run.threads)
-    found = heaps.finish(problem.run.threads)
+        heaps.offer(some.start, block, others.start, None if mask is None else mask[others], problem.run.threads)
+    found = Neighbors(*heaps.finish(problem.run.threads))
     report(1.0)
     pairs = problem.shape[0] * (problem.shape[1] if mask is None else int(mask.sum()))
     return replace(found, counts={"pairs": pairs})
@@ -148,7 +147,7 @@ def top_k_problem(problem: Problem, k: int, *, mask: BoolArray | None = None, bu
         for block in method.blocks(problem, start, stop):
             here = slice(block.start, block.stop)
             near = bounds[block.start - start : block.stop - start]
-            found = passes.transport_search(block.documents, near, allowed, (slack, k_used, limit), problem.run.threads)
+            found = block.documents.search(near, allowed, slack, k_used, limit, problem.run.threads)
             if found[4][0] >= 0:
                 raise unsolved(problem, block, found[4])
             rows[here, :k_used], values[here, :k_used], proved[here, :k_used] = found[:3]

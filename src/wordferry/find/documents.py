@@ -94,7 +94,7 @@ class DocumentsPart:
         counted = np.where(np.isin(rows.words, forms.stop), 0, rows.counts)
         lengths, group_of = rows._replace(counts=counted).totals.astype(np.float32), forms.group_of
         df = stems_among(rows, group_of, forms.groups)
-        stored = StoredDocuments(build(*rows), rows)
+        stored = StoredDocuments(build(*rows).view, *rows)
         groups = np.arange(forms.groups, dtype=np.int32)
         codes = None if vectors is None else Codes.of(vectors)
         return cls(rows, lengths, WordDocuments(stored, lengths), groups, df.astype(np.int32), codes)

@@ -10,7 +10,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import Progress, no_progress
 from wordferry.errors import InputError
-from wordferry.kernels.passes import Heaps
+from wordferry.kernels.passes import Nearest
 
 PAPER_R = (1, 2, 4, 8, 16, 32, 64, 128)
 PAPER_FOLDS = 5
@@ -86,9 +86,9 @@ def fold_neighbours(
 
 def _nearest(distances: Float32Array, k: int) -> Neighbors:
     """The k nearest columns of each row."""
-    heaps = Heaps(len(distances), k)
-    heaps.offer(slice(0, len(distances)), np.ascontiguousarray(distances), 0, None, 1)
-    return heaps.finish(1)
+    heaps = Nearest(len(distances), k)
+    heaps.offer(0, np.ascontiguousarray(distances), 0, None, 1)
+    return Neighbors(*heaps.finish(1))
 
 
 def _pieces(members: Int64Array, rows: int) -> list[Int64Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.runtime import blas_threads
-from wordferry.kernels.lists import WeighedDocuments, as_mask
+from wordferry.kernels.lists import WeighedDocuments
 
 AXES = 63
 """Number of principal axes in a centroid code: 63 coordinates, the length of the residual, that of what words without a
@@ -71,9 +71,8 @@ class CentroidCodes:
         steps = np.maximum(most, 1e-6) / 127
         error = np.sqrt((steps**2).sum()) / 2  # of codes that are not cut short: at most half a step each
         steps = np.append(steps, max(error / 32, 1e-9))
-        made = cls(np.empty(-(-part.documents // 16) * 16 * len(steps), dtype=np.int8), mean, axes, steps)
-        _native.encode_centroids(part.native, vectors.native, made._frame, made.codes, threads)
-        return made
+        made = cls(np.zeros(0, np.int8), mean, axes, steps)
+        return replace(made, codes=_native.encode_centroids(part, vectors.native, made._frame, threads))
 
 
 def _spread(rows: Int64Array, most: int) -> Int64Array:
@@ -83,9 +82,7 @@ def _spread(rows: Int64Array, most: int) -> Int64Array:
 
 def centroids_of(part: WeighedDocuments, vectors: WordVectors, rows: Int64Array) -> tuple[Float64Array, Float64Array]:
     """The mean vectors of some documents, and the lengths of what their words without a vector add."""
-    out, apart = np.empty((len(rows), vectors.dimensions), dtype=np.float64), np.empty(len(rows), dtype=np.float64)
-    _native.centroids_of([part.native], vectors.native, rows, out, apart)
-    return out, apart
+    return _native.centroids_of([part], vectors.native, rows)
 
 
 class CentroidQuery:
@@ -112,13 +109,9 @@ class CentroidQuery:
         threads: int,
     ) -> Neighbors:
         """The k nearest of the allowed rows. ValueError when the arrays lead outside, which only damaged ones do."""
-        rows, distances = np.full((1, k), -1, dtype=np.int64), np.full((1, k), np.inf, dtype=np.float32)
-        own = [part.native for part in parts]
-        _, evaluated = self._native.nearest(own, list(codes), as_mask(allowed), threads, rows[0], distances[0])
+        rows, distances, evaluated = self._native.nearest(parts, codes, allowed, k, threads)
         return Neighbors(rows, distances, counts={"postings": 0, "evaluated": evaluated})
 
     def distances(self, parts: Sequence[WeighedDocuments], rows: Int64Array) -> Float32Array:
         """The distances of some rows."""
-        out = np.empty(len(rows), dtype=np.float32)
-        self._native.distances([part.native for part in parts], rows, out)
-        return out
+        return self._native.distances(parts, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -74,8 +74,7 @@ class PostingLists:
         return found.astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Touched:
+class Touched(NamedTuple):
     """The words that a query has or is related to, ascending, with what they cost for each occurrence."""
 
     words: Int32Array
@@ -161,87 +160,34 @@ class _Block:
         )
 
 
-class Repeats:
+def repeats(growth: str = "counts", room: Float64Array | None = None) -> _native.Repeats:
     """How much a word counts that a document has more than once; one that stands there once counts 1.
 
     ``growth`` is "counts" (as often as it stands there), "logarithm" (``1 + ln(count)``) or "saturation"
     (``count * (1 + room) / (count + room)``, with the room of each row).
     """
-
-    def __init__(self, growth: str = "counts", room: Float64Array | None = None) -> None:
-        self.room = room
-        self.native = _native.Repeats(_native.Growth[growth], np.zeros(0) if room is None else room)
+    return _native.Repeats(_native.Growth[growth], np.zeros(0) if room is None else room)
 
 
-COUNTS = Repeats()
+COUNTS = repeats()
 COSINE_LOST = 1e-3
 """Cosine distances below this have lost digits to 1 - product."""
+StoredDocuments = _native.StoredDocuments
+"""Documents as an index stores them, by row and by word: ``StoredDocuments(lists.view, indptr, words, counts)``;
+ValueError when lengths do not agree. ``sums(weights, squared, repeats, threads)`` gives what the words of each document
+count times their weights, one after the other, or the sum of the squares; ValueError when the arrays lead outside of
+themselves, or to a word without a weight."""
+WeighedDocuments = _native.WeighedDocuments
+"""``WeighedDocuments(stored, totals, exact, norms, longest, repeats)``: stored documents with the sums of what their
+words weigh. ``totals`` may be a little less where only bounds are made of them; ``exact`` are the sums as they were
+made, or none where nothing needs them. ``norms`` are Euclidean lengths, or a little less, of which bounds of the cosine
+distance are made, or none. No document has more than ``longest`` words, repeated ones counted as often."""
+bounds = _native.list_bounds
+"""``bounds(lists.view, *touched, totals, repeats, rest, threads)``: for each row ``rest`` less what the touched words
+save, a share of ``totals``, and how many entries of lists were visited.
 
-
-def bounds(
-    lists: PostingLists, touched: Touched, totals: Float32Array, rest: float, threads: int, repeats: Repeats = COUNTS
-) -> tuple[Float32Array, int]:
-    """For each row ``rest`` less what the touched words save, a share of ``totals``; and how many entries were visited.
-
-    That is what moving the document onto the query costs when a word that is not touched costs ``rest``. Rows without
-    words are at infinity. ValueError when the lists lead outside of themselves, which only damaged ones do.
-    """
-    out = np.empty(len(totals), dtype=np.float32)
-    visited = _native.list_bounds(
-        lists.view,
-        touched.words,
-        touched.near,
-        touched.gain,
-        touched.common,
-        totals,
-        repeats.native,
-        rest,
-        out,
-        threads,
-    )
-    return out, visited
-
-
-class StoredDocuments:
-    """Documents as an index stores them, by row and by word, as the kernels take them."""
-
-    def __init__(self, lists: PostingLists, bags: tuple[Int64Array, npt.NDArray[Any], npt.NDArray[Any]]) -> None:
-        """``bags``: where rows begin, their words and their counts. ValueError when lengths do not agree."""
-        self.documents = len(bags[0]) - 1
-        self.native = _native.StoredDocuments(lists.view, *bags)
-
-    def sums(
-        self, weights: Float64Array, *, squared: bool = False, repeats: Repeats = COUNTS, threads: int = 1
-    ) -> Float64Array:
-        """What the words of each document count times their weights, one after the other, or the sum of the squares.
-
-        ValueError when the arrays lead outside of themselves, or to a word without a weight.
-        """
-        out = np.zeros(self.documents)
-        self.native.add_sums(weights, squared, repeats.native, out, threads)
-        return out
-
-
-class WeighedDocuments:
-    """Stored documents with the sums of what their words weigh.
-
-    ``totals`` may be a little less where only bounds are made of them; ``exact`` are the sums as they were made, or
-    none where nothing needs them. ``norms`` are Euclidean lengths, or a little less: bounds of the cosine distance are
-    made of them. No document has more than ``longest`` words, repeated ones counted as often.
-    """
-
-    def __init__(
-        self,
-        stored: StoredDocuments,
-        totals: Float32Array,
-        exact: Float64Array,
-        longest: float,
-        repeats: Repeats = COUNTS,
-        norms: Float32Array | None = None,
-    ) -> None:
-        self.documents = stored.documents
-        lengths = np.zeros(0, np.float32) if norms is None else norms
-        self.native = _native.WeighedDocuments(stored.native, totals, exact, lengths, longest, repeats.native)
+That is what moving the document onto the query costs when a word that is not touched costs ``rest``. Rows without
+words are at infinity. ValueError when the lists lead outside of themselves, which only damaged ones do."""
 
 
 @dataclass(frozen=True)
@@ -292,13 +238,9 @@ def nearest(
 
     ValueError when the arrays lead outside of themselves, which only damaged ones do.
     """
-    rows = np.full((len(queries), k), -1, dtype=np.int64)
-    distances = np.full((len(queries), k), np.inf, dtype=np.float32)
     parts, weights = documents
-    asked, own = [query.native for query in queries], [part.native for part in parts]
-    mask = None if allowed is None else as_mask(allowed)
-    cosines = [share for query in queries for share in query.cosine]
-    counts = _native.nearest_by_lists(asked, own, weights, mask, cosines, slack, threads, rows, distances)
+    asked, cosines = [query.native for query in queries], [share for query in queries for share in query.cosine]
+    rows, distances, *counts = _native.nearest_by_lists(asked, parts, weights, allowed, cosines, slack, k, threads)
     return Neighbors(rows, distances, counts=dict(zip(("postings", "evaluated"), counts, strict=True)))
 
 
@@ -306,12 +248,5 @@ def distances(
     query: ListQuery, documents: tuple[Sequence[WeighedDocuments], _native.WordWeights], rows: Int64Array
 ) -> Float32Array:
     """The distances of some rows to a query. ValueError as in :func:`nearest`."""
-    out = np.empty(len(rows), dtype=np.float32)
     parts, weights = documents
-    _native.list_distances(query.native, [part.native for part in parts], weights, query.cosine, rows, out)
-    return out
-
-
-def as_mask(allowed: BoolArray | None) -> npt.NDArray[np.uint8] | None:
-    """Which rows are allowed, as kernels take it."""
-    return None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
+    return _native.list_distances(query.native, parts, weights, query.cosine, rows)

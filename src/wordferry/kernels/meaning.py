@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array
-from wordferry.kernels.lists import as_mask
 
 PARTS = 1 << 18
 """Cosines are added up as whole numbers of this fraction of 1, so that any order gives the same sums."""
@@ -52,6 +51,6 @@ def nearest(
     """
     rows, cosines = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float64)
     own = [part.native for part in parts]
-    count, sums = _native.best_by_meaning(own, *query, as_mask(masks[0]), as_mask(masks[1]), rows, cosines)
+    count, sums = _native.best_by_meaning(own, *query, *masks, rows, cosines)
     total = CosineSums(*(sum(one[i] for one in sums) for i in range(3)))
     return NearestByMeaning(rows[:count], cosines[:count], total)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
+from wordferry.base.arrays import Csr, Float32Array, Float64Array, Int32Array, Int64Array
 from wordferry.base.runtime import Progress
 
 FAR_AWAY = np.float32(1e30)
@@ -33,9 +33,19 @@ c_max for all others; ``keep`` moves common mass like any other.
 
 ``all_pairs(symmetric, offset, out, threads)`` writes all values and returns the pair without an optimum, or (-1, -1);
 with ``symmetric``, x is y from row ``offset`` on, and the lower triangle is left alone.
+
+``search(bounds, allowed, slack, k, budget, threads)`` gives the k nearest of each query, given lower bounds that may be
+up to ``slack`` too high: rows, values, what is proved, counts (solved, stopped by the dual bound, looked at, left for
+lack of budget) of each query, and the pair without an optimum or (-1, -1). A budget of -1 is none.
 """
 transposed_max = _native.transposed_max
 """``transposed_max(out, other, threads)``: ``out = maximum(out, other.T)``, in place."""
+squares = _native.squared_lengths
+"""Squared lengths of vectors."""
+Nearest = _native.Nearest
+"""The k nearest of each row while blocks of values come in: ``Nearest(rows, k)``; ``offer(first_row, values, first,
+allowed, threads)`` offers ``values[i, c]`` to row ``first_row + i`` as candidate ``first + c`` where ``allowed``;
+``finish(threads)`` gives indices and distances by (distance, index), -1 and inf where there are fewer, and ends it."""
 word_distances = _native.word_distances
 """``word_distances(a, a_squares, b, b_squares, out, threads)``: ``out[i, j]`` is the distance of the vectors ``a[i]``
 and ``b[j]``; its bits depend on these two alone."""
@@ -102,13 +112,6 @@ def make_symmetric(values: Float32Array, threads: int, *, from_lower: bool = Fal
     _native.make_symmetric(values, from_lower, threads)
 
 
-def squares(vectors: Float32Array) -> Float32Array:
-    """Squared lengths of vectors."""
-    out = np.empty(len(vectors), dtype=np.float32)
-    _native.squared_lengths(vectors, out)
-    return out
-
-
 def accumulate(
     moving: View,
     target: View,
@@ -164,25 +167,6 @@ def dense_pairs(
     """
     kind, way = _native.Overlap[overlap], _native.Side[side]
     _native.dense_pairs(x, y, costs, own, *known, far, kind, way, out, threads)
-
-
-class Heaps:
-    """The k nearest of each row while blocks of values come in."""
-
-    def __init__(self, rows: int, k: int) -> None:
-        self._shape = rows, k
-        self._native = _native.Nearest(rows, k)
-
-    def offer(self, rows: slice, values: Float32Array, first: int, allowed: BoolArray | None, threads: int) -> None:
-        """Offer ``values[i, c]`` to row ``rows.start + i`` as candidate ``first + c`` where ``allowed``."""
-        mask = None if allowed is None else np.ascontiguousarray(allowed).view(np.uint8)
-        self._native.offer(rows.start, values, first, mask, threads)
-
-    def finish(self, threads: int) -> Neighbors:
-        """Sort by (distance, index); places without a candidate become (inf, -1). Nothing can be offered then."""
-        distances, indices = np.empty(self._shape, np.float32), np.empty(self._shape, np.int64)
-        self._native.finish(distances, indices, threads)
-        return Neighbors(indices, distances)
 
 
 def whole_view(matrix: Csr) -> WholeView:
@@ -289,24 +273,3 @@ def distances_of(query: Float32Array, vectors: Float32Array, threads: int) -> Fl
     query, vectors = np.ascontiguousarray(query), np.ascontiguousarray(vectors)
     word_distances(query, squares(query), vectors, squares(vectors), out, threads)
     return out
-
-
-def transport_search(
-    documents: TransportDocuments,
-    bounds: Float32Array,
-    allowed: BoolArray,
-    how: tuple[float, int, int],
-    threads: int,
-) -> tuple[Int64Array, Float32Array, BoolArray, Int64Array, tuple[int, int]]:
-    """The k nearest of each query; ``how``: how much too high lower bounds may be, k, and a budget or -1.
-
-    Returns rows, values, what is proved, counts (solved, stopped by the dual bound, looked at, left for lack of
-    budget) of each query, and the pair without an optimum or (-1, -1).
-    """
-    queries, (slack, k, budget) = len(bounds), how
-    found, values = np.empty((queries, k), np.int64), np.empty((queries, k), np.float32)
-    proved, counts = np.empty((queries, k), np.uint8), np.zeros((queries, 4), np.int64)
-    where: tuple[int, int] = documents.search(
-        bounds, allowed.view(np.uint8), slack, k, budget, found, values, proved, counts, threads
-    )
-    return found, values, proved.astype(bool), counts, where

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wordferry import _native
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
-from wordferry.kernels.lists import PostingLists, StoredDocuments, as_mask
+from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,8 @@ class BestRows(NamedTuple):
     """Documents whose score was computed."""
 
 
-class WordDocuments:
-    """Stored documents with the tokens of each."""
-
-    def __init__(self, stored: StoredDocuments, lengths: Float32Array) -> None:
-        self.documents = stored.documents
-        self.native = _native.WordDocuments(stored.native, lengths)
+WordDocuments = _native.WordDocuments
+"""Stored documents with the tokens of each: ``WordDocuments(stored, lengths)``."""
 
 
 def best(
@@ -61,19 +56,14 @@ def best(
 
     ValueError when lists or bags lead outside of themselves, which only damaged ones do.
     """
-    rows, scores = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float64)
     asked = (forms.slots, forms.words, forms.is_exact, forms.factors)
-    own = [part.native for part in parts]
-    count, visited, evaluated = _native.best_by_words(own, *asked, *saturation, as_mask(allowed), rows, scores)
-    return BestRows(rows[:count], scores[:count], visited, evaluated)
+    return BestRows(*_native.best_by_words(parts, *asked, *saturation, allowed, k))
 
 
 def scores(parts: Sequence[WordDocuments], forms: QueryForms, saturation: Saturation, rows: Int64Array) -> Float64Array:
     """The score of each of some rows, to the bit what :func:`best` says; 0 where a row has no word of the query."""
-    values = np.empty(len(rows), dtype=np.float64)
     asked = (forms.slots, forms.words, forms.is_exact, forms.factors)
-    _native.scores_by_words([part.native for part in parts], *asked, *saturation, rows, values)
-    return values
+    return _native.scores_by_words(parts, *asked, *saturation, rows)
 
 
 class Stems(NamedTuple):
@@ -90,27 +80,13 @@ def near(
 
     ``wanted`` ascend. ValueError when bags lead outside of themselves or of the stems.
     """
-    found, cosines = np.empty((len(rows), m), dtype=np.int64), np.empty((len(rows), m), dtype=np.float64)
-    complete = np.empty(len(rows), dtype=np.uint8)
-    _native.near_rows([part.native for part in parts], *stems, rows, wanted, found, cosines, complete)
-    return found, cosines, complete.view(bool)
+    return _native.near_rows(parts, *stems, rows, wanted, m)
 
 
-def nearest_among(
-    indptr: Int64Array, stems: Int32Array, counts: Int32Array, weight: Float64Array, groups: int, m: int
-) -> tuple[Int64Array, Float64Array]:
-    """For each of a few documents its m nearest others by cosine, -1 and 0 where there are fewer.
-
-    ``stems`` are rows of CSR (a stem may come several times in one), ``weight`` the idf of each entry.
-    """
-    rows = len(indptr) - 1
-    found, cosines = np.empty((rows, m), dtype=np.int64), np.empty((rows, m), dtype=np.float64)
-    _native.nearest_among(indptr, stems, counts, weight, groups, found, cosines)
-    return found, cosines
-
-
-def stem_frequencies(lists: PostingLists, starts: Int64Array, words: Int32Array) -> Int64Array:
-    """Document frequency of each stem; its words are those from ``starts`` on."""
-    df = np.zeros(len(starts) - 1, dtype=np.int64)
-    _native.stem_frequencies(lists.view, starts, words, df)
-    return df
+nearest_among = _native.nearest_among
+"""``nearest_among(indptr, stems, counts, weight, groups, m)``: for each of a few documents its m nearest others by
+cosine, -1 and 0 where there are fewer. ``stems`` are rows of CSR (a stem may come several times in one), ``weight`` the
+idf of each entry."""
+stem_frequencies = _native.stem_frequencies
+"""``stem_frequencies(lists.view, starts, words)``: document frequency of each stem; its words are those from ``starts``
+on."""

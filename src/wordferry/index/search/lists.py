@@ -135,7 +135,7 @@ def bounds(view: View, words: lists.Touched, rest: float, threads: int, sums: st
     for part in view.snapshot.parts:
         total = view.documents(part).short if sums == "sums" else view.norms(part)
         try:
-            some, seen = lists.bounds(part.rows.lists, words, total, rest, threads, view.weights.repeats(part))
+            some, seen = lists.bounds(part.rows.lists.view, *words, total, view.weights.repeats(part), rest, threads)
         except ValueError as error:
             raise damaged_part(part, error) from None
         found.append(some)

@@ -20,8 +20,8 @@ from wordferry.index.search import lists, memory
 from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
-from wordferry.kernels import passes
 from wordferry.kernels.lists import Touched
+from wordferry.kernels.passes import Nearest
 
 _ROWS = 1 << 15
 """Documents that are compared at once, so that little memory is needed."""
@@ -100,12 +100,12 @@ def _candidates(view: View, query: SharedQuery, request: Request) -> tuple[Int64
     if not query.sound:
         return view.rows(request.mask), 0
     values, visited = query.shared(view, request.threads)
-    heap = passes.Heaps(1, request.k)
-    heap.offer(slice(0, 1), values[None, :], 0, request.mask, request.threads)
-    first = heap.finish(request.threads)
-    last = float(first.distances[0, -1])
+    heap = Nearest(1, request.k)
+    heap.offer(0, values[None, :], 0, request.mask, request.threads)
+    nearest, distances = heap.finish(request.threads)
+    last = float(distances[0, -1])
     if np.isinf(last):  # all documents with words are among them
-        return np.sort(first.indices[0]), visited
+        return np.sort(nearest[0]), visited
     # The k-th of these is no further away than the slack says, and what is as near is no less so than it says.
     close = values <= np.float32(last + 2 * query.slack)
     if request.mask is not None:

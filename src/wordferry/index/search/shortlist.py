@@ -23,7 +23,7 @@ from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part
-from wordferry.kernels import passes
+from wordferry.kernels.passes import Nearest
 
 TRUE = ("rwmd", "act", "wmd")
 RELATED = ("rel-wmd", "rel-rwmd")
@@ -133,9 +133,9 @@ def _nearest(
     """
     values, k = bounds.values, request.k
     allowed = view.snapshot.count(request.mask)
-    heap = passes.Heaps(1, min(max(4 * k, _FIRST), allowed))
-    heap.offer(slice(0, 1), values[None, :], 0, request.mask, 1)
-    first = among(np.sort(heap.finish(1).indices[0]))
+    heap = Nearest(1, min(max(4 * k, _FIRST), allowed))
+    heap.offer(0, values[None, :], 0, request.mask, 1)
+    first = among(np.sort(heap.finish(1)[0][0]))
     slack = _SLACK * bounds.largest * (1 + view.longest / 400)
     near = values <= float(first.distances[0, : min(k, allowed)].max()) + slack
     if request.mask is not None:

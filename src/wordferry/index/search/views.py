@@ -24,7 +24,7 @@ from wordferry.index.storage.graph import Graphs
 from wordferry.index.storage.snapshot import Part, Snapshot
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies, large
 from wordferry.index.storage.terms import find_numbers
-from wordferry.kernels.lists import Touched, WeighedDocuments, bounds
+from wordferry.kernels.lists import COUNTS, Touched, WeighedDocuments, bounds
 from wordferry.texts.bow import LookedUp, looked_up
 from wordferry.words.related.graph import RelatedWords
 from wordferry.words.related.typical import typical_distance
@@ -99,7 +99,8 @@ class View:
         self, part: Part, totals: Float32Array, exact: Float64Array, norms: Float32Array | None
     ) -> WeighedDocuments:
         longest, repeats = float(part.rows.lengths.max(initial=0)), self.weights.repeats(part)
-        return WeighedDocuments(part.rows.stored, totals, exact, longest, repeats, norms)
+        lengths = np.zeros(0, np.float32) if norms is None else norms
+        return WeighedDocuments(part.rows.stored, totals, exact, lengths, longest, repeats)
 
     @cached_property
     def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
@@ -132,7 +133,7 @@ class View:
         def made() -> tuple[Float32Array, Float32Array]:
             lost, nothing = self._lost, np.zeros(len(self._lost.words), np.float32)
             touched = Touched(lost.words, nothing, lost.weights, nothing)
-            more, _ = bounds(part.rows.lists, touched, np.ones(len(sums), np.float32), 0.0, 1)
+            more, _ = bounds(part.rows.lists.view, *touched, np.ones(len(sums), np.float32), COUNTS, 0.0, 1)
             more *= np.float32(1 + _ROUNDING)
             kept, least = np.float32(1 - lost.share - _ROUNDING), np.float32(lost.least * (1 - _ROUNDING))
             return np.maximum(sums * kept + more, sums * least), np.maximum(norms * kept + more, norms * least)

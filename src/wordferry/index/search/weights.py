@@ -21,7 +21,7 @@ from wordferry.base.arrays import Counts, Float32Array, Float64Array, FloatArray
 from wordferry.index.search.statistics import CollectionStatistics
 from wordferry.index.storage.snapshot import Part, Snapshot, damaged_part
 from wordferry.index.storage.stored_weights import SCHEME, StoredWeights, add_frequencies
-from wordferry.kernels.lists import COUNTS, Repeats
+from wordferry.kernels.lists import COUNTS, repeats
 from wordferry.texts.weights import Weighting, room_for, vector_lengths, weights_of_counts
 from wordferry.words.embeddings import Embeddings
 
@@ -63,7 +63,7 @@ class WordWeights:
     """The weight of words that no document has, by their vectors; empty where all such words weigh the same."""
     stop: Int64Array
     """The numbers of the stop words, whose weight is 0."""
-    _repeats: dict[Any, Repeats] = field(default_factory=dict)
+    _repeats: dict[Any, _native.Repeats] = field(default_factory=dict)
 
     @cached_property
     def per_word(self) -> Float64Array:
@@ -98,14 +98,14 @@ class WordWeights:
             return part.rows.lengths.astype(np.float64)
         return _sums(part, (self.per_word > 0).astype(np.float64), COUNTS)
 
-    def repeats(self, part: Part) -> Repeats:
+    def repeats(self, part: Part) -> _native.Repeats:
         """How much repeated words count in the documents of a part."""
         saturated = self.growth == "saturation"
         key = part.key if saturated else None
         found = self._repeats.get(key)
         if found is None:
             room = room_for(self.lengths(part), self.weighting.mean_length) if saturated else None
-            found = self._repeats[key] = Repeats(self.growth, room)
+            found = self._repeats[key] = repeats(self.growth, room)
         return found
 
     def sums(self, part: Part, *, squared: bool = False, times: FloatArray | None = None) -> Float64Array:
@@ -138,9 +138,9 @@ class WordWeights:
         return masses
 
 
-def _sums(part: Part, weights: Float64Array, repeats: Repeats, *, squared: bool = False) -> Float64Array:
+def _sums(part: Part, weights: Float64Array, repeats: _native.Repeats, *, squared: bool = False) -> Float64Array:
     try:
-        return part.rows.stored.sums(weights, squared=squared, repeats=repeats)
+        return part.rows.stored.sums(weights, squared, repeats, 1)
     except ValueError as error:
         raise damaged_part(part, error) from None
 

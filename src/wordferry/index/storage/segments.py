@@ -184,7 +184,7 @@ class SegmentRows:
     @cached_property
     def stored(self) -> StoredDocuments:
         """The arrays as the kernels take them."""
-        return StoredDocuments(self.lists, (self.bags.indptr, self.bags.words, self.bags.counts))
+        return StoredDocuments(self.lists.view, self.bags.indptr, self.bags.words, self.bags.counts)
 
     @cached_property
     def worded(self) -> WordDocuments:

@@ -16,6 +16,7 @@ from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.snapshot import Snapshot
 from wordferry.index.storage.verify import files_bytes, folder_bytes
+from wordferry.kernels.lists import COUNTS
 
 
 @dataclass(frozen=True)
@@ -90,5 +91,5 @@ def token_counts(snapshot: Snapshot) -> tuple[float, float]:
     for part in snapshot.parts:
         alive = slice(None) if snapshot.alive is None else snapshot.alive[part.span]
         tokens += float(part.rows.lengths[alive].sum(dtype=np.float64))
-        known += float(part.rows.stored.sums(counted)[alive].sum())
+        known += float(part.rows.stored.sums(counted, False, COUNTS, 1)[alive].sum())
     return tokens, known

@@ -122,7 +122,7 @@ class WordKeys:
         own, starts = np.unique(keys[order], return_index=True)
         starts = np.append(starts, len(order)).astype(np.int64)
         words = numbers[order].astype(np.int32)
-        df = stem_frequencies(rows.lists, starts, words).astype(np.int32)
+        df = stem_frequencies(rows.lists.view, starts, words).astype(np.int32)
         word_df = rows.lists.frequencies(int(numbers[-1]) + 1 if len(numbers) else 0)[words].astype(np.int32)
         return SegmentStems(self.edition, own, starts.astype(np.int32), words, df, word_df)
 
