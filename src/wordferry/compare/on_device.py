@@ -343,12 +343,12 @@ class PairSolver:
     def left_to_cpu(self, cells: Any, threads: int, *, limited: bool) -> Int64Array:
         """Which pairs, given their costs, the CPU computes while the device is busy with the others.
 
-        The CPU solves to the end, whatever the limit, so that it takes no more than it must where there are limits.
+        The CPU solves to the end, whatever the limit, so that it is left what the device does not rule out, or solve,
+        where there are limits.
         """
-        if self.rule.kind == transport.TRANSFERS:
+        if limited or self.rule.kind != transport.EXACT:
             return np.zeros(0, dtype=np.int64)
-        alone = limited or self.rule.kind == transport.SOFT
-        return transport.too_large(cells) if alone else transport.left_to_cpu(cells, threads)
+        return transport.left_to_cpu(cells, threads)
 
     def solve(
         self, rows: Any, columns: Any, cells: Any, limits: Float32Array | None = None

@@ -22,13 +22,15 @@ MOST_ROWS = 2048
 """its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
-_BLOCKS, _SCRATCH_BYTES = 4224, 2 << 30
+_WARPS = 2
+"""Warps of a block, each with a problem of its own: a multiprocessor takes no more than 32 blocks."""
+_BLOCKS, _SCRATCH_BYTES = 2904, 4 << 30
 """Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
 _LARGE_CELLS = 1 << 14
 """Problems of no more costs are never left to the CPU."""
-_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 4.5e-12, 2.2e-7, 4000
+_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 1e-12, 2.2e-7, 5000
 """Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
 much longer a problem takes by itself: estimates, which decide only who does what."""
 _COSTS_BYTES = 12 << 10
@@ -98,25 +100,25 @@ class Launch:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of a block."""
+        """Shared memory of a warp."""
         return shared_bytes(self.rows, self.columns, self.cells if self.in_shared else 0) if self.cells else 0
 
     @property
     def scratch_bytes(self) -> int:
-        """Device memory of a block: flows, masses and words of both documents, costs that are not in shared memory."""
+        """Device memory of a warp: flows, masses and words of both documents, costs that are not in shared memory."""
         return 8 * self.cells + 24 * self.rows + (0 if self.in_shared else -(-4 * self.cells // 8) * 8)
 
     def blocks(self, room: int) -> int:
         """Blocks that have ``room`` bytes of device memory together."""
-        return max(1, min(len(self.order), _BLOCKS, room // self.scratch_bytes))
+        return max(1, min(-(-len(self.order) // _WARPS), _BLOCKS, room // (_WARPS * self.scratch_bytes)))
 
 
-def launches(rows: Any, columns: Any, rule: int = EXACT) -> Iterator[Launch]:
-    """Problems, by their sizes on the device, sorted into launches; those that are too large are left out."""
+def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_ROWS * LARGEST) -> Iterator[Launch]:
+    """Problems, by their sizes on the device, sorted into launches; those of more than ``most`` costs are left out, and
+    so are those that no kernel takes."""
     xp = runtime().xp
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
-    small = rows * columns <= (LARGEST * LARGEST if rule == TRANSFERS else MOST_CELLS)
-    fitting = xp.flatnonzero((columns <= LARGEST) & (rows <= MOST_ROWS) & small & (columns > 0))
+    fitting = xp.flatnonzero((columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= most) & (columns > 0))
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
     size = xp.ceil(xp.log(xp.maximum(cells, 64)) / np.log(_GROWTH)).astype(np.int64)
@@ -133,13 +135,16 @@ def launches(rows: Any, columns: Any, rule: int = EXACT) -> Iterator[Launch]:
             yield Launch(fitting[some], int(rows[some].max()), int(columns[some].max()), kept)
 
 
-def run_launches(kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...], rule: int = EXACT) -> SolvedPairs:
+def run_launches(
+    kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...], rule: int = EXACT, *, limited: bool = False
+) -> SolvedPairs:
     """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
     what says which problems a launch has. The device may still be at work when this returns."""
     device, results = runtime(), SolvedBatch(len(sizes[0]))
-    parts = list(launches(*sizes, rule))
+    # With limits, the first prices of large problems, too, may show that they are not wanted.
+    parts = list(launches(*sizes, rule, LARGEST * MOST_ROWS if limited or rule == TRANSFERS else MOST_CELLS))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
-    needed = [part.blocks(room) * part.scratch_bytes for part in parts]
+    needed = [_WARPS * part.blocks(room) * part.scratch_bytes for part in parts]
     scratch = [  # launches of one stream follow each other, and have it in turn
         device.xp.empty(max(needed[k :: device.streams]), dtype=np.uint8) for k in range(device.streams) if needed[k:]
     ]
@@ -148,9 +153,10 @@ def run_launches(kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...]
         for k, part in enumerate(parts):
             with stream():
                 device.launch(
-                    f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32, part.shared_bytes, part.order,
-                    len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
-                    part.in_shared, scratch[k % device.streams], part.scratch_bytes, results.values,
+                    f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32 * _WARPS, _WARPS * part.shared_bytes,
+                    part.order, len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
+                    part.shared_bytes, part.in_shared, scratch[k % device.streams], part.scratch_bytes,
+                    np.int32(MOST_CELLS), results.values,
                     results.gaps, results.steps,
                 )  # fmt: skip
     return results.solved()
@@ -223,12 +229,6 @@ class TableCosts:
     """The last row and the last column stand for all words that cost the same onto all others."""
 
 
-def too_large(cells: Any) -> Int64Array:
-    """Problems, given their numbers of costs on the device, that are solved on the CPU in any case."""
-    found: Int64Array = runtime().get(runtime().xp.flatnonzero(cells > MOST_CELLS))
-    return found
-
-
 def left_to_cpu(cells: Any, threads: int) -> Int64Array:
     """Problems, given their numbers of costs on the device, that the CPU solves meanwhile.
 
@@ -275,4 +275,5 @@ def solve_documents(
     longest, least = device.xp.maximum(*lengths), device.xp.minimum(*lengths)
     if rule.kind == TRANSFERS or (rule.kind == SOFT and shared):  # either side may be that of the columns
         least = longest
-    return run_launches("solve_documents", (longest, least), (*places, *given, *known, *how, limits), rule.kind)
+    arguments = (*places, *given, *known, *how, limits)
+    return run_launches("solve_documents", (longest, least), arguments, rule.kind, limited=limits is not None)

@@ -12,6 +12,7 @@ namespace wordferry {
 enum Rule { rule_exact = 0, rule_soft = 1, rule_transfers = 2 };
 
 WF_DEVICE Mass common_divisor(Mass a, Mass b) {
+  WF_LOOP
   while (b != 0) {
     const Mass rest = a % b;
     a = b;
@@ -31,6 +32,7 @@ struct Bag {
 
 WF_DEVICE int place_in(const Bag& bag, int word) {
   int low = 0, high = bag.count;
+  WF_LOOP
   while (low < high) {
     const int middle = (low + high) / 2;
     if (bag.words[middle] < word) {
@@ -44,6 +46,7 @@ WF_DEVICE int place_in(const Bag& bag, int word) {
 
 WF_DEVICE int take_common(const Bag& bag, const Bag& other, bool keep, int* words, Mass* masses) {
   int count = 0;
+  WF_LOOP
   for (int first = 0; first < bag.count; first += 32) {
     Lanes<Mass> left;
     Lanes<bool> some;
@@ -83,8 +86,11 @@ WF_DEVICE bool sends_from_second(const int* x, int xs, const int* y, int ys, con
   int at = 0, behind = 0, first = 0;  // the place in each, and which has the smaller word where they begin to differ
   int x_words = 0, y_words = 0;
   bool x_shared = false, y_shared = false;
+  WF_LOOP
   while (at < xs || behind < ys) {
+    WF_LOOP
     while (at < xs && x_shared && table.row_of[x[at]] == table.shared_row) ++at;
+    WF_LOOP
     while (behind < ys && y_shared && table.column_of[y[behind]] == table.shared_column) ++behind;
     const int left = at < xs ? x[at++] : -1, right = behind < ys ? y[behind++] : -1;
     if (left >= 0) {
@@ -114,9 +120,11 @@ WF_DEVICE void gather_costs(Problem& p, const TableCosts& table, const int* rows
       start(lane, s) = j < p.columns ? column_place[columns[j]] * along : 0;
     }
   }
+  WF_LOOP
   for (int first = 0; first < p.rows; first += 32) {
     Lanes<int> place;
     WF_LANES(lane) place[lane] = first + lane < p.rows ? row_place[rows[first + lane]] : 0;
+    WF_LOOP
     for (int low = 0; low < 32 && first + low < p.rows; low += count) {
       LaneArray<float, slots * count> cost;
       WF_UNROLL
@@ -146,12 +154,15 @@ WF_DEVICE void gather_costs(Problem& p, const TableCosts& table, const int* rows
 // Costs of related words, c_max for all others and 0 for the same word.
 WF_DEVICE void gather_related(Problem& p, const Graph& graph, float c_max, const int* rows, const int* columns) {
   const Bag sinks{columns, nullptr, p.columns, 1};
+  WF_LOOP
   for (int i = 0; i < p.rows; ++i) {
     WF_LANES(lane) {
+      WF_LOOP
       for (int j = lane; j < p.columns; j += 32) p.costs[i * p.columns + j] = columns[j] == rows[i] ? 0.0f : c_max;
     }
     WF_FENCE();
     WF_LANES(lane) {
+      WF_LOOP
       for (Index e = graph.indptr[rows[i]] + lane; e < graph.indptr[rows[i] + 1]; e += 32) {
         const int j = place_in(sinks, graph.words[e]);
         if (j >= 0) p.costs[i * p.columns + j] = graph.costs[e];
@@ -175,22 +186,23 @@ WF_DEVICE void write_result(Index problem, double total, double gap, int steps, 
 }  // namespace wordferry
 
 #ifdef WF_solve_given
-// Problems as they are: masses and costs one behind the other, from offsets. Blocks draw problems of `order` from `next`.
-// They have `room` bytes of `scratch` each: flows, and costs where they are not in shared memory.
+// Problems as they are: masses and costs one behind the other, from offsets. Warps draw problems of `order` from `next`.
+// They have `shared_room` bytes of shared memory each, and `room` bytes of `scratch`: flows, and costs where they are not in
+// shared memory.
 WF_KERNEL(solve_given)
 (const long long* order, wordferry::Index count, unsigned* next, const wordferry::Index* row_offsets,
  const wordferry::Index* column_offsets, const wordferry::Index* cost_offsets, const long long* masses_a,
  const long long* masses_b, const double* costs, wordferry::Index most_rows, wordferry::Index most_columns,
- wordferry::Index cells, int shared_costs, char* scratch, wordferry::Index room, double* totals,
- double* gaps, int* steps) {
+ wordferry::Index cells, wordferry::Index shared_room, int shared_costs, char* scratch, wordferry::Index room, int most_cells,
+ double* totals, double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
-    static_cast<void>(warp);
-    Mass* flow = reinterpret_cast<Mass*>(scratch + block_number() * room);
+    Mass* flow = reinterpret_cast<Mass*>(scratch + (block_number() * warp_total() + warp) * room);
     Problem p;
-    place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
+    place_problem(p, reinterpret_cast<char*>(shared_memory()) + warp * shared_room, static_cast<int>(most_rows),
                   static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(flow + cells));
     p.flow = flow;
+    WF_LOOP
     for (Index k = drawn(next); k < count; k = drawn(next)) {
       const Index problem = order[k];
       p.rows = static_cast<int>(row_offsets[problem + 1] - row_offsets[problem]);
@@ -199,18 +211,21 @@ WF_KERNEL(solve_given)
       Lanes<double> sum;
       WF_LANES(lane) {
         sum[lane] = 0;
+        WF_LOOP
         for (int i = lane; i < p.rows; i += 32) {
           p.excess[i] = masses_a[row_offsets[problem] + i];
           sum[lane] += static_cast<double>(p.excess[i]);
         }
+        WF_LOOP
         for (int j = lane; j < p.columns; j += 32) p.room[j] = masses_b[column_offsets[problem] + j];
+        WF_LOOP
         for (int cell = lane; cell < p.rows * p.columns; cell += 32) p.costs[cell] = static_cast<float>(p.fine[cell]);
       }
       const double mass = warp_sum(sum);
       WF_FENCE();
       double total = 0, gap = 0;
       int count_of_steps = 0;
-      solve<WF_SLOTS>(p, {mass, 1e300}, total, gap, count_of_steps);
+      solve<WF_SLOTS>(p, {mass, 1e300, most_cells}, total, gap, count_of_steps);
       write_result(problem, total, gap, count_of_steps, totals, gaps, steps);
       WF_FENCE();
     }
@@ -229,25 +244,27 @@ WF_KERNEL(solve_documents)
  const float* table, const int* row_of, const int* column_of, wordferry::Index table_columns, int shared_row,
  int shared_column, const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, float c_max,
  int keep, double regularization, double tolerance, wordferry::Index count_of, const float* limits,
- wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, int shared_costs, char* scratch,
- wordferry::Index room, double* values, double* gaps, int* steps) {
+ wordferry::Index most_rows, wordferry::Index most_columns, wordferry::Index cells, wordferry::Index shared_room,
+ int shared_costs, char* scratch, wordferry::Index room, int most_cells, double* values,
+ double* gaps, int* steps) {
   using namespace wordferry;
   WF_WARPS(warp) {
-    static_cast<void>(warp);
-    Mass* flow = reinterpret_cast<Mass*>(scratch + block_number() * room);
+    Mass* flow = reinterpret_cast<Mass*>(scratch + (block_number() * warp_total() + warp) * room);
     Mass* x_mass = flow + cells;
     Mass* y_mass = x_mass + most_rows;
     int* x_left = reinterpret_cast<int*>(y_mass + most_rows);
     int* y_left = x_left + most_rows;
     Problem p;
-    place_problem(p, reinterpret_cast<char*>(shared_memory()), static_cast<int>(most_rows),
+    place_problem(p, reinterpret_cast<char*>(shared_memory()) + warp * shared_room, static_cast<int>(most_rows),
                   static_cast<int>(most_columns), shared_costs ? nullptr : reinterpret_cast<float*>(y_left + most_rows));
     p.flow = flow;
+    WF_LOOP
     for (Index k = drawn(next); k < count; k = drawn(next)) {
       const Index problem = order[k];
       const int i = pairs_x[problem], j = pairs_y[problem];
       const Mass x_sum = x_sums[i], y_sum = y_sums[j];
-      const Mass common = common_divisor(x_sum, y_sum);
+      // What the CPU divides by; where whole plans are proved, large masses do no harm.
+      const Mass common = WF_RULE == rule_exact && x_sum != y_sum ? 1 : common_divisor(x_sum, y_sum);
       const TableCosts costs{table, row_of, column_of, table_columns, shared_row, shared_column};
       const Bag x{x_words + x_indptr[i], x_weights + x_indptr[i], static_cast<int>(x_indptr[i + 1] - x_indptr[i]),
                   y_sum / common};
@@ -276,7 +293,9 @@ WF_KERNEL(solve_documents)
       p.rows = swapped ? ys : xs;
       p.columns = swapped ? xs : ys;
       WF_LANES(lane) {
+        WF_LOOP
         for (int r = lane; r < p.rows; r += 32) p.excess[r] = swapped ? y_mass[r] : x_mass[r];
+        WF_LOOP
         for (int s = lane; s < p.columns; s += 32) p.room[s] = swapped ? x_mass[s] : y_mass[s];
       }
       WF_FENCE();
@@ -290,13 +309,15 @@ WF_KERNEL(solve_documents)
         }
         const double most = limits == nullptr ? 1e300 : mass * static_cast<double>(limits[i]);
         if constexpr (WF_RULE == rule_soft) {
-          const bool wanted = !too_far<WF_SLOTS>(p, {mass, most});
+          const bool wanted = !too_far<WF_SLOTS>(p, {mass, most, most_cells});
           total = static_cast<double>(infinite());
           const Softness soft{regularization, tolerance, count_of};
-          if (wanted) total = soft_total<WF_SLOTS>(p, soft, reinterpret_cast<double*>(x_mass), count_of_steps);
+          if (wanted && p.rows * p.columns <= most_cells) {
+            total = soft_total<WF_SLOTS>(p, soft, reinterpret_cast<double*>(x_mass), count_of_steps);
+          }
           gap = !wanted || total < 1e300 ? 0 : -1;
         } else {
-          solve<WF_SLOTS>(p, {mass, most}, total, gap, count_of_steps);
+          solve<WF_SLOTS>(p, {mass, most, most_cells}, total, gap, count_of_steps);
         }
       }
       write_result(problem, total / mass, gap / mass, count_of_steps, values, gaps, steps);

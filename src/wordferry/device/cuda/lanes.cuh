@@ -16,6 +16,7 @@
 #define WF_FENCE() __syncwarp()
 #define WF_UNROLL _Pragma("unroll")
 #define WF_UNROLL_SOME _Pragma("unroll 4")
+#define WF_LOOP _Pragma("unroll 1")
 
 namespace wordferry {
 
@@ -63,6 +64,7 @@ WF_DEVICE double logarithm(double value) { return log(value); }
 WF_DEVICE float lesser(float a, float b) { return fminf(a, b); }
 WF_DEVICE float greater(float a, float b) { return fmaxf(a, b); }
 WF_DEVICE double lesser(double a, double b) { return fmin(a, b); }
+WF_DEVICE double greater(double a, double b) { return fmax(a, b); }
 WF_DEVICE int lowest_bit(unsigned mask) { return __ffs(static_cast<int>(mask)) - 1; }
 WF_DEVICE int bits_set(unsigned mask) { return __popc(mask); }
 WF_DEVICE void atomic_least(unsigned* place, unsigned value) { atomicMin(place, value); }
@@ -122,6 +124,7 @@ WF_DEVICE T warp_from(Lanes<T>& value, int lane) {
 #define WF_FENCE() static_cast<void>(0)
 #define WF_UNROLL
 #define WF_UNROLL_SOME
+#define WF_LOOP
 
 namespace wordferry {
 
@@ -174,6 +177,7 @@ WF_DEVICE double logarithm(double value) { return std::log(value); }
 WF_DEVICE float lesser(float a, float b) { return std::fmin(a, b); }
 WF_DEVICE float greater(float a, float b) { return std::fmax(a, b); }
 WF_DEVICE double lesser(double a, double b) { return std::fmin(a, b); }
+WF_DEVICE double greater(double a, double b) { return std::fmax(a, b); }
 WF_DEVICE int lowest_bit(unsigned mask) { return __builtin_ffs(static_cast<int>(mask)) - 1; }
 WF_DEVICE int bits_set(unsigned mask) { return __builtin_popcount(mask); }
 WF_DEVICE void atomic_least(unsigned* place, unsigned value) { *place = std::min(*place, value); }

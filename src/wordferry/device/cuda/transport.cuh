@@ -30,8 +30,7 @@ struct Problem {
   Mass* flow;          // rows x columns, in device memory; holds something only where a bit is set
   int rows, columns, words;
   Mass* excess;
-  Mass* room;           // of each column
-  double* column_dual;  // takes the place of `room` once everything is sent
+  Mass* room;         // of each column
   float* potential;     // of rows, as the search uses it
   float* settled;       // distance at which a search settled a column
   unsigned* bits;       // of each column: the rows that send to it, `words` words
@@ -51,7 +50,6 @@ WF_DEVICE void place_problem(Problem& p, char* memory, int rows, int columns, fl
   const int words = (rows + 31) / 32;
   p.excess = reinterpret_cast<Mass*>(placed(memory, 8 * rows));
   p.room = reinterpret_cast<Mass*>(placed(memory, 8 * columns));
-  p.column_dual = reinterpret_cast<double*>(p.room);
   p.potential = reinterpret_cast<float*>(placed(memory, 4 * rows));
   p.settled = reinterpret_cast<float*>(placed(memory, 4 * columns));
   p.bits = reinterpret_cast<unsigned*>(placed(memory, 4 * columns * words));
@@ -120,6 +118,7 @@ WF_DEVICE void least_of_rows(const Problem& p, Columns<slots>& c, int first, Lan
 template <int slots>
 WF_DEVICE void lower_rows(Problem& p, Columns<slots>& c) {
   constexpr int count = rows_at_once<slots>;
+  WF_LOOP
   for (int first = 0; first < p.rows; first += count) {
     LaneArray<unsigned, count> own;
     unsigned least[count];
@@ -142,6 +141,7 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
   Lanes<float> sample;
   WF_LANES(lane) {
     sample[lane] = 0;
+    WF_LOOP
     for (int i = lane; i < p.rows; i += 32) {
       sample[lane] += p.costs[i * p.columns + static_cast<int>(7LL * i % p.columns)] - p.potential[i];
     }
@@ -155,11 +155,13 @@ WF_DEVICE void soften(Problem& p, Columns<slots>& c, double total) {
     WF_UNROLL
     for (int s = 0; s < slots; ++s) scaling(lane, s) = 1;
   }
+  WF_LOOP
   for (int round = 0; round < soft_rounds<slots>; ++round) {
     WF_LANES(lane) {
       WF_UNROLL
       for (int s = 0; s < slots; ++s) sums(lane, s) = 0;
     }
+    WF_LOOP
     for (int first = 0; first < p.rows; first += count) {
       LaneArray<float, slots * count> near;
       LaneArray<float, count> reach;
@@ -225,6 +227,7 @@ WF_DEVICE void tighten(Problem& p, Columns<slots>& c) {
       c.price(lane, s) = infinite();
       row(lane, s) = 0;
     }
+    WF_LOOP
     for (int first = 0; first < p.rows; first += count) {
       WF_UNROLL
       for (int b = 0; b < count; ++b) {
@@ -246,6 +249,7 @@ WF_DEVICE void tighten(Problem& p, Columns<slots>& c) {
       if (lane + 32 * s < p.columns) p.parent[lane + 32 * s] = static_cast<short>(row(lane, s));
     }
   }
+  WF_LOOP
   for (int first = 0; first < p.rows; first += count) {  // the tight column of each row
     LaneArray<unsigned, count> own;
     unsigned least[count];
@@ -276,6 +280,7 @@ WF_DEVICE double least_total(const Problem& p, Columns<slots>& c) {
   Lanes<double> sum;
   WF_LANES(lane) {
     sum[lane] = 0;
+    WF_LOOP
     for (int i = lane; i < p.rows; i += 32) {
       sum[lane] += static_cast<double>(p.excess[i]) * static_cast<double>(p.potential[i]);
     }
@@ -292,10 +297,12 @@ WF_DEVICE double least_total(const Problem& p, Columns<slots>& c) {
 template <int slots>
 WF_DEVICE void start_flows(Problem& p, Columns<slots>& c) {
   WF_LANES(lane) {
+    WF_LOOP
     for (int k = lane; k < p.columns * p.words; k += 32) p.bits[k] = 0;
   }
   WF_FENCE();
   WF_LANES(lane) {
+    WF_LOOP
     for (int k = 0; lane == 0 && k < p.rows + p.columns; ++k) {
       const int i = k < p.rows ? k : p.parent[k - p.rows], j = k < p.rows ? p.row_parent[k] : k - p.rows;
       const Mass mass = p.excess[i] < p.room[j] ? p.excess[i] : p.room[j];
@@ -369,6 +376,7 @@ WF_DEVICE void visit_lowest(unsigned& bits, int first, Visit& visit) {
 // Rows that send to a column and have not been reached yet, some at a time; they are reached now.
 template <int most, class Visit>
 WF_DEVICE void visit_fresh(const Problem& p, int column, Visit visit) {
+  WF_LOOP
   for (int first = 0; first < p.words; first += 32) {
     Lanes<unsigned> fresh;
     Lanes<bool> some;
@@ -381,9 +389,11 @@ WF_DEVICE void visit_fresh(const Problem& p, int column, Visit visit) {
       }
       some[lane] = fresh[lane] != 0;
     }
+    WF_LOOP
     for (unsigned owners = warp_ballot(some); owners != 0; owners &= owners - 1) {
       const int owner = lowest_bit(owners), row = 32 * (first + owner);
       unsigned bits = warp_from(fresh, owner);
+      WF_LOOP
       for (int left = bits_set(bits); left > 0;) {
         if constexpr (most >= 4) {
           if (left >= 4) {
@@ -443,6 +453,7 @@ struct PathPart {
 
 // Follows a path from a column; returns the column where the next part begins, or -1.
 WF_DEVICE int follow(const Problem& p, int source, int column, PathPart& part) {
+  WF_LOOP
   for (part.count = 0; part.count < 32 && column >= 0; ++part.count) {
     const int row = p.parent[column], next = row == source ? -1 : p.row_parent[row];
     WF_LANES(lane) {
@@ -465,6 +476,7 @@ WF_DEVICE bool send(Problem& p, int source, int sink, bool& full) {
   PathPart part;
   int rest = follow(p, source, sink, part);
   const bool whole = rest < 0;
+  WF_LOOP
   while (!whole || part.count > 1) {
     Lanes<Mass> flow;
     WF_LANES(lane) {
@@ -478,6 +490,7 @@ WF_DEVICE bool send(Problem& p, int source, int sink, bool& full) {
   WF_FENCE();
   if (!whole) rest = follow(p, source, sink, part);
   bool emptied = false;
+  WF_LOOP
   while (true) {
     Lanes<bool> none;
     WF_LANES(lane) {
@@ -519,10 +532,12 @@ WF_DEVICE bool send(Problem& p, int source, int sink, bool& full) {
 template <int slots>
 WF_DEVICE bool search(Problem& p, Columns<slots>& c, int source, int& steps) {
   WF_LANES(lane) {
+    WF_LOOP
     for (int w = lane; w < p.words; w += 32) p.reached[w] = w == source >> 5 ? bit_of(source) : 0;
   }
   relax_source(p, c, source);
   float end = 0;
+  WF_LOOP
   while (true) {
     unsigned bits = 0;
     bool open = false, goes_on = true;
@@ -565,6 +580,7 @@ WF_DEVICE bool search(Problem& p, Columns<slots>& c, int source, int& steps) {
       const bool settled = lane + 32 * s < p.columns && c.key(lane, s) != c.key(lane, s);
       if (settled) c.price(lane, s) += lesser(p.settled[lane + 32 * s] - end, 0.0f);
     }
+    WF_LOOP
     for (int i = lane; i < p.rows; i += 32) {
       if ((p.reached[i >> 5] & bit_of(i)) != 0) {
         p.potential[i] += end - (i == source ? 0.0f : p.settled[p.row_parent[i]]);
@@ -575,91 +591,111 @@ WF_DEVICE bool search(Problem& p, Columns<slots>& c, int source, int& steps) {
   return true;
 }
 
-// Duals of columns along the flows in float64: the price of one column of each tree, and from it all others of the tree.
-// p.parent is the queue of columns.
+// Duals along the flows in float64: the price of one column of each tree, and from it all others of the tree, columns and
+// rows by turns; then the cost of the plan, and how far it can be from the optimum. Where duals of a row and a column are
+// together above a cost, that of the column is too high by as much: lowered by the most of it, all duals are feasible, and
+// the gap is the sum of flow * (cost - dual of the row - lowered dual of the column).
 template <int slots>
-WF_DEVICE void exact_duals(Problem& p, Columns<slots>& c) {
+WF_DEVICE void prove(Problem& p, Columns<slots>& c, double& total, double& gap) {
+  double* row_dual = reinterpret_cast<double*>(p.excess);  // everything is sent
+  LaneArray<double, slots> dual;
+  Lanes<unsigned> known, fresh;
+  Lanes<bool> some;
   WF_LANES(lane) {
+    known[lane] = 0;
+    WF_LOOP
     for (int w = lane; w < p.words; w += 32) p.reached[w] = 0;
-    for (int j = lane; j < p.columns; j += 32) p.column_dual[j] = static_cast<double>(no_number());
   }
   WF_FENCE();
-  int filled = 0;
-  for (int root = 0; root < p.columns; ++root) {
-    const double known = p.column_dual[root];
-    if (known == known) continue;
-    WF_FENCE();
+  WF_LOOP
+  while (true) {
+    WF_LANES(lane) {
+      fresh[lane] = 0;
+      WF_UNROLL
+      for (int s = 0; s < slots; ++s) {
+        const int j = lane + 32 * s;
+        WF_LOOP
+        for (int w = 0; w < p.words && j < p.columns && ((known[lane] | fresh[lane]) >> s & 1u) == 0; ++w) {
+          const unsigned rows = p.bits[j * p.words + w] & p.reached[w];
+          if (rows == 0) continue;
+          const int i = 32 * w + lowest_bit(rows);
+          dual(lane, s) = cost_of(p, i, j) - row_dual[i];
+          fresh[lane] |= 1u << s;
+        }
+      }
+      some[lane] = fresh[lane] != 0;
+    }
+    if (warp_ballot(some) == 0) {  // the next tree
+      Lanes<unsigned> first;
+      WF_LANES(lane) {
+        first[lane] = ~0u;
+        WF_UNROLL
+        for (int s = slots - 1; s >= 0; --s) {
+          const int j = lane + 32 * s;
+          if (j < p.columns && (known[lane] >> s & 1u) == 0) first[lane] = static_cast<unsigned>(j);
+        }
+      }
+      const int root = static_cast<int>(warp_least(first));
+      if (root < 0) break;
+      WF_LANES(lane) {
+        WF_UNROLL
+        for (int s = 0; s < slots; ++s) {
+          if (lane + 32 * s != root) continue;
+          dual(lane, s) = static_cast<double>(c.price(lane, s));
+          fresh[lane] = 1u << s;
+        }
+      }
+    }
     WF_LANES(lane) {
       WF_UNROLL
       for (int s = 0; s < slots; ++s) {
-        if (lane + 32 * s == root) p.column_dual[root] = static_cast<double>(c.price(lane, s));
+        const int j = lane + 32 * s;
+        WF_LOOP
+        for (int w = 0; w < p.words && (fresh[lane] >> s & 1u) != 0; ++w) {
+          const unsigned rows = p.bits[j * p.words + w] & ~p.reached[w];
+          WF_LOOP
+          for (unsigned left = rows; left != 0; left &= left - 1) {
+            const int i = 32 * w + lowest_bit(left);
+            row_dual[i] = cost_of(p, i, j) - dual(lane, s);
+          }
+          if (rows != 0) atomic_set_bits(p.reached + w, rows);
+        }
       }
-      if (lane == 0) p.parent[filled] = static_cast<short>(root);
+      known[lane] |= fresh[lane];
     }
     WF_FENCE();
-    for (int at = filled++; at < filled; ++at) {
-      const int column = p.parent[at];
-      const double dual = p.column_dual[column];
-      visit_fresh<1>(p, column, [&](auto, const int* rows) {
-        const int row = rows[0];
-        const double row_dual = cost_of(p, row, column) - dual;
-        for (int first = 0; first < p.columns; first += 32) {
-          Lanes<bool> fresh;
-          WF_LANES(lane) {
-            const int j = first + lane;
-            fresh[lane] = j < p.columns && has_flow(p, row, j) && p.column_dual[j] != p.column_dual[j];
-            if (fresh[lane]) p.column_dual[j] = cost_of(p, row, j) - row_dual;
-          }
-          const unsigned found = warp_ballot(fresh);
-          WF_LANES(lane) {
-            if (fresh[lane]) p.parent[filled + bits_set(found & ((1u << lane) - 1u))] = static_cast<short>(first + lane);
-          }
-          filled += bits_set(found);
-        }
-        WF_FENCE();
-      });
-    }
   }
-  WF_FENCE();
-}
-
-// The cost of the plan, and how far it can be from the optimum: duals of rows are the largest that are feasible.
-WF_DEVICE void prove(Problem& p, double& total, double& gap) {
-  constexpr int count = 4;
   Lanes<double> cost, slack;
-  WF_LANES(lane) cost[lane] = slack[lane] = 0;
-  for (int first = 0; first < p.rows; first += count) {
-    LaneArray<double, count> least;
-    WF_LANES(lane) {
+  WF_LANES(lane) {
+    LaneArray<double, slots> above;
+    double most = 0;
+    WF_UNROLL
+    for (int s = 0; s < slots; ++s) above(lane, s) = 0;
+    WF_LOOP
+    for (int i = 0; i < p.rows; ++i) {
+      const double u = row_dual[i];
+      most = greater(most, u < 0 ? -u : u);
       WF_UNROLL
-      for (int b = 0; b < count; ++b) least(lane, b) = 1e300;
-      for (int j = lane; j < p.columns; j += 32) {
-        const double v = p.column_dual[j];
-        WF_UNROLL
-        for (int b = 0; b < count; ++b) {
-          const int i = first + b < p.rows ? first + b : p.rows - 1;
-          least(lane, b) = lesser(least(lane, b), cost_of(p, i, j) - v);
-        }
+      for (int s = 0; s < slots; ++s) {
+        const int j = lane + 32 * s;
+        if (j < p.columns) above(lane, s) = greater(above(lane, s), u + dual(lane, s) - cost_of(p, i, j));
       }
     }
-    double dual[count];
+    cost[lane] = slack[lane] = 0;
     WF_UNROLL
-    for (int b = 0; b < count; ++b) {
-      Lanes<double> own;
-      WF_LANES(lane) own[lane] = least(lane, b);
-      dual[b] = warp_least(own);
-    }
-    WF_LANES(lane) {
-      for (int j = lane; j < p.columns; j += 32) {
-        WF_UNROLL
-        for (int b = 0; b < count; ++b) {
-          const int i = first + b;
-          if (i >= p.rows || !has_flow(p, i, j)) continue;
+    for (int s = 0; s < slots; ++s) {
+      const int j = lane + 32 * s;
+      WF_LOOP
+      for (int w = 0; w < p.words && j < p.columns; ++w) {
+        WF_LOOP
+        for (unsigned left = p.bits[j * p.words + w]; left != 0; left &= left - 1) {
+          const int i = 32 * w + lowest_bit(left);
           const double mass = static_cast<double>(p.flow[i * p.columns + j]);
-          const double c = cost_of(p, i, j), u = dual[b], v = p.column_dual[j];
-          const double size = (c < 0 ? -c : c) + (u < 0 ? -u : u) + (v < 0 ? -v : v);
-          cost[lane] += mass * c;
-          slack[lane] += mass * ((c - u - v) + size * 4.5e-16);  // what rounding may have hidden is added
+          const double fee = cost_of(p, i, j), u = row_dual[i], v = dual(lane, s);
+          const double size = (fee < 0 ? -fee : fee) + most + (v < 0 ? -v : v);
+          cost[lane] += mass * fee;
+          // what rounding may have hidden is added
+          slack[lane] += mass * ((fee - u - v) + above(lane, s) + size * 9e-16);
         }
       }
     }
@@ -671,6 +707,7 @@ WF_DEVICE void prove(Problem& p, double& total, double& gap) {
 struct Wanted {
   double mass;  // of all rows
   double most;  // totals above are of no interest
+  int cells;    // problems of more costs are not solved to the end
 };
 
 // Prices that a search starts from. Says whether they prove that the total is above what is of interest.
@@ -680,9 +717,11 @@ WF_DEVICE bool start_prices(Problem& p, Columns<slots>& c, const Wanted& wanted)
     WF_UNROLL
     for (int s = 0; s < slots; ++s) c.price(lane, s) = 0;
   }
-  lower_rows(p, c);
-  soften(p, c, wanted.mass);
-  lower_rows(p, c);
+  WF_LOOP
+  for (int pass = 0; pass < 2; ++pass) {  // so that there is one copy of the code
+    lower_rows(p, c);
+    if (pass == 0) soften(p, c, wanted.mass);
+  }
   tighten(p, c);
   return wanted.most < 1e300 && least_total(p, c) > wanted.most;
 }
@@ -708,15 +747,17 @@ WF_DEVICE void solve(Problem& p, const Wanted& wanted, double& total, double& ga
     gap = 0;
     return;
   }
+  if (p.rows * p.columns > wanted.cells) return;
   start_flows(p, c);
   const int most = 64 * (p.rows + p.columns) + 1024;
+  WF_LOOP
   for (int i = 0; i < p.rows; ++i) {
+    WF_LOOP
     for (int tries = 0; p.excess[i] > 0; ++tries) {
       if (tries > most || !search(p, c, i, steps)) return;
     }
   }
-  exact_duals(p, c);
-  prove(p, total, gap);
+  prove(p, c, total, gap);
 }
 
 }  // namespace wordferry
