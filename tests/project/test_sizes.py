@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sorted((ROOT / "src").rglob("*.py"))
 CPP = sorted(file for file in (ROOT / "native").rglob("*") if file.suffix in (".cpp", ".hpp"))
 FILE, FUNCTION, PARAMETERS = 600, 50, 8
-LARGE = {"index/index.py", "cli/demo.py"}
+LARGE = {"index/index.py"}
 """Still to be divided."""
 
 

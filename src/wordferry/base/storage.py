@@ -105,14 +105,14 @@ def write_folder(
             fsync_path(file)
         fsync_path(temporary)
         os.chmod(temporary, 0o755)
-        _swap_in(temporary, target)
+        swap_in(temporary, target)
         fsync_path(target.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
-def _swap_in(temporary: Path, target: Path) -> None:
+def swap_in(temporary: Path, target: Path) -> None:
     """Put the new folder in the place of the old one, in one step where the system can exchange two names."""
     if not target.exists():
         os.rename(temporary, target)

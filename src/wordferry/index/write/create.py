@@ -161,12 +161,6 @@ def swap_in(temporary: Path, path: Path) -> None:
     lock = WriterLock(path)
     lock.acquire()
     try:
-        if storage.exchange(temporary, path):  # in one step: there is no moment without an index
-            shutil.rmtree(temporary, ignore_errors=True)
-            return
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.absolute().parent))
-        os.rename(path, old / "index")
-        os.rename(temporary, path)
-        shutil.rmtree(old, ignore_errors=True)
+        storage.swap_in(temporary, path)
     finally:
         lock.release()
