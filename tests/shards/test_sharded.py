@@ -177,8 +177,9 @@ def test_damage_and_changes_are_named(folder, tmp_path):
 @pytest.mark.parametrize("where", ["shards", "common"])
 def test_a_manifest_that_names_what_is_outside_its_folder_is_refused(folder, tmp_path, where):
     """Checksums find accidents, not somebody who can write the file: a name must not lead elsewhere."""
+    from wordferry.base.storage import json_digest
     from wordferry.engines.location import Location
-    from wordferry.shards.manifest import FILE, _digest
+    from wordferry.shards.manifest import FILE
 
     values = json.loads((folder / FILE).read_text())
     del values["sha256"]
@@ -187,7 +188,7 @@ def test_a_manifest_that_names_what_is_outside_its_folder_is_refused(folder, tmp
     else:
         values["common"]["../outside"] = "0" * 64
     place = Location(tmp_path / "forged")
-    place.write(FILE, json.dumps({**values, "sha256": _digest(values)}).encode())
+    place.write(FILE, json.dumps({**values, "sha256": json_digest(values)}).encode())
     with pytest.raises(FormatError, match="no name of a shard"):
         Manifest.read(place)
 

@@ -99,7 +99,7 @@ def write_folder(
             "config": dict(config),
             "files": files,
         }
-        manifest["sha256"] = _digest(manifest)
+        manifest["sha256"] = json_digest(manifest)
         (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
         for file in temporary.iterdir():
             fsync_path(file)
@@ -188,7 +188,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{path} is in format {number}, written by wordferry {manifest.get('wordferry')}; this version "
             f"reads formats up to {FORMAT}. Upgrade with: pip install -U wordferry"
         )
-    if "sha256" in manifest and manifest.pop("sha256") != _digest(manifest):
+    if "sha256" in manifest and manifest.pop("sha256") != json_digest(manifest):
         raise FormatError(f"{file} is damaged: it differs from the checksum in it. Restore it or rebuild.")
     if unknown := manifest.keys() - _KEYS:
         raise FormatError(f"{file} is damaged: {min(unknown)!r} is nothing that a manifest holds.")
@@ -199,9 +199,9 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     return manifest
 
 
-def _digest(manifest: Mapping[str, Any]) -> str:
-    """The checksum of everything else in a manifest."""
-    text = json.dumps(manifest, sort_keys=True, ensure_ascii=True)
+def json_digest(values: Mapping[str, Any]) -> str:
+    """sha256 of values as JSON, whatever the order of their keys: the checksum of everything else in a manifest."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

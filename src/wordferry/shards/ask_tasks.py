@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from wordferry.index.search.requests import Ask
 from wordferry.judge.voting import decide
 from wordferry.kernels.meaning import CosineSums
 from wordferry.shards.merging import best_rows, joined, nearest, ranking_of
-from wordferry.shards.shard import Best, Common, Comparison, Near, Shard, StemBags, near_documents
+from wordferry.shards.shard import Best, Common, NamedMeasure, Near, Shard, StemBags, near_documents
 from wordferry.texts.bow import looked_up
 from wordferry.texts.stop_marks import query_words
 from wordferry.texts.tokenizers import words_of
@@ -134,9 +134,9 @@ class _Asker:
 
     def __init__(self, shared: AskInputs, shard: int) -> None:
         self.index = _index(shared.target, shard)
-        self._measure = tuple(shared.options.get(name) for name in ("distance", "weights", "unknown"))
-        self._condition, self._rerank = compile_filter(shared.options.get("filter")), shared.rerank
-        self._device = shared.device
+        asked = shared.options.get
+        self._how = NamedMeasure(asked("distance"), asked("weights"), asked("unknown"), shared.rerank)
+        self._ask = Ask(1, compile_filter(asked("filter")), threads=1, device=shared.device)
         self._drops = (shared.options.get("unknown") or self.index.config.unknown) == "drop"
 
     def near(self, texts: Sequence[Any], k: int) -> list[list[Near]]:
@@ -147,11 +147,10 @@ class _Asker:
             words = looked_up(words_of(text, self.index.tokenizer), self.index.embeddings.vocabulary)
             if words and (words.bag or not self._drops):
                 asked.append((number, words))
-        run: dict[str, Any] = {"threads": 1, "device": self._device}
-        how = Comparison(k, self._measure, self._condition, self._rerank, **run)  # type: ignore[arg-type]
+        ask = replace(self._ask, k=k)
         for start in range(0, len(asked), _TOGETHER):
             some = asked[start : start + _TOGETHER]
-            answers, _ = near_documents(self.index, [words for _, words in some], how)
+            answers, _ = near_documents(self.index, [words for _, words in some], self._how, ask)
             for (number, _), answer in zip(some, answers, strict=True):
                 found[number] = [one for one in answer if np.isfinite(one.distance)]
         return found

@@ -124,7 +124,7 @@ def duplicates(
     document of the group; only documents that have a duplicate). The other arguments are those of :func:`knn_graph`.
     """
     if threshold is not None or (choices is not None and choices.distance is not None):
-        checked_threshold(threshold, _named(choices))
+        checked_threshold(threshold, find_distance((choices and choices.distance) or RECOMMENDED).name)
     job = ShardJob("duplicates", documents, output, choices, {"threshold": threshold}, **run)
     shared = job.asking(AskInputs(job.start()))
     limit = checked_threshold(threshold, ask_tasks.distance_of(shared))
@@ -289,11 +289,6 @@ class ShardJob:
 def _names(documents: str) -> list[str]:
     """The names of what a folder holds; none of a file."""
     return [] if documents.endswith(SUFFIXES) else Location(documents).names()
-
-
-def _named(choices: Choices | None) -> str:
-    """The name of the distance that a caller chose, or that of new shards."""
-    return find_distance((choices and choices.distance) or RECOMMENDED).name
 
 
 def _groups(job: ShardJob, tasks: list[str]) -> tuple[bytes, int]:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from wordferry.base import storage
 from wordferry.engines.location import Location
@@ -55,7 +54,7 @@ class Manifest:
     def write(self, place: Location) -> None:
         """Put it into its folder, which is complete with it."""
         values = asdict(self)
-        text = {**values, "sha256": _digest(values)}
+        text = {**values, "sha256": storage.json_digest(values)}
         place.write(FILE, json.dumps(text, indent=1, ensure_ascii=False).encode())
 
     @classmethod
@@ -72,7 +71,7 @@ class Manifest:
             raise FormatError(f"{place.address}/{FILE} is damaged: {error}.") from None
         if not isinstance(values, dict) or values.get("format") != _FORMAT:
             raise FormatError(f"{place.address}/{FILE} is of another version than this one reads ({_FORMAT}).")
-        if values.pop("sha256", None) != _digest(values):
+        if values.pop("sha256", None) != storage.json_digest(values):
             raise FormatError(f"{place.address}/{FILE} is damaged: it does not match its checksum.")
         shards = tuple(ShardRecord(**one) for one in values.pop("shards"))
         found = cls(**values | {"words": tuple(values["words"])}, shards=shards)
@@ -85,11 +84,7 @@ class Manifest:
     @property
     def identity(self) -> str:
         """A name for exactly these shards."""
-        return _digest(asdict(self))[:32]
-
-
-def _digest(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return storage.json_digest(asdict(self))[:32]
 
 
 def file_digests(folder: Path) -> dict[str, str]:

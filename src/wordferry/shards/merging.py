@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
+from wordferry.base.arrays import Int64Array
 from wordferry.find.documents import Surroundings, have_all
 from wordferry.find.ranking import Candidates, Ranking, ranked, stems_of
 from wordferry.kernels.meaning import CosineSums
@@ -58,24 +58,8 @@ def nearest(found: Sequence[Sequence[Near]], k: int, candidates: int | None) -> 
 
     Shards hold the documents in their order, so a tie goes to the earlier shard, and in it to the earlier place.
     """
-    every = [one for some in found for one in some]
-    if not every:
-        return []
-    first = _merged(found, k if candidates is None else candidates, [[one.distance for one in some] for some in found])
-    if candidates is None:
-        return [every[number] for number in first]
-    starts = np.cumsum([0, *(len(some) for some in found)])
-    owner = np.searchsorted(starts, first, side="right")
-    order = sorted(range(len(first)), key=lambda i: (every[first[i]].second, owner[i], every[first[i]].place))
-    return [every[first[i]] for i in order[:k]]
-
-
-def _merged(found: Sequence[Sequence[Near]], k: int, distances: Sequence[Sequence[float]]) -> list[int]:
-    """The numbers of the k nearest, all being numbered one shard after the other."""
-    parts, start = [], 0
-    for some in distances:
-        values: Float32Array = np.array([some], dtype=np.float32)
-        parts.append(Neighbors(np.arange(start, start + len(some))[None, :], values))
-        start += len(some)
-    indices = Neighbors.merge([part for part in parts if part.indices.shape[1]], min(k, start)).indices[0]
-    return [int(number) for number in indices]
+    every = [(shard, one) for shard, some in enumerate(found) for one in some]
+    best = sorted(every, key=lambda own: own[1].distance)  # which leaves ties as they are
+    if candidates is not None:
+        best = sorted(best[:candidates], key=lambda own: (own[1].second, own[0], own[1].place))
+    return [one for _, one in best[:k]]

@@ -11,7 +11,8 @@ from typing import Any
 from wordferry.base.runtime import usable_cores
 from wordferry.errors import StorageError
 from wordferry.index.config import Config
-from wordferry.shards.shard import Common, Comparison, Shard
+from wordferry.index.search.requests import Ask
+from wordferry.shards.shard import Common, NamedMeasure, Shard
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,15 @@ class ShardRouter(ABC):
                 return answer
         raise StorageError("No shard answers. Ask again in a moment.")
 
-    def near(self, asked: Sequence[Sequence[str]], how: Comparison, without: str | None) -> ShardAnswers:
+    def near(self, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask) -> ShardAnswers:
         """Ask all shards for near documents; the one that holds the document asked about leaves it out."""
         numbers = range(len(self.names))
         holds: set[int] = set()
-        if without is not None:
-            found = self.ask("find", dict.fromkeys(numbers, (without,)))
+        if ask.without is not None:
+            found = self.ask("find", dict.fromkeys(numbers, (ask.without,)))
             holds = {number for number, one in found.items() if one is not None}
-        own = replace(how, without=without)
-        return self._answers(self.ask("near", {n: (asked, own if n in holds else how) for n in numbers}))
+        other = replace(ask, without=None)
+        return self._answers(self.ask("near", {n: (asked, how, ask if n in holds else other) for n in numbers}))
 
     @abstractmethod
     def close(self) -> None:

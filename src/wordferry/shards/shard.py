@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,19 +81,14 @@ class Near:
         return self.distance if self.second is None else self.second
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A search by a distance as plain values, so that it can be sent to another process."""
+class NamedMeasure(NamedTuple):
+    """How a shard compares, in names, so that it can be sent to another process; None for the index's own choice."""
 
-    k: int
-    measure: tuple[str | None, str | None, str | None]
-    """Distance, weights and unknown; None for the index's own."""
-    condition: Condition | None = None
-    rerank: str | None = None
-    explain: bool = False
-    without: str | None = None
-    threads: int | None = None
-    device: str | None = None
+    distance: str | None
+    weights: str | None
+    unknown: str | None
+    second: str | None = None
+    """The distance that orders candidates, where there is one."""
 
 
 class Common:
@@ -218,14 +213,16 @@ class Shard(LocalIndex):
 
     # -- by distance ------------------------------------------------------------------------------------------------
 
-    def near(self, asked: Sequence[Sequence[str]], how: Comparison) -> tuple[list[list[Near]], dict[str, int]]:
+    def near(
+        self, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask
+    ) -> tuple[list[list[Near]], dict[str, int]]:
         """The nearest documents to each query, given as tokens, and how much was looked at."""
-        return near_documents(self.index, asked, how)
+        return near_documents(self.index, asked, how, ask)
 
-    def explain_texts(self, texts: tuple[Any, Any], measure: tuple[str, str, str]) -> Explanation:
+    def explain_texts(self, texts: tuple[Any, Any], how: NamedMeasure) -> Explanation:
         """Why two texts, or lists of tokens, are as far apart as the index says."""
         first, second = (words_of(text, self.tokenizer) for text in texts)
-        return self.explain((first, second), self.index.measure(*measure))
+        return self.explain((first, second), self.index.measure(*how[:3]))
 
     # -- documents --------------------------------------------------------------------------------------------------
 
@@ -249,19 +246,17 @@ class Shard(LocalIndex):
 
 
 def near_documents(
-    index: Index, asked: Sequence[Sequence[str]], how: Comparison
+    index: Index, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask
 ) -> tuple[list[list[Near]], dict[str, int]]:
     """The documents of an index nearest to each query, given as tokens, and how much was looked at."""
-    measure = index.measure(*how.measure)
+    measure = index.measure(*how[:3])
     tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
-    run = {"threads": how.threads, "device": how.device}
-    ask = Ask(how.k, how.condition, how.explain and how.rerank is None, without=how.without, **run)  # type: ignore[arg-type]
-    hits = index.backend.similar(tokens, measure, ask)
+    hits = index.backend.similar(tokens, measure, replace(ask, explain=ask.explain and how.second is None))
     counts = hits[0].counts if hits else {}
-    if how.rerank is None:
+    if how.second is None:
         return [[_near(hit) for hit in some] for some in hits], counts
-    second = replace(ask, explain=how.explain, rerank=index.measure(how.rerank, *how.measure[1:]), candidates=how.k)
-    again = index.backend.similar(tokens, measure, second)
+    second = index.measure(how.second, how.weights, how.unknown)
+    again = index.backend.similar(tokens, measure, replace(ask, rerank=second, candidates=ask.k))
     return [_ordered(*both) for both in zip(hits, again, strict=True)], counts
 
 

@@ -33,7 +33,7 @@ from wordferry.index.search.requests import Ask
 from wordferry.index.search.similar import method_of
 from wordferry.shards.merging import joined, nearest, ranking_of
 from wordferry.shards.routing import InProcess, ShardAnswers, ShardRouter
-from wordferry.shards.shard import Common, Comparison, Near, StemBags
+from wordferry.shards.shard import Common, NamedMeasure, Near, StemBags
 from wordferry.texts.bow import LookedUp
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
@@ -154,31 +154,31 @@ class ShardBackend:
         """The hits of every query by a distance; a shard that holds the document asked about leaves it out."""
         tokens = [list(some) for some in asked]  # nothing that was looked up goes with them
         first = ask.k if ask.rerank is None else ask.candidates
-        second = None if ask.rerank is None else ask.rerank.distance.name
-        how = Comparison(first, names_of(measure), ask.condition, second, ask.explain, threads=ask.threads)
-        found = self.router.near(tokens, how, ask.without)
+        how, last = names_of(measure), names_of(ask.rerank or measure)
+        if ask.rerank is not None:
+            how = how._replace(second=last.distance)
+        found = self.router.near(tokens, how, replace(ask, k=first, rerank=None, progress=None))
         options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
         options["missing"] = found.missing
         counts = _summed([counts for _, counts in found.answers])
-        last = names_of(ask.rerank or measure)
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(asked):
-            near = nearest([answers[number] for answers, _ in found.answers], ask.k, first if second else None)
+            near = nearest([answers[number] for answers, _ in found.answers], ask.k, first if how.second else None)
             hits.append(Hits((self._near_hit(one, some, last) for one in near), counts=counts, **options))
             tell(number + 1, len(tokens))
         return hits
 
-    def _near_hit(self, near: Near, tokens: LookedUp, measure: tuple[str, str, str]) -> Hit:
+    def _near_hit(self, near: Near, tokens: LookedUp, how: NamedMeasure) -> Hit:
         """A found document, explained by the distance and the weights that found it."""
-        why: Any = None if np.isinf(near.value) else partial(self._explained, near.document, tokens, measure)
+        why: Any = None if np.isinf(near.value) else partial(self._explained, near.document, tokens, how)
         hit = self._hit(near.document, tokens, why, False, distance=near.value)
         if near.explanation is None:
             return hit
         return hit.explained(near.explanation.with_texts(tokens.text, near.document.text, self.tokenizer))
 
-    def _explained(self, document: Document, tokens: LookedUp, measure: tuple[str, str, str]) -> Explanation:
-        told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), measure)
+    def _explained(self, document: Document, tokens: LookedUp, how: NamedMeasure) -> Explanation:
+        told: Explanation = self.router.any("explain_texts", (list(tokens), document.text), how)
         return told.with_texts(tokens.text, document.text, self.tokenizer)
 
     def by_meaning(self, asked: Sequence[Sequence[str]], ask: Ask) -> list[Hits]:
@@ -291,9 +291,9 @@ class ShardBackend:
         self.router.close()
 
 
-def names_of(measure: Measure) -> tuple[str, str, str]:
-    """A measure as every shard can be told of it: distance, weights and unknown."""
-    return measure.distance.name, measure.weights, measure.unknown
+def names_of(measure: Measure) -> NamedMeasure:
+    """A measure as every shard can be told of it."""
+    return NamedMeasure(measure.distance.name, measure.weights, measure.unknown)
 
 
 def sharded_index(common: Common, router: ShardRouter) -> Index:
