@@ -101,14 +101,7 @@ class _Source:
     group=index,
 )
 def create(
-    index: Path,
-    documents: str | None,
-    choices: dict[str, Any],
-    overwrite: bool,
-    resume: bool,
-    fields: dict[str, Any],
-    threads: int | None,
-    out: Output,
+    index: Path, documents: str | None, choices: Any, overwrite: bool, resume: bool, out: Output, **given: Any
 ) -> None:
     """Make an index, and add documents to it if any are given.
 
@@ -127,10 +120,10 @@ def create(
             if resume:
                 note(f"{len(opened)} documents are stored already; going on after them")
             if documents is not None:
-                source = _Source(documents, fields)
+                source = _Source(documents, given.pop("fields"))
                 with progress_bar("adding documents") as progress, progress_bar("relating words") as relating:
-                    bars: dict[str, Any] = {"progress": progress, "graph_progress": relating}
-                    facts = source.counted(opened.fill(source, resume=True, threads=threads, **bars))
+                    given |= {"progress": progress, "graph_progress": relating}
+                    facts = source.counted(opened.fill(source, resume=True, **given))
         swap_in(beside, index)
     _report(index, out, facts)
 
@@ -149,15 +142,7 @@ def create(
     ],
     group=index,
 )
-def add(
-    index: Path,
-    documents: str,
-    upsert: bool,
-    on_empty: Any,
-    fields: dict[str, Any],
-    threads: int | None,
-    out: Output,
-) -> None:
+def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: Output, **given: Any) -> None:
     """Add documents, all of them or none."""
     from wordferry.index import Index
 
@@ -170,8 +155,7 @@ def add(
     ):
         store = opened.upsert if upsert else opened.add
         try:
-            how: dict[str, Any] = {"progress": progress, "graph_progress": relating, "threads": threads}
-            added = len(store(source, on_empty=on_empty, **how))
+            added = len(store(source, progress=progress, graph_progress=relating, **given))
         except KeyboardInterrupt:
             note(f"wordferry: nothing was added to {index}: documents are added all together or not at all.")
             raise
