@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from wordferry import Embeddings, _native, pairwise
 from wordferry.errors import InputError
 from wordferry.kernels import passes
+from wordferry.kernels.passes import Overlap, Side
 
 MESS = st.integers(-3, 12)
 
@@ -108,19 +109,19 @@ WRONG = {
     ),
     "pairs of other words": lambda: passes.related_pairs(good(words=5), good(), GRAPH, 1, "omr", "both", f32(3, 3)),
     "more than one x": lambda: passes.dense_pairs(
-        good(), good(), passes.aligned(4, 16), i32(3), (1, 4), 1.0, "omr", "both", f32(3, 3), 1
+        good(), good(), passes.aligned(4, 16), i32(3), 1, 4, 1.0, Overlap.omr, Side.both, f32(3, 3), 1
     ),
     "own too short": lambda: passes.dense_pairs(
-        good(1), good(), passes.aligned(4, 16), i32(0), (1, 4), 1.0, "omr", "both", f32(1, 3), 1
+        good(1), good(), passes.aligned(4, 16), i32(0), 1, 4, 1.0, Overlap.omr, Side.both, f32(1, 3), 1
     ),
     "costs too small": lambda: passes.dense_pairs(
-        good(1), good(), passes.aligned(3, 16), i32(1), (1, 4), 1.0, "omr", "both", f32(1, 3), 1
+        good(1), good(), passes.aligned(3, 16), i32(1), 1, 4, 1.0, Overlap.omr, Side.both, f32(1, 3), 1
     ),
     "more known words than x has": lambda: passes.dense_pairs(
-        good(1), good(), passes.aligned(4, 16), i32(1), (2, 4), 1.0, "omr", "both", f32(1, 3), 1
+        good(1), good(), passes.aligned(4, 16), i32(1), 2, 4, 1.0, Overlap.omr, Side.both, f32(1, 3), 1
     ),
     "more known words than y has": lambda: passes.dense_pairs(
-        good(1), good(), passes.aligned(9, 16), i32(1), (1, 9), 1.0, "omr", "both", f32(1, 3), 1
+        good(1), good(), passes.aligned(9, 16), i32(1), 1, 9, 1.0, Overlap.omr, Side.both, f32(1, 3), 1
     ),
     "no k": lambda: _native.Nearest(2, 0),
     "values of other rows": lambda: _native.Nearest(2, 3).offer(0, f32(3, 4), 0, None, 1),

@@ -46,6 +46,11 @@ Nearest = _native.Nearest
 """The k nearest of each row while blocks of values come in: ``Nearest(rows, k)``; ``offer(first_row, values, first,
 allowed, threads)`` offers ``values[i, c]`` to row ``first_row + i`` as candidate ``first + c`` where ``allowed``;
 ``finish(threads)`` gives indices and distances by (distance, index), -1 and inf where there are fewer, and ends it."""
+Overlap, Side = _native.Overlap, _native.Side
+dense_pairs = _native.dense_pairs
+"""``dense_pairs(x, y, costs, own, x_known, y_known, far, overlap, side, out, threads)``: RWMD of one document to many,
+from ``costs[w, i]`` of word w of y's numbering and the i-th word of x. Only the first ``x_known`` words of x, and
+``y_known`` of y's numbering, have costs; all others are ``far`` from every other word."""
 word_distances = _native.word_distances
 """``word_distances(a, a_squares, b, b_squares, out, threads)``: ``out[i, j]`` is the distance of the vectors ``a[i]``
 and ``b[j]``; its bits depend on these two alone."""
@@ -147,26 +152,6 @@ def related_pairs(
     _native.related_pairs(
         x, y, graph, c_max, _native.Overlap[overlap], _native.Side[side], scan, out, threads, progress
     )
-
-
-def dense_pairs(
-    x: View,
-    y: View,
-    costs: Float32Array,
-    own: Int32Array,
-    known: tuple[int, int],
-    far: float,
-    overlap: str,
-    side: str,
-    out: Float32Array,
-    threads: int,
-) -> None:
-    """RWMD of one document to many: ``costs[w, i]`` of word w of y's numbering and the i-th word of x.
-
-    Only the first ``known`` words of x, and of y's numbering, have costs; all others are ``far`` from every other word.
-    """
-    kind, way = _native.Overlap[overlap], _native.Side[side]
-    _native.dense_pairs(x, y, costs, own, *known, far, kind, way, out, threads)
 
 
 def whole_view(matrix: Csr) -> WholeView:

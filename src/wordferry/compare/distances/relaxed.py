@@ -205,11 +205,10 @@ class QueryRows(Method):
             costs[own[same], same] = 0.0 if problem.overlap == "keep" else passes.FAR_AWAY
             local = np.arange(len(words), dtype=np.int32)
             row = Csr(np.array([0, len(words)], dtype=np.int64), local, mass, (1, len(words)))
-            both, far = (known, len(y_vectors)), float(passes.FAR_AWAY) if frame.unknown is None else frame.far
-            place = out[i : i + 1]
-            passes.dense_pairs(
-                passes.view(row), other.view, costs, own, both, far, problem.overlap, problem.side, place, threads
-            )
+            far, place = float(passes.FAR_AWAY) if frame.unknown is None else frame.far, out[i : i + 1]
+            how = passes.Overlap[problem.overlap], passes.Side[problem.side]
+            both, sizes = (passes.view(row), other.view), (known, len(y_vectors))
+            passes.dense_pairs(*both, costs, own, *sizes, far, *how, place, threads)
             report((i + 1) / x.shape[0])
 
 
