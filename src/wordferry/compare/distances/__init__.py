@@ -65,16 +65,15 @@ def find_distance(name: str | Distance, **parameters: Any) -> Distance:
     """
     if isinstance(name, Distance):
         return _with_parameters(name, parameters)
+    if isinstance(name, str) and name in DISTANCES:
+        return _with_parameters(DISTANCES[name], parameters)
     if isinstance(name, str) and len(terms := _PLUS.split(name)) > 1:
         return blend(*map(_read_share, terms))
     if isinstance(name, str) and name.endswith(")") and "(" in name:
         plain, given = _read_call(name)
         return _with_parameters(find_distance(plain), given | parameters)
-    try:
-        return _with_parameters(DISTANCES[name], parameters)
-    except (KeyError, TypeError):
-        meant = nearest_name(name, DISTANCES)
-        raise InputError(f"Unknown distance {name!r}.{meant} Choose one of: {', '.join(DISTANCES)}.") from None
+    meant = nearest_name(name, DISTANCES)
+    raise InputError(f"Unknown distance {name!r}.{meant} Choose one of: {', '.join(DISTANCES)}.")
 
 
 def blend(*parts: tuple[str | Distance, float]) -> Blend:
