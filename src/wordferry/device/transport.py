@@ -24,6 +24,8 @@ MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
 _WARPS = 2
 """Warps of a block, each with a problem of its own: a multiprocessor takes no more than 32 blocks."""
+_PRICED_CELLS = 1 << 20
+"""Costs of a problem whose first prices are computed where there are limits: they may show that it is not wanted."""
 _BLOCKS, _SCRATCH_BYTES = 2904, 4 << 30
 """Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
 _GROWTH = 1.2
@@ -110,10 +112,15 @@ class Launch:
 
     def blocks(self, room: int) -> int:
         """Blocks that have ``room`` bytes of device memory together."""
-        return max(1, min(-(-len(self.order) // _WARPS), _BLOCKS, room // (_WARPS * self.scratch_bytes)))
+        return max(1, min(-(-len(self.order) // self.warps), _BLOCKS, room // (self.warps * self.scratch_bytes)))
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return _WARPS if _WARPS * self.shared_bytes <= runtime().shared_bytes else 1
 
 
-def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_ROWS * LARGEST) -> Iterator[Launch]:
+def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_CELLS) -> Iterator[Launch]:
     """Problems, by their sizes on the device, sorted into launches; those of more than ``most`` costs are left out, and
     so are those that no kernel takes."""
     xp = runtime().xp
@@ -141,10 +148,9 @@ def run_launches(
     """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
     what says which problems a launch has. The device may still be at work when this returns."""
     device, results = runtime(), SolvedBatch(len(sizes[0]))
-    # With limits, the first prices of large problems, too, may show that they are not wanted.
-    parts = list(launches(*sizes, rule, LARGEST * MOST_ROWS if limited or rule == TRANSFERS else MOST_CELLS))
+    parts = list(launches(*sizes, rule, _PRICED_CELLS if limited or rule == TRANSFERS else MOST_CELLS))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
-    needed = [_WARPS * part.blocks(room) * part.scratch_bytes for part in parts]
+    needed = [part.warps * part.blocks(room) * part.scratch_bytes for part in parts]
     scratch = [  # launches of one stream follow each other, and have it in turn
         device.xp.empty(max(needed[k :: device.streams]), dtype=np.uint8) for k in range(device.streams) if needed[k:]
     ]
@@ -153,7 +159,7 @@ def run_launches(
         for k, part in enumerate(parts):
             with stream():
                 device.launch(
-                    f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32 * _WARPS, _WARPS * part.shared_bytes,
+                    f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32 * part.warps, part.warps * part.shared_bytes,
                     part.order, len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
                     part.shared_bytes, part.in_shared, scratch[k % device.streams], part.scratch_bytes,
                     np.int32(MOST_CELLS), results.values,
