@@ -1,13 +1,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <tuple>
 
 #include "centroids/centroids.hpp"
+#include "centroids/codes.hpp"
 #include "stored/part.hpp"
 
 namespace wordferry {
@@ -22,48 +25,6 @@ bool all_finite(const T* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) finite &= std::abs(values[i]) <= static_cast<T>(largest_number);
   return finite;
 }
-
-// How centroids are coded, and where.
-class CentroidFrame {
- public:
-  CentroidFrame(In<double> mean, In<double, 2> axes, In<double> steps, double error_step)
-      : mean_(std::move(mean)), axes_(std::move(axes)), steps_(std::move(steps)), error_step_(error_step) {
-    require(axes_.length(1) == mean_.length(), "mean and axes must agree in their dimensions");
-    const std::int64_t more = steps_.length() - axes_.length();
-    require(more == 1 || more == 2, "one step for each axis, and one or two more");
-    require(all_finite(mean_.data(), mean_.length()) && all_finite(axes_.data(), axes_.length() * mean_.length()),
-            "mean and axes must be finite");
-    bool fits = error_step > 0.0 && error_step <= largest_number;
-    for (std::int64_t c = 0; c < steps_.length(); ++c)
-      fits &= steps_.data()[c] > 0.0 && steps_.data()[c] <= largest_number;
-    require(fits, "steps must be positive");
-  }
-
-  CodeFrame get() const {
-    return {mean_.data(), axes_.data(), axes_.length(), steps_.data(), error_step_, mean_.length(), steps_.length()};
-  }
-
- private:
-  In<double> mean_;
-  In<double, 2> axes_;
-  In<double> steps_;
-  double error_step_;
-};
-
-class CentroidCodes {
- public:
-  CentroidCodes(const CentroidFrame& frame, In<std::int8_t> codes) : frame_(frame), codes_(std::move(codes)) {}
-
-  CodedPart get(std::int64_t documents) const {
-    const CodeFrame frame = frame_.get();
-    require(codes_.length() == frame.bytes(documents), "the codes are not those of the part");
-    return {frame, codes_.data()};
-  }
-
- private:
-  CentroidFrame frame_;
-  In<std::int8_t> codes_;
-};
 
 // The vectors of words, which vector a word has, and what words weigh; holds on to its arrays.
 class WordVectorsView {
@@ -113,17 +74,23 @@ std::pair<Made<double, 2>, Made<double>> centroids(const Parts& parts, const Wor
   return {std::move(out), std::move(apart)};
 }
 
-Made<std::int8_t> encoded(const WeighedDocuments& part, const WordVectorsView& view, const CentroidFrame& frame,
-                          int threads) {
-  const CodeFrame own = frame.get();
+std::unique_ptr<CentroidCodes> encoded(const WeighedDocuments& part, const WordVectorsView& view,
+                                       const In<double>& mean, const In<double, 2>& axes, const In<double>& most,
+                                       int threads) {
   const WordVectors vectors = view.get();
   require(part.has_exact(), "documents need their exact totals here");
-  require(own.dimensions == vectors.dimensions, "the frame has other dimensions than the vectors");
-  auto codes = make_array(std::int8_t{0}, own.bytes(part.documents()));
-  run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
-    return encode_centroids(part.get(0, nullptr), vectors, own, codes.data(), thread_limit(threads), watch);
-  });
-  return codes;
+  require(mean.length() == vectors.dimensions && axes.length(1) == vectors.dimensions,
+          "mean and axes have other dimensions than the vectors");
+  require(axes.length() <= most_axes, "too many axes");
+  require(most.length() == axes.length() + 3, "one largest number for each axis, and three more");
+  require(all_finite(mean.data(), mean.length()) && all_finite(axes.data(), axes.length() * mean.length()) &&
+              all_finite(most.data(), most.length()),
+          "mean, axes and largest numbers must be finite");
+  auto made = std::make_unique<CentroidCodes>(
+      CodeFrame{mean.data(), axes.data(), most.data(), vectors.dimensions, axes.length()});
+  run_sound("the arrays lead outside of themselves",
+            [&](Watch& watch) { return made->encode(part.get(0, nullptr), vectors, thread_limit(threads), watch); });
+  return made;
 }
 
 class CentroidQuery {
@@ -162,15 +129,14 @@ class CentroidQuery {
     const WordVectors vectors = view_.get();
     require(codes.size() == parts.size(), "one set of codes for each part");
     require(k >= 0 && k <= largest_k, "k must not be negative, and of moderate size");
-    std::vector<CodedPart> coded;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       require(codes[p] != nullptr, "codes must not be None");
-      coded.push_back(codes[p]->get(parts[p]->documents()));
-      require(coded.back().frame.dimensions == vectors.dimensions, "codes of other dimensions than the vectors");
+      require(codes[p]->rows() == parts[p]->documents(), "the codes are not those of the part");
+      require(codes[p]->dimensions() == vectors.dimensions, "codes of other dimensions than the vectors");
     }
     NearestDocuments found;
     run_sound("the arrays lead outside of themselves", [&](Watch& watch) {
-      return nearest_by_codes(all, coded, vectors, target_, k, thread_limit(threads), found, watch);
+      return nearest_by_codes(all, codes, vectors, target_, k, thread_limit(threads), found, watch);
     });
     auto rows = make_array(std::int64_t{-1}, 1, k);
     auto distances = make_array(std::numeric_limits<float>::infinity(), 1, k);
@@ -198,17 +164,13 @@ class CentroidQuery {
 }  // namespace
 
 void bind_centroids(nb::module_& m) {
-  nb::class_<CentroidFrame>(m, "CentroidFrame", "Along which axes centroids are coded, and in which steps.")
-      .def(nb::init<In<double>, In<double, 2>, In<double>, double>(), "mean"_in, "axes"_in, "steps"_in, "error_step"_a);
-  nb::class_<CentroidCodes>(m, "CentroidCodes", "The codes of the centroids of a part.")
-      .def(nb::init<const CentroidFrame&, In<std::int8_t>>(), "frame"_a, "codes"_in);
   nb::class_<WordVectorsView>(m, "WordVectors", "Vectors, which of them a word has, and what words weigh.")
       .def(nb::init<In<float, 2>, In<std::int32_t>, const WeightsView&, double>(), "vectors"_in, "rows"_in, "weights"_a,
            "apart"_a);
   m.def("centroids_of", &centroids, "parts"_a, "vectors"_a, "rows"_in,
         "The centroids of some rows, and the lengths of what their words without a vector add.");
-  m.def("encode_centroids", &encoded, "part"_a, "vectors"_a, "frame"_a, "threads"_a,
-        "The codes of the centroids of all rows of a part.");
+  nb::class_<CentroidCodes>(m, "CentroidCodes", "The codes of the centroids of all rows of a part.")
+      .def(nb::new_(&encoded), "part"_a, "vectors"_a, "mean"_in, "axes"_in, "most"_in, "threads"_a);
   nb::class_<CentroidQuery>(m, "CentroidQuery", "A query of the word centroid distance against stored documents.")
       .def(nb::init<const WordVectorsView&, const In<std::int32_t>&, const In<float>&, const In<std::int32_t>&,
                     const In<float>&>(),

@@ -10,38 +10,55 @@
 
 namespace wordferry {
 
-// The centroid of one row, made again and again in the same memory.
+// The centroid of one row, made again and again in the same memory: in double where distances are made of it, in float
+// where it is coded.
+template <class Sum>
 class Centroid {
  public:
   explicit Centroid(const WordVectors& vectors) : vectors_(vectors), sum_(at(vectors.dimensions)) {}
 
   // False when the row leads outside.
   bool read(const SearchedPart& part, std::int64_t row) {
-    std::fill(sum_.begin(), sum_.end(), 0.0);
+    terms_.clear();
     apart_.clear();
     const double total = part.exact[row];
     empty_ = !(total > 0.0);
     bool sound = true;
-    return part.bags.read(row, vectors_.weights.count, [&](const auto* words, const auto* counts, std::int64_t size) {
+    const auto weigh = [&](const auto* words, const auto* counts, std::int64_t size) {
       for (std::int64_t k = 0; k < size && !empty_; ++k) {
-        if (k + ahead < size) fetch(vectors_.rows[words[k + ahead]]);
         const double weight = vectors_.weights.values[words[k]];
         if (weight == 0.0) continue;
         const double times = part.repeats.times(static_cast<std::int64_t>(counts[k]), row);
         const auto mass = static_cast<float>(times * weight / total);
         const std::int64_t vector = vectors_.rows[words[k]];
-        if (vector < 0) {
-          apart_.push_back({static_cast<std::int32_t>(words[k]), mass});
-        } else {
-          sound &= vector < vectors_.vectors;
-          if (sound) add_vector(vectors_.data + vector * vectors_.dimensions, vectors_.dimensions, mass, sum_.data());
-        }
+        sound &= vector < vectors_.vectors;
+        if (vector < 0) apart_.push_back({static_cast<std::int32_t>(words[k]), mass});
+        if (vector >= 0 && sound) terms_.push_back({vectors_.data + vector * vectors_.dimensions, mass});
       }
-    }) && sound;
+    };
+    if (!part.bags.read(row, vectors_.weights.count, weigh) || !sound) return false;
+    std::fill(sum_.begin(), sum_.end(), Sum{0});
+    const std::size_t whole = terms_.size() / together * together;
+    for (std::size_t k = 0; k < whole; k += together) {
+      for (std::size_t next = k + 2 * together; next < std::min(k + 3 * together, terms_.size()); ++next) fetch(next);
+      add_together(terms_.data() + k);
+    }
+    for (std::size_t k = whole; k < terms_.size(); ++k) {
+      add_vector(terms_[k].vector, vectors_.dimensions, terms_[k].mass, sum_.data());
+    }
+    return true;
+  }
+
+  // Asks for what read() looks up of a word, whatever number it has.
+  void fetch_word(std::int64_t word) const {
+    if (word < 0 || word >= vectors_.weights.count) return;
+    prefetch_line(vectors_.rows + word);
+    prefetch_line(vectors_.weights.values + word);
   }
 
   bool empty() const { return empty_; }
-  const std::vector<double>& sum() const { return sum_; }
+  const std::vector<Sum>& sum() const { return sum_; }
+  std::size_t words() const { return terms_.size(); }  // different ones with a vector
 
   // The squared length of what words without a vector add, that of a word being 1.
   double apart_squares() const {
@@ -72,18 +89,33 @@ class Centroid {
   }
 
  private:
+  struct Term {
+    const float* vector;
+    float mass;
+  };
+
   // Asks for a vector that will be added soon: most of them have to come from far.
-  void fetch(std::int64_t row) const {
+  void fetch(std::size_t term) const {
     constexpr std::int64_t line = 16;
-    if (row < 0) return;
-    const float* const vector = vectors_.data + row * vectors_.dimensions;
-    for (std::int64_t d = 0; d < vectors_.dimensions; d += line) prefetch_line(vector + d);
+    for (std::int64_t d = 0; d < vectors_.dimensions; d += line) prefetch_line(terms_[term].vector + d);
   }
 
-  static constexpr std::int64_t ahead = 3;  // words
+  // Adds some vectors, one after the other: the sum is read and written once for all of them.
+  void add_together(const Term* terms) {
+    Sum* const WF_RESTRICT sum = sum_.data();
+    for (std::int64_t d = 0; d < vectors_.dimensions; ++d) {
+      Sum to = sum[d];
+      for (std::size_t k = 0; k < together; ++k)
+        to += static_cast<Sum>(terms[k].mass) * static_cast<Sum>(terms[k].vector[d]);
+      sum[d] = to;
+    }
+  }
+
+  static constexpr std::size_t together = 4;  // vectors
 
   const WordVectors& vectors_;
-  std::vector<double> sum_;
+  std::vector<Sum> sum_;
+  std::vector<Term> terms_;
   std::vector<MassApart> apart_;
   std::vector<bool> shared_;
   bool empty_ = true;

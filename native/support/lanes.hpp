@@ -140,6 +140,7 @@ inline Lanes operator*(float a, const Lanes& b) {
 }
 inline void operator+=(Lanes& a, const Lanes& b) { a = a + b; }
 
+inline void load(Lanes& block, const float* from) { std::memcpy(&block, from, sizeof block); }
 inline void load(Lanes& block, const std::int8_t* from) {
   for (int i = 0; i < lane_count; ++i) block.value[i] = static_cast<float>(from[i]);
 }

@@ -354,7 +354,7 @@ def coded(
     part: lists.WeighedDocuments, bags: Bags, vectors: centroids.WordVectors, threads: int = 1
 ) -> _native.CentroidCodes:
     rows = np.array([row for row, bag in enumerate(bags) if bag], dtype=np.int64)
-    return centroids.CentroidCodes.of(part, vectors, rows, threads).native
+    return centroids.codes_of(part, vectors, rows, threads)
 
 
 @settings(max_examples=60, deadline=None)
@@ -387,7 +387,7 @@ def test_nearest_centroids(seed: int, query: dict[int, int], dimensions: int, sh
 @given(
     seed=st.integers(0, 10_000),
     query=st.dictionaries(st.integers(0, WORDS + OTHERS + 1), st.integers(1, 9), min_size=1, max_size=8),
-    dimensions=st.sampled_from([1, 3, 70]),
+    dimensions=st.sampled_from([1, 3, 20, 120]),
     growth=st.sampled_from(GROWTHS),
     far=st.sampled_from([0.0, 1.5, 30.0]),
     zeros=st.sampled_from([0.0, 0.3]),
@@ -441,6 +441,20 @@ def test_centroids_over_several_blocks() -> None:
         query = plain_query(vectors, dict.fromkeys(words, 1))
         check_centroids([part], len(bags), query, [codes], None, 10)
         assert query.nearest([part], [codes], None, 3, 1).counts["evaluated"] < 2000
+
+
+def test_centroids_of_documents_that_share_a_word_without_a_vector() -> None:
+    """A frequent word without a vector rules documents in by its own weight, not by that of all such words."""
+    rng = np.random.default_rng(8)
+    matrix, frequent = rng.normal(size=(WORDS, 40)).astype(np.float32), WORDS
+    bags = [{**bag, frequent: 1, WORDS + 1 + int(rng.integers(5)): 3} for bag in some_bags(rng, 5000, 5)]
+    weights = np.ones(WORDS + OTHERS)
+    vectors, part = vectors_of(matrix, weights, 1.5), weighed(arrays(bags), weights)
+    apart = np.array([frequent, WORDS + 6, WORDS + 7], np.int32), np.array([0.05, 0.4, 0.4], np.float32)
+    query = centroids.CentroidQuery(vectors, np.array([3], np.int32), np.array([0.15], np.float32), apart)
+    codes = coded(part, bags, vectors)
+    check_centroids([part], len(bags), query, [codes], None, 10)
+    assert query.nearest([part], [codes], None, 10, 1).evaluated < 400
 
 
 def test_codes_of_another_part_are_refused() -> None:

@@ -109,12 +109,8 @@ def _vectors() -> Any:
     return _native.WordVectors(*_vector_arguments())
 
 
-def _centroid_frame() -> list[Any]:
-    return [_ones("f8", 3), np.eye(3)[:2], _ones("f8", 3), 0.5]
-
-
-def _centroid_codes() -> Any:
-    return _native.CentroidCodes(_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64))
+def _centroid_codes() -> list[Any]:
+    return [_weighed(), _vectors(), _ones("f8", 3), np.eye(3)[:2], _ones("f8", 5), 2]
 
 
 def _centroid_query() -> list[Any]:
@@ -267,15 +263,12 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "Repeats": lambda: [_native.Growth.saturation, _ones("f8", 2)],
         "WeighedDocuments": lambda: [_stored(), _f4(2), _ones("f8", 2), _f4(2), 8.0, _repeats()],
         "WordVectors": _vector_arguments,
-        "CentroidFrame": _centroid_frame,
-        "CentroidCodes": lambda: [_native.CentroidFrame(*_centroid_frame()), _ones("i1", 64)],
+        "CentroidCodes": _centroid_codes,
         "centroids_of": lambda: [[_weighed()] * 2, _vectors(), _i("i8", 1, 3)],
-        "encode_centroids": lambda: [
-            _weighed(), _vectors(), _native.CentroidFrame(*_centroid_frame()), 2,
-        ],
         "CentroidQuery": _centroid_query,
         "CentroidQuery.nearest": lambda: [
-            _native.CentroidQuery(*_centroid_query()), [_weighed()] * 2, [_centroid_codes()] * 2, np.ones(4, bool),
+            _native.CentroidQuery(*_centroid_query()), [_weighed()] * 2,
+            [_native.CentroidCodes(*_centroid_codes())] * 2, np.ones(4, bool),
             2, 2,
         ],
         "CentroidQuery.distances": lambda: [

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, Neighbors
 from wordferry.base.runtime import blas_threads
 from wordferry.kernels.lists import WeighedDocuments
 
-AXES = 63
-"""Number of principal axes in a centroid code: 63 coordinates, the length of the residual, that of what words without a
-vector add, and a note of the error make 66 bytes per document."""
+AXES = 78
+"""Number of principal axes in a centroid code: with two lengths of what lies outside of axes, that of what words
+without a vector add, and a note of the error, a document has 82 bytes."""
+_FIRST = 15
+"""Number of these by which most documents are ruled out."""
 _SAMPLE = 4096
 """Documents whose centroids decide on the axes."""
 _HEADROOM = 1.25
@@ -29,50 +29,22 @@ class WordVectors:
     """
 
     def __init__(self, vectors: Float32Array, rows: Int32Array, weights: _native.WordWeights, far: float) -> None:
-        self.dimensions, self.apart = vectors.shape[1], far > 0
+        self.dimensions = vectors.shape[1]
         self.native = _native.WordVectors(vectors, rows, weights, far**2 / 2)
 
 
-@dataclass(frozen=True)
-class CentroidCodes:
-    """Centroids of documents, a byte for each coordinate, and how they were coded."""
-
-    codes: npt.NDArray[np.int8]
-    mean: Float64Array
-    axes: Float64Array
-    """One row each, orthonormal: the directions in which the centroids of a sample differ most."""
-    steps: Float64Array
-    """What a code of 1 stands for: for each axis, for the length of the rest, for the length of what words without a
-    vector add where that has a code, and last for the note of the error."""
-
-    @property
-    def native(self) -> _native.CentroidCodes:
-        """As the kernels take them. ValueError when they do not agree."""
-        return _native.CentroidCodes(self._frame, self.codes)
-
-    @property
-    def _frame(self) -> _native.CentroidFrame:
-        if not len(self.steps):
-            raise ValueError("the codes have no steps")
-        return _native.CentroidFrame(self.mean, self.axes, self.steps[:-1], float(self.steps[-1]))
-
-    @classmethod
-    def of(cls, part: WeighedDocuments, vectors: WordVectors, rows: Int64Array, threads: int = 1) -> CentroidCodes:
-        """Code the centroids of all documents of a part, along the axes in which those of some ``rows`` differ most."""
-        sample, apart = centroids_of(part, vectors, _spread(rows, _SAMPLE))
-        mean = sample.mean(axis=0) if len(sample) else np.zeros(vectors.dimensions)
-        away = sample - mean
-        with blas_threads(1):  # others would go on spinning for a while after this, into the next search
-            axes = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :AXES].T.copy()
-            points = away @ axes.T
-        rest = np.sqrt(np.maximum((away**2).sum(axis=1) - (points**2).sum(axis=1), 0))
-        lengths = [rest, apart] if vectors.apart else [rest]
-        most = np.abs(np.column_stack([points, *lengths])).max(axis=0, initial=0) * _HEADROOM
-        steps = np.maximum(most, 1e-6) / 127
-        error = np.sqrt((steps**2).sum()) / 2  # of codes that are not cut short: at most half a step each
-        steps = np.append(steps, max(error / 32, 1e-9))
-        made = cls(np.zeros(0, np.int8), mean, axes, steps)
-        return replace(made, codes=_native.encode_centroids(part, vectors.native, made._frame, threads))
+def codes_of(part: WeighedDocuments, vectors: WordVectors, rows: Int64Array, threads: int = 1) -> _native.CentroidCodes:
+    """Code the centroids of all documents of a part, along the axes in which those of some ``rows`` differ most."""
+    sample, apart = centroids_of(part, vectors, _spread(rows, _SAMPLE))
+    mean = sample.mean(axis=0) if len(sample) else np.zeros(vectors.dimensions)
+    away = sample - mean
+    with blas_threads(1):  # others would go on spinning for a while after this, into the next search
+        axes = np.linalg.eigh(away.T @ away)[1][:, ::-1][:, :AXES].T.copy()
+        points = away @ axes.T
+    squares = (away**2).sum(axis=1)
+    outside = [np.sqrt(np.maximum(squares - (points[:, :end] ** 2).sum(axis=1), 0)) for end in (_FIRST, AXES)]
+    most = np.abs(np.column_stack([points, *outside, apart])).max(axis=0, initial=0) * _HEADROOM
+    return _native.CentroidCodes(part, vectors.native, mean, axes, most, threads)
 
 
 def _spread(rows: Int64Array, most: int) -> Int64Array:

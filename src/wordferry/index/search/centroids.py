@@ -15,7 +15,7 @@ from wordferry.index.search.requests import Request, in_order
 from wordferry.index.search.views import View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part, damaged_among
-from wordferry.kernels.centroids import CentroidCodes, CentroidQuery, WordVectors
+from wordferry.kernels.centroids import CentroidQuery, WordVectors, codes_of
 
 
 class Centroids:
@@ -29,9 +29,11 @@ class Centroids:
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
-        terms = view.snapshot.terms
-        vectors = WordVectors(view.embeddings.matrix, terms.row_of, view.weights.native, view.far)
 
+        def made() -> WordVectors:
+            return WordVectors(view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far)
+
+        vectors: WordVectors = view.kept(None, "word vectors", made)
         return in_order(view, queries, request, partial(self._nearest, view, vectors, request))
 
     def _nearest(self, view: View, vectors: WordVectors, request: Request, some: Sequence[QueryWords]) -> Neighbors:
@@ -55,7 +57,7 @@ def _codes(view: View, part: Part, vectors: WordVectors, threads: int) -> _nativ
     documents = view.documents(part)
 
     def made() -> _native.CentroidCodes:
-        return CentroidCodes.of(documents.native, vectors, np.flatnonzero(documents.sums > 0), threads).native
+        return codes_of(documents.native, vectors, np.flatnonzero(documents.sums > 0), threads)
 
     found: _native.CentroidCodes = view.kept(part, "centroids", made)
     return found
