@@ -193,6 +193,24 @@ Made<std::int64_t> frequencies(const StoredWordLists& lists, const In<std::int64
   return df;
 }
 
+std::tuple<Made<std::int32_t>, Made<std::uint64_t>, Made<std::int32_t>, std::int64_t> merged_keys(
+    const In<std::uint64_t>& known, const In<std::int32_t>& numbers, const In<std::uint64_t>& keys) {
+  const std::int64_t all = known.length() + keys.length();
+  require(numbers.length() == known.length(), "one number for each known key");
+  require(all <= std::numeric_limits<std::int32_t>::max(), "too many keys");
+  for (const In<std::uint64_t>* some : {&known, &keys}) {
+    bool rise = true;
+    for (std::int64_t i = 1; i < some->length(); ++i) rise &= some->data()[i - 1] < some->data()[i];
+    require(rise, "keys must rise");
+  }
+  auto groups = make_array(std::int32_t{0}, keys.length());
+  auto merged = make_array(std::uint64_t{0}, all);
+  auto merged_numbers = make_array(std::int32_t{0}, all);
+  const std::int64_t count = merge_keys(known.data(), numbers.data(), known.length(), keys.data(), keys.length(),
+                                        groups.data(), merged.data(), merged_numbers.data());
+  return {std::move(groups), std::move(merged), std::move(merged_numbers), count};
+}
+
 // Which of a few documents, given by their stems, are nearest to each other.
 std::pair<Made<std::int64_t, 2>, Made<double, 2>> among(const In<std::int64_t>& indptr, const In<std::int32_t>& stems,
                                                         const In<std::int32_t>& counts, const In<double>& weight,
@@ -233,6 +251,8 @@ void bind_word_search(nb::module_& m) {
   m.def("nearest_among", &among, "indptr"_in, "stems"_in, "counts"_in, "weight"_in, "groups"_a, "m"_a,
         "For each of a few documents its nearest others (-1: none), and their cosines.");
   m.def("stem_frequencies", &frequencies, "lists"_a, "starts"_in, "words"_in, "Document frequency of each stem.");
+  m.def("merge_keys", &merged_keys, "known"_in, "numbers"_in, "keys"_in,
+        "The numbers of keys among known ones, new ones behind them; all keys in order, their numbers, and how many.");
 }
 
 }  // namespace wordferry

@@ -61,4 +61,30 @@ bool stem_frequencies(const StoredLists& stored, const std::int64_t* starts, con
   return true;
 }
 
+std::int64_t merge_keys(const std::uint64_t* known, const std::int32_t* numbers, std::int64_t known_count,
+                        const std::uint64_t* keys, std::int64_t count, std::int32_t* groups, std::uint64_t* merged,
+                        std::int32_t* merged_numbers) {
+  auto next = static_cast<std::int32_t>(known_count);
+  std::int64_t size = 0, i = 0, j = 0;
+  for (; i < known_count && j < count; ++size) {  // without a branch that depends on keys: none could be guessed
+    const std::uint64_t one = known[i], other = keys[j];
+    const std::int32_t number = one <= other ? numbers[i] : next;
+    merged[size] = one <= other ? one : other;
+    merged_numbers[size] = number;
+    groups[j] = number;  // where keys[j] is not this key, its turn comes later
+    next += one <= other ? 0 : 1;
+    i += one <= other ? 1 : 0;
+    j += other <= one ? 1 : 0;
+  }
+  for (; i < known_count; ++i, ++size) {
+    merged[size] = known[i];
+    merged_numbers[size] = numbers[i];
+  }
+  for (; j < count; ++j, ++size) {
+    merged[size] = keys[j];
+    merged_numbers[size] = groups[j] = next++;
+  }
+  return size;
+}
+
 }  // namespace wordferry

@@ -98,4 +98,10 @@ bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, con
 bool stem_frequencies(const StoredLists& lists, const std::int64_t* starts, const std::int32_t* words,
                       std::int64_t groups, std::int64_t* df, Watch& watch);
 
+// Numbers for keys, which ascend: groups[i] = the number of keys[i] among the known ones, which ascend too, or the next
+// one. Writes known and new keys in order, with their numbers, to `merged` and `merged_numbers`; answers how many.
+std::int64_t merge_keys(const std::uint64_t* known, const std::int32_t* numbers, std::int64_t known_count,
+                        const std::uint64_t* keys, std::int64_t count, std::int32_t* groups, std::uint64_t* merged,
+                        std::int32_t* merged_numbers);
+
 }  // namespace wordferry

@@ -646,26 +646,6 @@ def list_distances(
 ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
     """The distances of some rows to a query."""
 
-class CentroidFrame:
-    """Along which axes centroids are coded, and in which steps."""
-
-    def __init__(
-        self,
-        mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        steps: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        error_step: float,
-    ) -> None: ...
-
-class CentroidCodes:
-    """The codes of the centroids of a part."""
-
-    def __init__(
-        self,
-        frame: CentroidFrame,
-        codes: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-
 class WordVectors:
     """Vectors, which of them a word has, and what words weigh."""
 
@@ -689,10 +669,18 @@ def centroids_of(
     The centroids of some rows, and the lengths of what their words without a vector add.
     """
 
-def encode_centroids(
-    part: WeighedDocuments, vectors: WordVectors, frame: CentroidFrame, threads: int
-) -> Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C")]:
+class CentroidCodes:
     """The codes of the centroids of all rows of a part."""
+
+    def __init__(
+        self,
+        part: WeighedDocuments,
+        vectors: WordVectors,
+        mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        threads: int,
+    ) -> None: ...
 
 class CentroidQuery:
     """A query of the word centroid distance against stored documents."""
@@ -808,6 +796,20 @@ def stem_frequencies(
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]:
     """Document frequency of each stem."""
+
+def merge_keys(
+    known: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    numbers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    int,
+]:
+    """
+    The numbers of keys among known ones, new ones behind them; all keys in order, their numbers, and how many.
+    """
 
 class CodedDocuments:
     """Vectors of documents in codes of one byte, with a scale for each."""

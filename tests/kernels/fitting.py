@@ -244,6 +244,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
             [_word_documents()] * 2, _i("i4", 0, 1, 1, 0, 0), _ones("f8", 2), _i("i8", 3, 0), _i("i4", 0, 1), 1,
         ],
         "nearest_among": lambda: [*stems, 2, 2],
+        "merge_keys": lambda: [np.array([3, 7], "u8"), _i("i4", 1, 0), np.array([5, 7], "u8")],
         "stem_frequencies": lambda: [
             _native.StoredWordLists(*_lists()), _i("i8", 0, 1, 3), _i("i4", 0, 2, 4),
         ],

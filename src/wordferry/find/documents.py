@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array, distinct
 from wordferry.base.runtime import check_cancelled
 from wordferry.encoders.codes import CodedQuery, Codes
 from wordferry.find.forms import FormPlace, Forms
@@ -199,15 +199,15 @@ class WordCollection:
 def stems_among(bags: Counts, group_of: Int32Array, groups: int) -> Int64Array:
     """In how many of some bags each stem stands."""
     row = np.repeat(np.arange(len(bags.indptr) - 1), np.diff(bags.indptr))
-    distinct = np.unique(row * np.int64(max(groups, 1)) + group_of[bags.words])
-    return np.bincount(distinct % max(groups, 1), minlength=groups).astype(np.int64)
+    once = distinct(row * np.int64(max(groups, 1)) + group_of[bags.words])
+    return np.bincount(once % max(groups, 1), minlength=groups).astype(np.int64)
 
 
 def have_all(indptr: Int64Array, stems: Int32Array, wanted: Int32Array) -> BoolArray:
     """Which rows, given by their stems, have every one of some stems, which ascend."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     ours = np.isin(stems, wanted)
-    found = np.unique(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
+    found = distinct(rows[ours] * max(len(wanted), 1) + np.searchsorted(wanted, stems[ours]))
     counts = np.bincount(found // max(len(wanted), 1), minlength=len(indptr) - 1)
     result: BoolArray = counts == len(wanted)
     return result

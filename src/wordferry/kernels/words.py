@@ -90,3 +90,14 @@ idf of each entry."""
 stem_frequencies = _native.stem_frequencies
 """``stem_frequencies(lists.view, starts, words)``: document frequency of each stem; its words are those from ``starts``
 on."""
+
+
+def merge_keys(
+    known: tuple[npt.NDArray[np.uint64], Int32Array], keys: npt.NDArray[np.uint64]
+) -> tuple[Int32Array, npt.NDArray[np.uint64], Int32Array]:
+    """The numbers of keys among known ones and their numbers, new ones being numbered behind them; and all in order.
+
+    Keys ascend; ValueError where they do not, as only damaged ones.
+    """
+    groups, merged, numbers, count = _native.merge_keys(*known, keys)
+    return groups, merged[:count], numbers[:count]

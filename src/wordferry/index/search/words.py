@@ -46,6 +46,7 @@ class StoredForms:
         """``words`` are the stem of each word, and the stop words."""
         self.group_of, self.stop = words
         self._keys, self._numbers, self._stems, self._file = keys, numbers, tuple(stems), file
+        self._key_of: dict[int, int] = {}
         self._words: dict[int, Int32Array] = {}
         self.places: dict[str, FormPlace | None] = {}
         """The words of queries that were looked up; None where no document has any form of one."""
@@ -57,10 +58,10 @@ class StoredForms:
         return self._numbers.keys
 
     def words_of(self, group: int) -> Int32Array:
-        """The words of a stem, ascending."""
+        """The words of a stem that was looked up, ascending."""
         found = self._words.get(group)
         if found is None:
-            key = int(self._numbers.keys[group])
+            key = self._key_of[group]
             own = [stems.words_of(key) for stems in self._stems]
             found = self._words[group] = distinct(np.concatenate([np.zeros(0, dtype=np.int32), *own]))
         return found
@@ -74,6 +75,7 @@ class StoredForms:
         keys = self._keys.of_words(new).tolist()
         for word, key in zip(new, keys, strict=True):
             group, number = self._numbers.find(key), numbers.get(word, -1)
+            self._key_of[group] = key
             known = 0 <= number < len(self.group_of) and self.group_of[number] >= 0
             self.places[word] = None if group < 0 else FormPlace(group, number if known else -1)
 

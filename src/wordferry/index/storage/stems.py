@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Int32Array
 from wordferry.find.stems import Stemmer, UInt64Array, edition, stem_keys, stemmer
-from wordferry.kernels.words import stem_frequencies
+from wordferry.kernels.words import merge_keys, stem_frequencies
 
 if TYPE_CHECKING:
     from wordferry.index.storage.segments import SegmentRows
@@ -140,32 +140,29 @@ class StemNumbers:
 
     def __init__(self, keys: UInt64Array | None = None) -> None:
         """``keys``: of stems that have the first numbers, ascending."""
-        self.keys: UInt64Array = np.zeros(0, dtype=np.uint64) if keys is None else keys
-        """By number."""
-        self._sorted = self.keys, np.arange(len(self.keys), dtype=np.int32)
+        own: UInt64Array = np.zeros(0, dtype=np.uint64) if keys is None else keys
+        self._sorted = own, np.arange(len(own), dtype=np.int32)
         """The keys in order, and the number of each."""
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self._sorted[0])
+
+    @property
+    def keys(self) -> UInt64Array:
+        """By number."""
+        keys, numbers = self._sorted
+        found = np.empty_like(keys)
+        found[numbers] = keys
+        return found
 
     def take(self, keys: UInt64Array) -> Int32Array:
         """The numbers of stems whose keys ascend; new ones get the next."""
-        known = self._places(keys)
-        new = keys[known < 0]
-        if len(new):
-            self.keys = np.concatenate([self.keys, new])
-            order = np.argsort(self.keys, kind="stable").astype(np.int32)
-            self._sorted = self.keys[order], order
-            known = self._places(keys)
-        return known
+        groups, merged, numbers = merge_keys(self._sorted, keys)
+        self._sorted = merged, numbers
+        return groups
 
     def find(self, key: int) -> int:
         """The number of a stem, -1 when no document has it."""
-        return int(self._places(np.array([key], dtype=np.uint64))[0])
-
-    def _places(self, keys: UInt64Array) -> Int32Array:
-        keys_sorted, numbers = self._sorted
-        if not len(keys_sorted):
-            return np.full(len(keys), -1, dtype=np.int32)
-        places = np.minimum(np.searchsorted(keys_sorted, keys), len(keys_sorted) - 1)
-        return np.where(keys_sorted[places] == keys, numbers[places], -1).astype(np.int32)
+        keys, numbers = self._sorted
+        place = int(np.searchsorted(keys, np.uint64(key)))
+        return int(numbers[place]) if place < len(keys) and int(keys[place]) == key else -1
