@@ -21,8 +21,10 @@ def test_keys_are_numbered_as_they_come(first: set[int], segments: list[set[int]
         for key in sorted(keys):
             wanted.setdefault(key, len(wanted))
         assert numbers.take(np.array(sorted(keys), np.uint64)).tolist() == [wanted[key] for key in sorted(keys)]
-    assert numbers.keys.tolist() == list(wanted) and len(numbers) == len(wanted)
-    assert all(numbers.find(key) == number for key, number in wanted.items()) and numbers.find(100) == -1
+    assert numbers.keys.tolist() == list(wanted)
+    assert len(numbers) == len(wanted)
+    assert all(numbers.find(key) == number for key, number in wanted.items())
+    assert numbers.find(100) == -1
 
 
 def test_keys_that_do_not_ascend_are_damage() -> None:
