@@ -454,7 +454,7 @@ def test_centroids_of_documents_that_share_a_word_without_a_vector() -> None:
     query = centroids.CentroidQuery(vectors, np.array([3], np.int32), np.array([0.15], np.float32), apart)
     codes = coded(part, bags, vectors)
     check_centroids([part], len(bags), query, [codes], None, 10)
-    assert query.nearest([part], [codes], None, 10, 1).evaluated < 400
+    assert query.nearest([part], [codes], None, 10, 1).counts["evaluated"] < 400
 
 
 def test_codes_of_another_part_are_refused() -> None:
