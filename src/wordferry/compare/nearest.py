@@ -287,12 +287,12 @@ def within(
     rows, columns = _tile_shape(problem, problem.run.memory // 2)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
     blocks = list(problem.tiles(rows, columns))
+    if rising:  # what is left of the diagonal is not computed
+        blocks = [(some, slice(max(some.start, one.start), one.stop)) for some, one in blocks if one.stop > some.start]
     half = max(problem.run.memory // 2, LEAST_MEMORY)
     for number, (some, others) in enumerate(blocks):
         tick = report.part(number / len(blocks), (number + 1) / len(blocks))
         part = problem.part(some, others).running(memory=half, progress=tick)
-        if rising and others.stop <= some.start:
-            continue
         values = lower_bounds(part) if bounded else fill(part, np.empty(part.shape, dtype=np.float32))
         chosen = values <= (np.float32(loosened(radius)) if bounded else limit)
         i, j = np.nonzero(np.triu(chosen, some.start - others.start + 1) if rising else chosen)
