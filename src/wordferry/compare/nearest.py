@@ -284,7 +284,7 @@ def within(
     """
     limit = np.float32(radius)
     bounded = bool(problem.distance.bounds(problem.overlap, problem.frame.unknown is not None))
-    rows, columns = _tile_shape(problem, problem.run.memory // 2)
+    rows, columns = _tile_shape(problem, problem.run.memory // 2, 2 if rising else 1)
     report = Report(problem.run.progress, problem.shape[0] * problem.shape[1])
     blocks = list(problem.tiles(rows, columns))
     if rising:  # what is left of the diagonal is not computed
@@ -311,10 +311,13 @@ def chosen_values(problem: Problem, i: Int64Array, j: Int64Array) -> Float32Arra
     return out
 
 
-def _tile_shape(problem: Problem, memory: int) -> tuple[int, int]:
-    """Rows and columns of a block: as square as the documents allow, because both sides pay for each block."""
+def _tile_shape(problem: Problem, memory: int, parts: int = 1) -> tuple[int, int]:
+    """Rows and columns of a block: as square as the documents allow, because both sides pay for each block.
+
+    The rows make up at least ``parts`` blocks.
+    """
     area = max(memory // 4, 4096)
-    rows = min(problem.shape[0], max(1, math.isqrt(area)))
+    rows = min(-(-problem.shape[0] // parts), max(1, math.isqrt(area)))
     columns = min(problem.shape[1], max(1, area // max(rows, 1)))
-    rows = min(problem.shape[0], max(1, area // max(columns, 1)))
+    rows = min(-(-problem.shape[0] // parts), max(1, area // max(columns, 1)))
     return max(rows, 1), max(columns, 1)
