@@ -32,7 +32,8 @@ HEADERS = (
 SIZED_HEADERS = ("batches.cuh",)
 """Compiled for one kernel, one number of slots and one rule; their kernels are launched as ``name:slots:rule``."""
 _MOST_BLOCKS = 2**31 - 1
-_STREAMS = 8
+_STREAMS = 32
+"""Many, because a launch ends with its last problem, and those of one stream wait for each other."""
 _Result = TypeVar("_Result")
 
 
@@ -78,6 +79,7 @@ class Cuda:
     """The first GPU that the process sees, through CuPy."""
 
     def __init__(self) -> None:
+        os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", str(_STREAMS))
         cupy = optional_import("cupy", "gpu")
         problem = ""
         try:

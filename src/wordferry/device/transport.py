@@ -20,7 +20,7 @@ LARGEST = 32 * SLOTS[-1]
 """Columns of a problem on the device,"""
 MOST_ROWS = 2048
 """its rows, which take shared memory,"""
-MOST_CELLS = 1 << 18
+MOST_CELLS = 1 << 17
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
 _WARPS = 2
 """Warps of a block, each with a problem of its own: a multiprocessor takes no more than 32 blocks."""
