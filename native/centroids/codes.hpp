@@ -18,7 +18,7 @@
 namespace wordferry {
 
 constexpr std::int64_t code_group = 16;  // documents whose first codes lie side by side
-constexpr std::int64_t first_axes = 15, other_axes = 63, most_axes = first_axes + other_axes;
+constexpr std::int64_t first_axes = 31, other_axes = 47, most_axes = first_axes + other_axes;
 constexpr std::int64_t padded_axes = 80;
 constexpr std::int64_t group_bytes = (first_axes + 3) * code_group;
 constexpr std::int64_t other_bytes = other_axes + 1;  // of a document: with the length outside of all axes

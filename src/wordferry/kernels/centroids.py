@@ -14,7 +14,7 @@ from wordferry.kernels.lists import WeighedDocuments
 AXES = 78
 """Number of principal axes in a centroid code: with two lengths of what lies outside of axes, that of what words
 without a vector add, and a note of the error, a document has 82 bytes."""
-_FIRST = 15
+_FIRST = 31
 """Number of these by which most documents are ruled out."""
 _SAMPLE = 4096
 """Documents whose centroids decide on the axes."""
