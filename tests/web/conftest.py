@@ -126,3 +126,12 @@ def serving(
 @pytest.fixture
 def start_server() -> Callable[..., Any]:
     return serving
+
+
+def stored(client: Any) -> int:
+    """The documents that the service knows of; what takes longer than a moment is said when asked again."""
+    for _ in range(200):
+        if (documents := client.get("/api/stats").json()["documents"]) is not None:
+            return int(documents)
+        time.sleep(0.05)
+    raise AssertionError("the service never came to know its index")

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 import wordferry
-from tests.web.conftest import DOCUMENTS, PACKAGE, serving
+from tests.web.conftest import DOCUMENTS, PACKAGE, serving, stored
 
 WRITER = {"authorization": "Bearer writer"}
 SOURCE = {"PYTHONPATH": str(PACKAGE)}
@@ -31,7 +31,8 @@ def test_graceful_stop(built_index: Path) -> None:
     log = built_index.parent / f"{built_index.name}.log"
     log.unlink(missing_ok=True)
     with serving(built_index) as (address, process):
-        assert httpx.get(f"{address}/api/stats").json()["documents"] == DOCUMENTS
+        with httpx.Client(base_url=address) as client:
+            assert stored(client) == DOCUMENTS
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) in {0, -signal.SIGTERM, 143}
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]

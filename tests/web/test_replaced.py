@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 
 import wordferry
-from tests.web.conftest import open_client, serving
+from tests.web.conftest import open_client, serving, stored
 
 WRITER = {"authorization": "Bearer writer"}
 WORDS = ["a", "old", "on", "the", "river", "rivers", "boat", "boats"]
@@ -69,15 +68,6 @@ def test_every_route_answers_from_the_new_index(own_index: Path, caplog: pytest.
             if path == "/api/stats":
                 assert stored(client) == 3
     assert caplog.text.count("Open it again. It was.") == len(asked)
-
-
-def stored(client: Any) -> int:
-    """The documents that the service knows of; what takes longer than a moment is said when asked again."""
-    for _ in range(200):
-        if (documents := client.get("/api/stats").json()["documents"]) is not None:
-            return int(documents)
-        time.sleep(0.05)
-    raise AssertionError("the service never came to know its index")
 
 
 def test_what_is_read_of_the_old_index_does_not_hold_up_the_new_one(
