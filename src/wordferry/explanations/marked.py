@@ -14,7 +14,6 @@ import numpy as np
 from wordferry.base.arrays import Float64Array, Int64Array, run_bounds
 from wordferry.base.frames import Tabular, columns_of
 from wordferry.base.runtime import check_cancelled
-from wordferry.compare.moves import Taken
 from wordferry.explanations.rows import MadeWhenRead, Row, Rows
 from wordferry.kernels.passes import Ways, share_out
 from wordferry.texts.records import document_text
@@ -240,57 +239,64 @@ def by_sentence(explanation: Explanation, texts: tuple[SplitText, SplitText]) ->
     """Give each move of words the sentences that the words stand in."""
     check_cancelled()
     rows = Rows.of(explanation.rows)
-    rows = rows.select(np.argsort(rows.taken.distances, kind="stable"))
+    taken, nearest = rows.taken, np.argsort(rows.taken.distances, kind="stable")
     number = dict(zip(rows.names, range(len(rows.names)), strict=True))
     first, second = (
         Placed.of(text, number, bag) for text, bag in zip(texts, (explanation.a, explanation.b), strict=True)
     )
-    ends = (rows.taken.sources, rows.taken.targets)[:: -1 if explanation.side == "right" else 1]
+    ends = (taken.sources[nearest], taken.targets[nearest])[:: -1 if explanation.side == "right" else 1]
     # The side that a relaxed distance moves onto has no mass of its own: it may take any amount.
     onto = {"left": 1, "right": 0}.get(explanation.side)
-    row, one, other, mass = _shared_out(rows.taken, (first, second), ends, onto)
-    a, b = first.sentences[one], second.sentences[other]
-    placed = rows.select(row, mass)
-    key = a * (len(texts[1].sentences) + 1) + b
-    order = np.lexsort((-placed.costs, key))
-    return SentenceExplanation(explanation, Pairs(texts, placed.select(order), key[order]))
+    moves = taken.masses[nearest], taken.distances[nearest]
+    row, one, other, mass = _shared_out(moves, (first, second), ends, onto)
+    row = nearest[row]
+    key = first.sentences[one] * (len(texts[1].sentences) + 1) + second.sentences[other]
+    order = np.lexsort((-rows.costs[row] * rows.parts(row, mass), key))
+    return SentenceExplanation(explanation, Pairs(texts, rows.select(row[order], mass[order]), key[order]))
 
 
 Shared = tuple[Int64Array, Int64Array, Int64Array, Float64Array]
 """Parts of moves: the row, the entry of a word of each text, and the mass."""
 
 
-def _shared_out(taken: Taken, texts: tuple[Placed, Placed], ends: Sequence[Int64Array], onto: int | None) -> Shared:
+def _shared_out(
+    moves: tuple[Float64Array, Float64Array],
+    texts: tuple[Placed, Placed],
+    ends: Sequence[Int64Array],
+    onto: int | None,
+) -> Shared:
     """Share out the mass of every move, the shortest first, to sentences that have most to do with each other.
 
+    ``moves`` are their masses and distances, the distances ascending.
     How much two sentences have to do with each other is closeness times mass, over all moves that could join them.
     """
+    masses, distances = moves
     (low, size), (other_low, other_size) = (placed.spans(words) for placed, words in zip(texts, ends, strict=True))
     ways = size * other_size
     few = np.flatnonzero(ways <= _MOST_WAYS)
     row = np.repeat(few, ways[few])
     step = np.arange(len(row)) - np.repeat(np.cumsum(ways[few]) - ways[few], ways[few])
     one, other = low[row] + step // other_size[row], other_low[row] + step % other_size[row]
-    farthest = float(taken.distances[-1]) if len(taken.distances) else 1.0
-    weights = taken.masses * (1.0 - taken.distances / (farthest or 1.0)) / ways
+    farthest = float(distances[-1]) if len(distances) else 1.0
+    weights = masses * (1.0 - distances / (farthest or 1.0)) / ways
     places = texts[0].sentences[one] * (int(texts[1].sentences.max(initial=0)) + 1) + texts[1].sentences[other]
     if places.max(initial=0) > _MOST_CELLS:
         _, places = np.unique(places, return_inverse=True)
     affinity = np.bincount(places, weights[row], minlength=1)[places]
     single = ways[row] == 1
-    parts = [(row[single], one[single], other[single], taken.masses[row[single]])]
+    parts = [(row[single], one[single], other[single], masses[row[single]])]
     several = np.flatnonzero(~single)
     left = texts[0].masses.copy(), texts[1].masses.copy()
     if onto is not None:
         left[onto][:] = math.inf
     starts = run_bounds(row[several])
     found = Ways(starts, one[several], other[several], affinity[several])
-    kept, mass = share_out(found, taken.masses[row[several[starts[:-1]]]], left)
+    kept, mass = share_out(found, masses[row[several[starts[:-1]]]], left)
     some = several[kept]
     parts.append((row[some], one[some], other[some], mass))
     for number in np.flatnonzero(ways > _MOST_WAYS).tolist():
         check_cancelled()
-        whole = float(taken.masses[number])
+        whole = float(masses[number])
         spans = [range(a[number], a[number] + b[number]) for a, b in ((low, size), (other_low, other_size))]
         if onto is not None:  # an equal part into each
             into = spans[onto]

@@ -106,8 +106,13 @@ class Rows(MadeWhenRead[Row]):
         costs, shares = self.costs[places], self.shares[places]
         if masses is None:
             return Rows(self.names, some, costs, shares)
-        parts = np.divide(masses, some.masses, out=np.ones(len(masses)), where=some.masses > 0)
+        parts = self.parts(places, masses)
         return Rows(self.names, replace(some, masses=masses), costs * parts, shares * parts)
+
+    def parts(self, places: Int64Array, masses: Float64Array) -> Float64Array:
+        """Which part of the rows at some places these masses are."""
+        whole = self.taken.masses[places]
+        return np.divide(masses, whole, out=np.ones(len(masses)), where=whole > 0)
 
     def _objects(self) -> tuple[Row, ...]:
         taken, names = self.taken, [*self.names, None]  # -1 is the last of them
