@@ -293,11 +293,7 @@ class Bags:
     def counted(self) -> Csr | None:
         """The whole weights as bags, where the weights are whole; compact ids rise."""
         counts: Any = self.counts
-        return (
-            None
-            if counts is None
-            else self._rising(Csr(self.masses.indptr, self.masses.indices, counts, self.masses.shape))
-        )
+        return None if counts is None else self._rising(replace(self.masses, data=counts))
 
     @cached_property
     def scaled(self) -> Csr:

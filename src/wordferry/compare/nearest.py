@@ -317,7 +317,8 @@ def _tile_shape(problem: Problem, memory: int, parts: int = 1) -> tuple[int, int
     The rows make up at least ``parts`` blocks.
     """
     area = max(memory // 4, 4096)
-    rows = min(-(-problem.shape[0] // parts), max(1, math.isqrt(area)))
+    most = -(-problem.shape[0] // parts)
+    rows = min(most, max(1, math.isqrt(area)))
     columns = min(problem.shape[1], max(1, area // max(rows, 1)))
-    rows = min(-(-problem.shape[0] // parts), max(1, area // max(columns, 1)))
+    rows = min(most, max(1, area // max(columns, 1)))
     return max(rows, 1), max(columns, 1)
