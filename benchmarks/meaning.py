@@ -169,11 +169,18 @@ def speed(results: Results, options: argparse.Namespace) -> None:
             told = subprocess.run(here, capture_output=True, text=True, check=True).stdout
             results.add("own memory of a process with the open index, MB", float(told) / 1e6)
     encoder = find_encoder("wordllama")
-    some = [texts[i] for i in range(2000)]
-    results.add("wordllama alone, documents a second", round(2000 / harness.least(lambda: encoder.encode(some), 2)))
-    with Index.create(encoder=encoder) as index:
-        took = harness.timed(lambda: index.fill(some))
-        results.add("adding with wordllama, documents a second", round(2000 / took.cpu))
+    some = texts[:40_000]
+    alone = harness.timed(lambda: encoder.encode(some), 3)
+    results.add("wordllama alone, documents a second", round(len(some) / alone.wall))
+
+    def add_all() -> None:
+        with Index.create(encoder=encoder) as index:
+            index.fill(some)
+
+    took = harness.timed(add_all, 3)
+    results.add("adding with wordllama, documents a second", round(len(some) / took.wall))
+    results.add("adding with wordllama, share of the encoder's own speed", alone.wall / took.wall)
+    results.add("adding with wordllama, times the encoder's processor time", took.cpu / alone.cpu)
 
 
 def _snapshot(index: Index):

@@ -211,6 +211,43 @@ def _damage(index: Index, name: str) -> None:
     file.write_bytes(data)
 
 
+def stored_codes(index: Index) -> np.ndarray:
+    with index.backend.state() as (_, snapshot):
+        return np.concatenate([part.rows.bags.codes.codes for part in snapshot.parts])
+
+
+def test_a_thread_that_encodes_ahead_gives_documents_their_own_vectors(tmp_path: Path) -> None:
+    texts = [f"ship number{n}" if n % 50 else "!" for n in range(3000)]
+    made = []
+    for threads in (1, 2):
+        with Index.create(tmp_path / str(threads), encoder=hashed, on_empty="drop") as index:
+            index.add([{"id": str(n), "text": text} for n, text in enumerate(texts)], threads=threads)
+            given = [{"id": str(n), "text": f"cat number{n}"} for n in range(1, 2500, 3)]
+            index.upsert(given, threads=threads)
+            index.compact()
+            made.append((stored_codes(index), [one.id for one in index.documents()]))
+    assert np.array_equal(made[0][0], made[1][0])
+    assert made[0][1] == made[1][1]
+    found = np.array([int(n) for n in made[1][1]])
+    wanted = Codes.of(hashed([f"cat number{n}" if n % 3 == 1 and n < 2500 else f"ship number{n}" for n in found]))
+    assert np.array_equal(made[1][0], wanted.codes)
+
+
+def test_an_encoder_that_fails_ahead_costs_nothing(tmp_path: Path) -> None:
+    def fails(texts: list[str]) -> np.ndarray:
+        if any("number1500" in text for text in texts):
+            raise RuntimeError("out of memory")
+        return hashed(texts)
+
+    with Index.create(tmp_path / "index", encoder=fails) as index:
+        index.add(["ship number1"])
+        with pytest.raises(RuntimeError, match="out of memory"):
+            index.add([f"ship number{n}" for n in range(3000)], threads=2)
+        assert len(index) == 1
+        index.add(["ship number2"], threads=2)
+        assert len(stored_codes(index)) == len(index) == 2
+
+
 def test_damaged_codes_are_found_and_made_again(index: Index, tmp_path: Path) -> None:
     many = [{"id": f"m{n}", "text": f"{one['text']} {n}", "long": False} for n, one in enumerate(documents() * 9)]
     index.add(many)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.base.runtime import Progress
+from wordferry.encoders.ahead import EncodingAhead
 from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import Encoder, text_of
 from wordferry.encoders.given import rows_of
@@ -68,9 +70,12 @@ class _Adding:
     on_empty: str
     """What becomes of documents without words."""
     packer: Packer
+    ahead: EncodingAhead
     report: Callable[[int], object]
     done: int = 0
     """How many of its documents have been looked at."""
+    finish: Callable[[], object] = lambda: None
+    """Puts the last chunk into a segment when its vectors are there: they are made while the next chunk is counted."""
 
 
 class Writer:
@@ -109,12 +114,10 @@ class Writer:
     ) -> list[str]:
         """Store documents, all of them or none; their ids."""
         ids: list[str] = []
-        on_empty = on_empty or self._config.on_empty
 
         def action(change: Transaction) -> None:
             source = iter(entries)
-            with Packer(change.connection, self._catalogue.file, threads) as packer:
-                call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
+            with self._adding(change, replace=replace, on_empty=on_empty, report=report) as call:
                 while chunk := list(islice(source, CHUNK)):
                     ids.extend(self._insert(change, chunk, call))
             change.segments.publish(change.connection)
@@ -150,15 +153,33 @@ class Writer:
     ) -> None:
         """One step."""
         left = step
-        with Packer(change.connection, self._catalogue.file, self._threads) as packer:
-            first, on_empty = change.state["next_number"], self._config.on_empty
-            call = _Adding(first, False, on_empty, packer, report, filled.documents)
+        with self._adding(change, report=report, done=filled.documents) as call:
             while left and (chunk := list(islice(source, min(CHUNK, left)))):
                 ids = self._insert(change, chunk, call)
                 filled = filled.after(chunk, len(ids))
                 left -= len(chunk)
         change.segments.publish(change.connection)
         set_meta(change.connection, META, filled.to_json(done=left > 0))
+
+    @contextmanager
+    def _adding(
+        self,
+        change: Transaction,
+        *,
+        report: Callable[[int], object],
+        replace: bool = False,
+        on_empty: str | None = None,
+        done: int = 0,
+    ) -> Iterator[_Adding]:
+        """A call whose documents are all in segments when the block ends."""
+        first, on_empty = change.state["next_number"], on_empty or self._config.on_empty
+        with (
+            Packer(change.connection, self._catalogue.file, self._threads) as packer,
+            EncodingAhead(self._threads) as ahead,
+        ):
+            call = _Adding(first, replace, on_empty, packer, ahead, report, done)
+            yield call
+            call.finish()
 
     def number_words(self, words: Iterable[str]) -> None:
         """Number words that no document has yet, in the order in which they come."""
@@ -303,6 +324,8 @@ class Writer:
         """Documents of a chunk into the catalogue and to the segments; the ids stored."""
         refuse_twice(chunk)
         found, connection, state = self._count([entry.words for entry in chunk]), change.connection, change.state
+        if call.replace:
+            call.finish()  # a document of the last chunk may be replaced
         self.coverage.count(int(found.tokens.sum()), int(found.known.sum()), self._terms.new_words())
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
@@ -316,18 +339,24 @@ class Writer:
         state["documents"] += len(kept)
         state["number_sum"] += sum(range(first, first + len(kept)))
         count_ids(state, ids, 1)
-        codes = self._codes(kept, state)
-        bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes)
-        fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
-        if change.segments.is_full(len(bags)):
-            call.packer.flush()  # the segments may read what earlier chunks have stored
-        change.segments.take(connection, bags, fields)
         call.done += len(chunk)
-        call.report(call.done)
+        done, codes = call.done, self._codes(kept, state, call.ahead)
+        call.finish()
+
+        def finish() -> None:
+            call.finish = lambda: None
+            bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes())
+            fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
+            if change.segments.is_full(len(bags)):
+                call.packer.flush()  # the segments may read what earlier chunks have stored
+            change.segments.take(connection, bags, fields)
+            call.report(done)
+
+        call.finish = finish
         return ids
 
-    def _codes(self, kept: list[Entry], state: State) -> Codes | None:
-        """The vectors of new documents: those that the caller brings, or those that the encoder makes."""
+    def _codes(self, kept: list[Entry], state: State, ahead: EncodingAhead) -> Callable[[], Codes | None]:
+        """What gives the vectors of new documents: those that the caller brings, or those that the encoder makes."""
         dimension = state.get("dimension", 0)
         given = [entry.vector for entry in kept]
         if any(vector is not None for vector in given):
@@ -340,17 +369,18 @@ class Writer:
             zeros = np.zeros(dimension, dtype=np.float32)
             rows = rows_of([zeros if vector is None else vector for vector in given], len(kept), dimension)
             state["dimension"] = dimension
-            return Codes.of(rows)
+            return lambda: Codes.of(rows)
         if not dimension:
-            return None
+            return lambda: None
         encoder = self._encoder()
         if encoder is None and kept:
             raise InputError(
                 f"The documents of {self._catalogue.folder} have vectors, and there is no encoder. Nothing was added. "
                 "Bring the vectors of these too (vectors=), or open the index with encoder=."
             )
-        texts = [text_of(entry.words) for entry in kept]
-        return Codes.of(np.zeros((0, dimension), np.float32) if encoder is None else encoder.encode(texts))
+        if encoder is None:
+            return lambda: Codes.of(np.zeros((0, dimension), np.float32))
+        return ahead.begin(encoder, [text_of(entry.words) for entry in kept])
 
     def _store_texts(self, change: Transaction, kept: list[Entry], ids: list[str], *facts: Any) -> None:
         """The rows of documents, with their texts where these are few; many are put into packs."""
