@@ -169,7 +169,7 @@ def speed(results: Results, options: argparse.Namespace) -> None:
             told = subprocess.run(here, capture_output=True, text=True, check=True).stdout
             results.add("own memory of a process with the open index, MB", float(told) / 1e6)
     encoder = find_encoder("wordllama")
-    some = texts[:40_000]
+    some = texts[:: max(count // 40_000, 1)]  # as many words that come once as in the whole
     alone = harness.timed(lambda: encoder.encode(some), 3)
     results.add("wordllama alone, documents a second", round(len(some) / alone.wall))
 

@@ -116,3 +116,10 @@ def test_lost_ones_are_done_without_and_damaged_ones_are_found(place: Path) -> N
     file.unlink()
     with Index.open(place) as index:
         same_as_scan(index, "rel-rwmd + 2*cosine")
+
+
+def test_an_index_with_stored_weights_is_overwritten(place: Path) -> None:
+    assert (place / "weights").is_dir()
+    with Index.create(place, embeddings=embeddings(), related=6, overwrite=True) as index:
+        assert len(index) == 0
+    assert not (place / "weights").exists()

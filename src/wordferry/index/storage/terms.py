@@ -212,6 +212,10 @@ class TermDictionary:
             found = self._numbers[word] = self._add(word, None)
         return found
 
+    def forget_numbers(self) -> None:
+        """Forget what was looked up, which takes memory for every word; stored words can be looked up again."""
+        self._numbers, self._whole = {}, False
+
     def numbers_of_vectors(self, rows: npt.NDArray[Any]) -> Int32Array:
         """The numbers of the words of some vectors; new ones get the next, in the order in which they come."""
         lacking = len(self.vocabulary) - len(self.number_of_vector)

@@ -70,6 +70,8 @@ class Counting:
         found = counter.count([self._prepared(text) for text in documents], next_code, threads)
         for word in found.new_words:
             self.terms.number(word)
+        if self.vectors is None:
+            self.terms.forget_numbers()  # the table of the kernels has them all
         return self._numbered(Counts(found.indptr, found.codes, found.counts))
 
     def _make_vectors(self, words: Iterable[str]) -> None:

@@ -26,6 +26,7 @@ from wordferry.index.storage.lock import FILE as LOCK
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
 from wordferry.index.storage.segments import is_full
+from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
 from wordferry.index.storage.terms import EMPTY, TermVectors, term_rows
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.index.write.language import choose_words
@@ -106,7 +107,7 @@ def check_target(path: Path, overwrite: bool) -> None:
         raise InputError(f"{path} exists and is not a wordferry index; it is left alone. Choose another path.")
     if not overwrite:
         raise InputError(f"{path} is an index already. Open it with Index.open, or replace it with overwrite=True.")
-    own = {SEGMENTS, GRAPH, LOCK, FILE, *(f"{FILE}-{end}" for end in ("wal", "shm", "journal"))}
+    own = {SEGMENTS, GRAPH, WEIGHTS, LOCK, FILE, *(f"{FILE}-{end}" for end in ("wal", "shm", "journal"))}
     names = sorted(one.name for one in path.iterdir())
     others = [name for name in names if name not in own and _VECTORS(name) is None]
     if others:
