@@ -86,7 +86,7 @@ def test_masks_are_kept(device: Any, distance: str) -> None:
 
 @pytest.mark.parametrize("unknown", [False, True])
 @pytest.mark.parametrize("overlap", ["omr", "keep"])
-@pytest.mark.parametrize("distance", ["rel-rwmd", "rwmd"])
+@pytest.mark.parametrize("distance", ["rel-rwmd", "rwmd", *DISTANCES[-2:]])
 def test_candidates_that_rounding_could_decide_get_the_bits_of_the_cpu(
     device: Any, monkeypatch: pytest.MonkeyPatch, distance: str, overlap: str, unknown: bool
 ) -> None:

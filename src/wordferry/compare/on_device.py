@@ -13,7 +13,7 @@ from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int64Array, Neig
 from wordferry.base.runtime import Report
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame
-from wordferry.compare.problem import Problem
+from wordferry.compare.problem import Method, Problem
 from wordferry.device import best, panels, transport, vectors
 from wordferry.device.launch import runtime, within_memory
 from wordferry.kernels import passes
@@ -69,7 +69,7 @@ def ordered_of(bags: Bags, size: int) -> panels.MovingPanel:
     return kept(bags, f"ordered {size}", lambda: panels.MovingPanel(side_of(bags), bags.ordered.words, size))
 
 
-def vector_pass(problem: Problem) -> panels.Pass:
+def vector_pass(problem: Problem) -> vectors.VectorPass:
     """The pass of rwmd: costs are distances of all words of one side to all of the other."""
     frame, size = problem.frame, len(problem.frame.words)
     words = {side_of(bags): _words(bags, frame) for bags in (problem.x, problem.y)}
@@ -77,7 +77,7 @@ def vector_pass(problem: Problem) -> panels.Pass:
     far = 0.0 if frame.unknown is None else frame.far
     error = (_COST_ERROR if frame.unknown is None else 4 * _COST_ERROR) * scale
     costs = vectors.VectorCosts(words, max(scale, far), far, problem.overlap == "keep", error)
-    return panels.Pass(ordered_of(problem.x, size), ordered_of(problem.y, size), costs, problem.side)
+    return vectors.VectorPass(ordered_of(problem.x, size), ordered_of(problem.y, size), costs, problem.side)
 
 
 def _words(bags: Bags, frame: Frame) -> vectors.DeviceWords:
@@ -93,51 +93,40 @@ def centroid_pass(problem: Problem) -> vectors.CentroidPass:
     return vectors.CentroidPass.of(problem.x.centroids(problem.frame), problem.y.centroids(problem.frame))
 
 
-@dataclass(frozen=True, eq=False)
-class CosinePass:
-    """Products of unit rows on the device, as cosine distances."""
-
-    products: panels.Pass
-    rising: tuple[panels.PanelSide, panels.PanelSide]
-    error: float = 0.0
-    error_per_word: float = 0.0
-
-    @classmethod
-    def of(cls, problem: Problem) -> CosinePass:
-        """The pass of cosine."""
-        x, y, size = problem.x, problem.y, len(problem.frame.words)
-        return cls(
-            panels.Pass(unit_of(x, size), unit_of(y, size), panels.PanelProducts(), "left"),
-            (rising_of(x), rising_of(y)),
-        )
-
-    def block_rows(self, room: int) -> int:
-        """Documents of a block."""
-        return self.products.block_rows(room)
-
-    def blocks(self, room: int, step: int | None = None) -> Iterator[tuple[slice, slice, Any]]:
-        """Rows, columns and values of blocks, which have the bits of the CPU."""
-        for rows, columns, products in self.products.blocks(room, step):
-            values = 1 - products
-            panels.refine_cosines(values, rows, columns, self.rising, COSINE_LOST)
-            yield rows, columns, values
+def cosine_pass(problem: Problem) -> panels.CosinePass:
+    """The pass of cosine."""
+    x, y, size = problem.x, problem.y, len(problem.frame.words)
+    products = panels.Pass(unit_of(x, size), unit_of(y, size), panels.PanelProducts(), "left")
+    return panels.CosinePass(products, (rising_of(x), rising_of(y)), COSINE_LOST)
 
 
 @dataclass(frozen=True, eq=False)
 class SumPass:
     """Shares of other passes, added block by block in the order of the CPU."""
 
-    parts: list[tuple[panels.Pass | CosinePass, float]]
+    parts: list[tuple[panels.RelatedPass | vectors.VectorPass | panels.CosinePass, float]]
 
     @property
     def error(self) -> float:
         """How far a value may be from that of the CPU,"""
-        return sum(share * part.error for part, share in self.parts)
+        rounded = len(self.parts) * _PROOF  # shares and sums of what differs are rounded on both
+        return sum(share * (part.error + rounded * part.scale) for part, share in self.parts)
 
     @property
     def error_per_word(self) -> float:
         """and how much more for each word of the longer document, relative to the value: no part is larger."""
-        return max(part.error_per_word for part, _ in self.parts) + _PROOF  # a sum rounds what differs once more
+        return max(part.error_per_word for part, _ in self.parts)
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """The values of the CPU of some pairs; None where a part has none."""
+        total = None
+        for part, share in self.parts:
+            values = part.of_pairs(rows, columns)
+            if values is None:
+                return None
+            values *= np.float32(share)
+            total = values if total is None else total + values
+        return total
 
     def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
         """Rows, columns and values of blocks that need about ``room`` bytes."""
@@ -151,11 +140,11 @@ class SumPass:
             yield rows, columns, values
 
 
-def related_pass(problem: Problem) -> panels.Pass:
+def related_pass(problem: Problem) -> panels.RelatedPass:
     """The pass of rel-rwmd."""
     words = len(problem.frame.words)
     costs = related_costs(problem.frame, problem.overlap == "keep")
-    return panels.Pass(moving_of(problem.x, words), moving_of(problem.y, words), costs, problem.side)
+    return panels.RelatedPass(moving_of(problem.x, words), moving_of(problem.y, words), costs, problem.side)
 
 
 def related_costs(frame: Frame, keep: bool) -> panels.RelatedCosts:
@@ -179,8 +168,8 @@ class DeviceBlocks(Protocol):
     def blocks(self, room: int) -> Iterator[tuple[slice, slice, Any]]:
         """Rows, columns and values of blocks that need about ``room`` bytes."""
 
-
-_Blocks = TypeVar("_Blocks", bound=DeviceBlocks)
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """The values of the CPU of some pairs, to the bit; None where the device cannot have them."""
 
 
 def fill_values(work: DeviceBlocks, problem: Problem, out: Float32Array, report: Report) -> None:
@@ -234,23 +223,19 @@ class Search:
         mask[self.problem.y.empty] = False
         return replace(self, mask=mask)
 
-    def by(
-        self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None = None
-    ) -> tuple[Neighbors, Int64Array] | None:
+    def by(self, passed: Callable[[Problem], DeviceBlocks]) -> tuple[Neighbors, Int64Array] | None:
         """The nearest rows, reduced on the device, and the rows of x in which rounding could have decided.
 
-        ``refine`` gives candidates that rounding could have put into another place the values of the CPU. None where
-        the device cannot say: lists that would be too long, or in which documents without words have a place.
+        Candidates that rounding could have put into another place get the values of the CPU. None where the device
+        cannot say: lists that would be too long, or in which documents without words have a place.
         """
         some = self._without_empty() if len(self.problem.y.empty) else self
         if not self.problem.shape[0] or some.allowed < min(self.k, self.allowed):
             return None
-        found = some._settled(passed, refine)
+        found = some._settled(passed)
         return None if found is None else (found[0], np.union1d(found[1], self.problem.x.empty))
 
-    def _settled(
-        self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None
-    ) -> tuple[Neighbors, Int64Array] | None:
+    def _settled(self, passed: Callable[[Problem], DeviceBlocks]) -> tuple[Neighbors, Int64Array] | None:
         """:meth:`by` among documents that have words."""
         found: tuple[Neighbors, Int64Array] | None = None
         for spare in _SPARE:  # longer lists for the rows in which something unlisted could be as near
@@ -258,25 +243,22 @@ class Search:
             if places > best.MOST:
                 break
             if found is None:
-                found = self._by(passed, refine, places)
+                found = self._by(passed, places)
             elif len(found[1]):
                 some = replace(self, problem=replace(self.problem, x=self.problem.x.take(found[1])))
-                lists, unsure = some._by(passed, refine, places)
+                lists, unsure = some._by(passed, places)
                 found[0].indices[found[1]], found[0].distances[found[1]] = lists.indices, lists.distances
                 found = found[0], found[1][unsure]
         return found
 
-    def _by(
-        self, passed: Callable[[Problem], _Blocks], refine: Callable[[_Blocks, Any, Any], bool] | None, places: int
-    ) -> tuple[Neighbors, Int64Array]:
+    def _by(self, passed: Callable[[Problem], DeviceBlocks], places: int) -> tuple[Neighbors, Int64Array]:
         """:meth:`by` with lists of some places."""
         device, work = runtime(), passed(self.problem)
         lists, unsure = self._candidates(work, places), np.zeros(0, dtype=np.int64)
         if work.error or work.error_per_word:
             marks, outside = self._doubts(work, lists)
             doubtful, marked = marks.any(axis=1), device.xp.flatnonzero(marks)
-            if refine is not None and len(marked) and refine(work, lists.keys, marked):
-                lists.sort()
+            if len(marked) and lists.replace(marked, work.of_pairs):
                 doubtful &= lists.values(min(self.k, places) - 1) >= outside
             unsure = device.get(device.xp.flatnonzero(doubtful))
         counts = {"pairs": self.problem.shape[0] * self.allowed}
@@ -302,6 +284,18 @@ class Search:
             return found
 
         return within_memory(search, self.problem.run.memory)
+
+
+class BlockMethod(Method):
+    """A method whose values come from the device block by block; lists of the nearest are reduced there."""
+
+    device = True
+
+    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
+        fill_values(self.device_pass(problem), problem, out, report)
+
+    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
+        return Search(problem, k, mask).by(self.device_pass)
 
 
 class PairSolver:

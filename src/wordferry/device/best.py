@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ MOST = 992
 """Places of a list that is reduced on the device; longer ones are for the CPU."""
 _WARPS = 4
 _NONE = np.uint64(2**64 - 1)
+_COLUMN = np.uint64(2**32 - 1)
 
 
 def list_size(places: int) -> int:
@@ -53,9 +55,20 @@ class DeviceBest:
         )  # fmt: skip
         return marks, outside
 
-    def sort(self) -> None:
-        """Put keys in order again whose values have changed."""
-        self.keys = runtime().xp.sort(self.keys, axis=1)
+    def replace(self, places: Any, of_pairs: Callable[[Any, Any], Any]) -> bool:
+        """Give the keys at ``places`` the values that a function has for their rows and columns, and sort all lists.
+
+        False where it has none.
+        """
+        keys = self.keys.ravel()
+        columns = keys[places] & _COLUMN
+        values = of_pairs(places // self.places, columns.astype(np.int64))
+        if values is None:
+            return False
+        keys[places] = values.view(np.uint32).astype(np.uint64) << np.uint64(32) | columns
+        rows = slice(0, self.rows)
+        self.offer(rows, slice(0, 0), runtime().xp.zeros((self.rows, 1), dtype=np.float32))  # which sorts
+        return True
 
     def values(self, place: int) -> Any:
         """The values of one place of all lists, on the device."""
@@ -70,7 +83,7 @@ class DeviceBest:
 def read_keys(keys: Any) -> tuple[Int64Array, Float32Array]:
     """Columns and values of keys; of keys without a candidate (-1, inf)."""
     keys = np.ascontiguousarray(keys)
-    columns = (keys & np.uint64(2**32 - 1)).astype(np.int64)
+    columns = (keys & _COLUMN).astype(np.int64)
     values = (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
     columns[keys == _NONE], values[keys == _NONE] = -1, np.inf
     return columns, values

@@ -233,6 +233,11 @@ class Pass:
     """"left" moves the words of x onto y, "right" those of y onto x; "both" is the larger value."""
 
     @property
+    def scale(self) -> float:
+        """No value is larger."""
+        return self.costs.scale
+
+    @property
     def error(self) -> float:
         """How far a value may be from that of the CPU because costs are rounded."""
         return self.costs.error + (0.0 if self.wide else _PACKED_ERROR * self.costs.scale)
@@ -293,33 +298,59 @@ class Pass:
         )  # fmt: skip
 
 
-def refine_cosines(values: Any, rows: slice, columns: slice, sides: tuple[PanelSide, PanelSide], least: float) -> None:
-    """Compute the cosine distances of a block that are below ``least`` from differences, as the CPU does.
+@dataclass(frozen=True, eq=False)
+class RelatedPass(Pass):
+    """Costs are those of related words."""
 
-    Words rise in each document of both sides.
-    """
-    device, (x, y) = runtime(), sides
-    places = device.xp.flatnonzero(values < np.float32(least))
-    device.launch(
-        "refine_cosines", -(-len(places) // 128), 128, 0, values, int(values.shape[1]), rows.start, columns.start,
-        places, len(places), x.indptr, x.words, x.masses, y.indptr, y.words, y.masses,
-    )  # fmt: skip
+    costs: RelatedCosts
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """The values of the CPU of some pairs; None where a bit for each word does not fit into shared memory."""
+        device, costs, x, y = runtime(), self.costs, self.x.side, self.y.side
+        words = len(costs.indptr) - 1
+        shared = 8 * -(-words // 32)
+        if shared > device.shared_bytes:
+            return None
+        values = device.xp.empty(len(rows), dtype=np.float32)
+        device.launch(
+            "related_of_pairs", len(rows), 32, shared, rows, columns, x.indptr, x.words, x.masses, y.indptr, y.words,
+            y.masses, costs.indptr, costs.words, costs.costs, words, costs.scale, costs.keep,
+            np.int32(self.side_number), values,
+        )  # fmt: skip
+        return values
 
 
-def refine_related(work: Pass, keys: Any, places: Any) -> bool:
-    """Replace the values at ``places`` of lists of candidates, a row for each document of x, by those of the CPU.
+@dataclass(frozen=True, eq=False)
+class CosinePass:
+    """Products of rows of length 1 on the device, as cosine distances; they have the bits of the CPU."""
 
-    False where a bit for each word does not fit into the shared memory of a block; nothing is done then.
-    """
-    costs, x, y = work.costs, work.x.side, work.y.side
-    assert isinstance(costs, RelatedCosts)
-    device, words = runtime(), len(costs.indptr) - 1
-    shared = 8 * -(-words // 32)
-    if shared > device.shared_bytes:
-        return False
-    device.launch(
-        "refine_related", len(places), 32, shared, keys, int(keys.shape[1]), places, x.indptr, x.words,
-        x.masses, y.indptr, y.words, y.masses, costs.indptr, costs.words, costs.costs, words, costs.scale, costs.keep,
-        np.int32(work.side_number),
-    )  # fmt: skip
-    return True
+    products: Pass
+    rising: tuple[PanelSide, PanelSide]
+    """The same rows with words in rising order."""
+    lost: float
+    """Distances below have lost digits in 1 - product; they are computed from differences."""
+    scale: float = 1.0
+    error: float = 0.0
+    error_per_word: float = 0.0
+
+    def block_rows(self, room: int) -> int:
+        """Documents of a block."""
+        return self.products.block_rows(room)
+
+    def blocks(self, room: int, step: int | None = None) -> Iterator[tuple[slice, slice, Any]]:
+        """Rows, columns and values of blocks."""
+        for rows, columns, products in self.products.blocks(room, step):
+            values = 1 - products
+            places, width = runtime().xp.flatnonzero(values < np.float32(self.lost)), values.shape[1]
+            values.ravel()[places] = self.of_pairs(rows.start + places // width, columns.start + places % width)
+            yield rows, columns, values
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """The values of some pairs."""
+        device, sides = runtime(), (self.products.x.side, *self.rising)
+        values = device.xp.empty(len(rows), dtype=np.float32)
+        device.launch(
+            "cosines_of_pairs", -(-len(rows) // 128), 128, 0, rows, columns, len(rows),
+            *(part for side in sides for part in (side.indptr, side.words, side.masses)), self.lost, values,
+        )  # fmt: skip
+        return values

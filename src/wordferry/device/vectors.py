@@ -131,30 +131,35 @@ class VectorCosts:
         return PanelTable(target, table, len(moving.words))
 
 
-def refine_vectors(work: Pass, keys: Any, places: Any) -> bool:
-    """Replace the values at ``places`` of lists of candidates, a row for each document of x, by those of the CPU."""
-    costs = work.costs
-    assert isinstance(costs, VectorCosts)
-    device, x, y = runtime(), costs.words[work.x.side], costs.words[work.y.side]
-    xp, width = device.xp, int(keys.shape[1])
-    rows, columns = places // width, (keys.ravel()[places] & np.uint64(2**32 - 1)).astype(np.int64)
-    own = x.indptr[rows + 1] - x.indptr[rows]
-    lengths = own + y.indptr[columns + 1] - y.indptr[columns]
-    ends, chunks = xp.cumsum(lengths), (own + 31) // 32
-    room, blocks = int(ends[-1]), xp.cumsum(chunks)
-    pairs = xp.searchsorted(blocks, xp.arange(int(blocks[-1])), side="right")
-    found = xp.full(room, np.float32(_NO_COST).view(np.uint32), dtype=np.uint32), xp.zeros(room, dtype=np.float32)
-    device.launch(
-        "nearest_of_pairs", len(pairs), 32, 8 * 32 * 36, keys, width, places, ends - lengths,
-        x.indptr, x.words, x.masses, x.numbers, x.vectors.values, x.vectors.squares,
-        y.indptr, y.words, y.masses, y.numbers, y.vectors.values, y.vectors.squares,
-        int(x.vectors.values.shape[1]), costs.far, *found, pairs, blocks - chunks,
-    )  # fmt: skip
-    device.launch(
-        "sums_of_pairs", -(-len(places) // 128), 128, 0, keys, width, places, len(places), ends - lengths, x.indptr,
-        x.masses, x.numbers, y.indptr, y.masses, y.numbers, costs.far, costs.keep, np.int32(work.side_number), *found,
-    )  # fmt: skip
-    return True
+@dataclass(frozen=True, eq=False)
+class VectorPass(Pass):
+    """Costs are distances of word vectors."""
+
+    costs: VectorCosts
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """The values of the CPU of some pairs."""
+        device, costs = runtime(), self.costs
+        xp, x, y = device.xp, costs.words[self.x.side], costs.words[self.y.side]
+        own = x.indptr[rows + 1] - x.indptr[rows]
+        lengths = own + y.indptr[columns + 1] - y.indptr[columns]
+        ends, chunks = xp.cumsum(lengths), (own + 31) // 32
+        room, blocks = int(ends[-1]), xp.cumsum(chunks)
+        pairs = xp.searchsorted(blocks, xp.arange(int(blocks[-1])), side="right")
+        found = xp.full(room, np.float32(_NO_COST).view(np.uint32), dtype=np.uint32), xp.zeros(room, dtype=np.float32)
+        values = xp.empty(len(rows), dtype=np.float32)
+        device.launch(
+            "nearest_of_pairs", len(pairs), 32, 8 * 32 * 36, rows, columns, ends - lengths,
+            x.indptr, x.words, x.masses, x.numbers, x.vectors.values, x.vectors.squares,
+            y.indptr, y.words, y.masses, y.numbers, y.vectors.values, y.vectors.squares,
+            int(x.vectors.values.shape[1]), costs.far, *found, pairs, blocks - chunks,
+        )  # fmt: skip
+        device.launch(
+            "sums_of_pairs", -(-len(rows) // 128), 128, 0, rows, columns, len(rows), ends - lengths, x.indptr,
+            x.masses, x.numbers, y.indptr, y.masses, y.numbers, costs.far, costs.keep, np.int32(self.side_number),
+            *found, values,
+        )  # fmt: skip
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +170,9 @@ class CentroidPass:
     y: tuple[Any, Any]
     error: float
     error_per_word: float = 0.0
+
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """None: those of the CPU come from its own products of matrices."""
 
     @classmethod
     def of(cls, x: tuple[Float64Array, Float64Array], y: tuple[Float64Array, Float64Array]) -> CentroidPass:

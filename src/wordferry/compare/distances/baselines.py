@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
 from wordferry.compare.moves import Taken, by_word
@@ -50,23 +50,19 @@ def _refine(problem: Problem, out: Float32Array) -> None:
     passes.refine_cosine(x, y, COSINE_LOST, out, problem.run.threads)
 
 
-class CudaCosine(CosinePanels):
+class CudaCosine(on_device.BlockMethod, CosinePanels):
     """Products of unit rows on a GPU."""
 
     name = "cuda panels"
     title = "thirty-two documents at a time against all others, on a GPU"
-    device = True
 
-    def device_pass(self, problem: Problem) -> on_device.CosinePass:
-        return on_device.CosinePass.of(problem)
+    def device_pass(self, problem: Problem) -> on_device.DeviceBlocks:
+        return on_device.cosine_pass(problem)
 
     def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(self.device_pass(problem), problem, out, report)
+        super().run(problem, out, report)
         if problem.symmetric:
             passes.make_symmetric(out, problem.run.threads, from_lower=True)
-
-    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        return on_device.Search(problem, k, mask).by(on_device.CosinePass.of)
 
 
 class L1Panels(_Panels):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.checks import real_number
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
@@ -37,24 +37,17 @@ class Sum(Method):
                 out += np.float32(share) * values
 
 
-class CudaSum(Sum):
+class CudaSum(on_device.BlockMethod, Sum):
     """Parts that a GPU computes by panels of documents, added there."""
 
     name = "cuda sum"
     title = "each part by panels of documents on a GPU, then added"
-    device = True
 
     def applies(self, problem: Problem) -> bool:
         return all(_panels(part) for part, _ in _parts(problem))
 
     def device_pass(self, problem: Problem) -> on_device.SumPass:
         return on_device.SumPass([(_panels(part)[0].device_pass(part), share) for part, share in _parts(problem)])
-
-    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(self.device_pass(problem), problem, out, report)
-
-    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        return on_device.Search(problem, k, mask).by(self.device_pass)
 
 
 def _panels(problem: Problem) -> list[Method]:

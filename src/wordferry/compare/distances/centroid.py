@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Float64Array, Int64Array
 from wordferry.base.runtime import Report, products
 from wordferry.compare import on_device
 from wordferry.compare.bags import Bags
@@ -105,24 +105,17 @@ class Products(Method):
             passes.make_symmetric(out, problem.run.threads, from_lower=True)
 
 
-class CudaProducts(Products):
+class CudaProducts(on_device.BlockMethod, Products):
     """Products on a GPU."""
 
     name = "cuda products"
     title = "one matrix product of centroids on a GPU"
-    device = True
 
     def applies(self, problem: Problem) -> bool:
         return _Apart.of(problem) is None and not problem.frame.squared
 
     def device_pass(self, problem: Problem) -> on_device.DeviceBlocks:
         return on_device.centroid_pass(problem)
-
-    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(self.device_pass(problem), problem, out, report)
-
-    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        return on_device.Search(problem, k, mask).by(on_device.centroid_pass)
 
 
 _EFFORT = Effort()

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array, Neighbors
+from wordferry.base.arrays import Float32Array, Float64Array
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
 from wordferry.compare.moves import Taken, least_moves, relaxed_taken, row_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
-from wordferry.device import panels
 from wordferry.kernels import passes
 
 # Nanoseconds on one core of the machine of the benchmarks. Only their ratios matter here.
@@ -115,21 +114,14 @@ class Scan(RelatedLists):
         return min(problem.shape) * max(problem.x.masses.nnz, problem.y.masses.nnz) * _SCAN
 
 
-class CudaPanels(Panels):
+class CudaPanels(on_device.BlockMethod, Panels):
     """Panels of sixty-four documents on a GPU."""
 
     name = "cuda panels"
     title = "sixty-four documents at a time against all others, on a GPU"
-    device = True
 
     def device_pass(self, problem: Problem) -> on_device.DeviceBlocks:
         return on_device.related_pass(problem)
-
-    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(self.device_pass(problem), problem, out, report)
-
-    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        return on_device.Search(problem, k, mask).by(on_device.related_pass, panels.refine_related)
 
 
 _EFFORT = Effort(0.2)

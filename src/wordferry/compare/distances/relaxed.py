@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Csr, Float32Array, Int64Array, Neighbors
+from wordferry.base.arrays import Csr, Float32Array
 from wordferry.base.runtime import Report
 from wordferry.compare import on_device
 from wordferry.compare.bags import Bags, summable
 from wordferry.compare.moves import Taken, relaxed_taken, row_of
 from wordferry.compare.problem import Effort, Method, MoverDistance, Problem
-from wordferry.device import vectors
 from wordferry.kernels import passes
 
 COLUMNS = 128
@@ -212,24 +211,17 @@ class QueryRows(Method):
             report((i + 1) / x.shape[0])
 
 
-class CudaBlocks(Blocks):
+class CudaBlocks(on_device.BlockMethod, Blocks):
     """Blocks on a GPU."""
 
     name = "cuda blocks"
     title = "distances of the whole vocabulary by blocks on a GPU, minima over documents, sums"
-    device = True
 
     def applies(self, problem: Problem) -> bool:
         return super().applies(problem) and not problem.frame.squared
 
     def device_pass(self, problem: Problem) -> on_device.DeviceBlocks:
         return on_device.vector_pass(problem)
-
-    def run(self, problem: Problem, out: Float32Array, report: Report) -> None:
-        on_device.fill_values(self.device_pass(problem), problem, out, report)
-
-    def nearest(self, problem: Problem, k: int, mask: BoolArray | None) -> tuple[Neighbors, Int64Array] | None:
-        return on_device.Search(problem, k, mask).by(on_device.vector_pass, vectors.refine_vectors)
 
 
 _EFFORT = Effort(8.0, 2.0)

@@ -156,6 +156,9 @@ class PairsPass:
         for rows, _, values in pair_blocks(self.problem):
             yield rows, slice(0, width), runtime().put(values.reshape(rows.stop - rows.start, width))
 
+    def of_pairs(self, rows: Any, columns: Any) -> Any:
+        """None: there is nothing to refine."""
+
 
 def solvers(problem: Problem) -> Iterator[tuple[int, int, on_device.PairSolver]]:
     """Rows of x in parts whose costs fit on the device, and a solver for each."""

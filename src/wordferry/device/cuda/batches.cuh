@@ -30,20 +30,6 @@ struct Bag {
   Mass scale;
 };
 
-WF_DEVICE int place_in(const Bag& bag, int word) {
-  int low = 0, high = bag.count;
-  WF_LOOP
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (bag.words[middle] < word) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < bag.count && bag.words[low] == word ? low : -1;
-}
-
 WF_DEVICE int take_common(const Bag& bag, const Bag& other, bool keep, int* words, Mass* masses) {
   int count = 0;
   WF_LOOP
@@ -53,7 +39,7 @@ WF_DEVICE int take_common(const Bag& bag, const Bag& other, bool keep, int* word
     WF_LANES(lane) {
       const int k = first + lane;
       left[lane] = k < bag.count ? bag.weights[k] * bag.scale : 0;
-      const int place = keep || k >= bag.count ? -1 : place_in(other, bag.words[k]);
+      const int place = keep || k >= bag.count ? -1 : place_among(other.words, other.count, bag.words[k]);
       if (place >= 0) left[lane] -= other.weights[place] * other.scale;
       some[lane] = left[lane] > 0;
     }
@@ -153,7 +139,6 @@ WF_DEVICE void gather_costs(Problem& p, const TableCosts& table, const int* rows
 
 // Costs of related words, c_max for all others and 0 for the same word.
 WF_DEVICE void gather_related(Problem& p, const Graph& graph, float c_max, const int* rows, const int* columns) {
-  const Bag sinks{columns, nullptr, p.columns, 1};
   WF_LOOP
   for (int i = 0; i < p.rows; ++i) {
     WF_LANES(lane) {
@@ -164,7 +149,7 @@ WF_DEVICE void gather_related(Problem& p, const Graph& graph, float c_max, const
     WF_LANES(lane) {
       WF_LOOP
       for (Index e = graph.indptr[rows[i]] + lane; e < graph.indptr[rows[i] + 1]; e += 32) {
-        const int j = place_in(sinks, graph.words[e]);
+        const int j = place_among(columns, p.columns, graph.words[e]);
         if (j >= 0) p.costs[i * p.columns + j] = graph.costs[e];
       }
     }

@@ -1,11 +1,28 @@
-// Cosine distances that lose digits in 1 - product: half the squared difference of two rows of length 1, with the order of
-// sums and the rounding of the CPU. Words rise in each document; a lane is a pair.
+// Cosine distances of chosen pairs, with the order of sums and the rounding of the kernels of the CPU; a lane is a pair.
 #pragma once
 
 #include "lanes.cuh"
 
 namespace wordferry {
 
+// The product of two rows, in two sums by turns over the words of the first; words rise in the second.
+WF_DEVICE float product_of(const Documents& x, Index i, const Documents& y, Index j) {
+  float even = 0, odd = 0;
+  const Index begin = x.indptr[i], other = y.indptr[j];
+  const int count = static_cast<int>(y.indptr[j + 1] - other);
+  for (Index k = begin; k < x.indptr[i + 1]; ++k) {
+    const int place = place_among(y.words + other, count, x.words[k]);
+    if (place < 0) continue;
+    if ((k - begin) % 2 == 0) {
+      even = unfused(x.masses[k], y.masses[other + place], even);
+    } else {
+      odd = unfused(x.masses[k], y.masses[other + place], odd);
+    }
+  }
+  return even + odd;
+}
+
+// Half the squared difference of two rows of length 1, in both of which words rise.
 WF_DEVICE float half_square(const Documents& x, Index i, const Documents& y, Index j) {
   Index a = x.indptr[i], b = y.indptr[j];
   const Index a_end = x.indptr[i + 1], b_end = y.indptr[j + 1];
@@ -21,19 +38,22 @@ WF_DEVICE float half_square(const Documents& x, Index i, const Documents& y, Ind
 
 }  // namespace wordferry
 
-// values[row, column] of a block from (first_row, first_column) on, `stride` columns wide, at the chosen `places`.
-WF_KERNEL(refine_cosines)
-(float* values, wordferry::Index stride, wordferry::Index first_row, wordferry::Index first_column,
- const long long* places, wordferry::Index count, const wordferry::Index* x_indptr, const int* x_words,
- const float* x_masses, const wordferry::Index* y_indptr, const int* y_words, const float* y_masses) {
+// rows of x and columns, which are rows of y, make the pairs. x in the order of its sums, and both sides with words in
+// rising order. Distances below `lost` have lost digits in 1 - product.
+WF_KERNEL(cosines_of_pairs)
+(const long long* rows, const long long* columns, wordferry::Index count, const wordferry::Index* sum_indptr,
+ const int* sum_words, const float* sum_masses, const wordferry::Index* x_indptr, const int* x_words,
+ const float* x_masses, const wordferry::Index* y_indptr, const int* y_words, const float* y_masses, float lost,
+ float* values) {
   using namespace wordferry;
+  const Documents summed{sum_indptr, sum_words, sum_masses}, x{x_indptr, x_words, x_masses};
+  const Documents y{y_indptr, y_words, y_masses};
   WF_WARPS(warp) {
     WF_LANES(lane) {
       const Index pair = (block_number() * warp_total() + warp) * 32 + lane;
       if (pair < count) {
-        const Index place = places[pair];
-        values[place] = half_square({x_indptr, x_words, x_masses}, first_row + place / stride,
-                                    {y_indptr, y_words, y_masses}, first_column + place % stride);
+        const float value = 1.0f - product_of(summed, rows[pair], y, columns[pair]);
+        values[pair] = value < lost ? half_square(x, rows[pair], y, columns[pair]) : value;
       }
     }
   }

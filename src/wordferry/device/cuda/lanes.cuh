@@ -236,6 +236,21 @@ struct Documents {
   const float* masses;
 };
 
+// The place of a word among words that rise, or -1.
+WF_DEVICE int place_among(const int* words, int count, int word) {
+  int low = 0, high = count;
+  WF_LOOP
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (words[middle] < word) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < count && words[low] == word ? low : -1;
+}
+
 struct Graph {
   const Index* indptr;
   const int* words;

@@ -2,7 +2,6 @@
 // each word says whether the other document has it.
 #pragma once
 
-#include "best.cuh"
 #include "lanes.cuh"
 
 namespace wordferry {
@@ -68,18 +67,16 @@ WF_DEVICE float moved(const Documents& from, Index document, const Documents& on
 
 }  // namespace wordferry
 
-// lists[row of x, width]: keys whose columns are rows of y; the values of those at `places` are replaced by exact ones.
-// side: 0 both, 1 left, 2 right.
-WF_KERNEL(refine_related)
-(unsigned long long* lists, wordferry::Index width, const long long* places, const wordferry::Index* x_indptr,
- const int* x_words, const float* x_masses, const wordferry::Index* y_indptr, const int* y_words, const float* y_masses,
+// rows of x and columns, which are rows of y, make the pairs. side: 0 both, 1 left, 2 right.
+WF_KERNEL(related_of_pairs)
+(const long long* rows, const long long* columns, const wordferry::Index* x_indptr, const int* x_words,
+ const float* x_masses, const wordferry::Index* y_indptr, const int* y_words, const float* y_masses,
  const wordferry::Index* graph_indptr, const int* graph_words, const float* graph_costs, wordferry::Index words,
- float c_max, int keep, int side) {
+ float c_max, int keep, int side, float* values) {
   using namespace wordferry;
   const Documents x{x_indptr, x_words, x_masses}, y{y_indptr, y_words, y_masses};
   const Graph graph{graph_indptr, graph_words, graph_costs};
-  const Index room = (words + 31) / 32, place = places[block_number()], row = place / width;
-  const Index other = static_cast<Index>(lists[place] & 0xffffffffu);
+  const Index room = (words + 31) / 32, row = rows[block_number()], other = columns[block_number()];
   unsigned* x_bits = reinterpret_cast<unsigned*>(shared_memory());
   unsigned* y_bits = x_bits + room;
   WF_WARPS(warp) {
@@ -93,7 +90,7 @@ WF_KERNEL(refine_related)
     const float left = side == 2 ? 0.0f : moved(x, row, y, other, y_bits, graph, c_max, keep != 0);
     const float right = side == 1 ? 0.0f : moved(y, other, x, row, x_bits, graph, c_max, keep != 0);
     WF_LANES(lane) {
-      if (lane == 0) lists[place] = key_of(greater(left, right), other);
+      if (lane == 0) values[block_number()] = greater(left, right);
     }
   }
 }

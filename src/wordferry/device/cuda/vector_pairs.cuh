@@ -2,7 +2,6 @@
 // for every 32 words of x, so that long documents do not keep the others waiting, then the sums.
 #pragma once
 
-#include "best.cuh"
 #include "lanes.cuh"
 #include "word_costs.cuh"
 
@@ -79,20 +78,17 @@ WF_DEVICE float moved(const Side& side, float far, bool keep) {
 
 }  // namespace wordferry
 
-// lists[row of x, width]: keys whose columns are rows of y; those at `places` are pairs. x_numbers and y_numbers are the
-// vectors of all words (-1: none). `nearest` and `own` have room for the words of a pair from `offsets` on, those of x
-// first; they start as `no_cost` and 0. A block is the pair pairs[block], and words of x from 32 * (block - the first
-// block of the pair) on.
+// rows of x and columns, which are rows of y, make the pairs. x_numbers and y_numbers are the vectors of all words (-1:
+// none). `nearest` and `own` have room for the words of a pair from `offsets` on, those of x first; they start as
+// `no_cost` and 0. A block is the pair pairs[block], and words of x from 32 * (block - the first block of the pair) on.
 WF_KERNEL(nearest_of_pairs)
-(const unsigned long long* lists, wordferry::Index width, const long long* places, const long long* offsets,
- const wordferry::Index* x_indptr, const int* x_words, const float* x_masses, const int* x_numbers,
+(const long long* rows, const long long* columns, const long long* offsets, const wordferry::Index* x_indptr, const int* x_words, const float* x_masses, const int* x_numbers,
  const float* x_values, const float* x_squares, const wordferry::Index* y_indptr, const int* y_words,
  const float* y_masses, const int* y_numbers, const float* y_values, const float* y_squares,
  wordferry::Index dimensions, float far, unsigned* nearest, float* own, const long long* pairs,
  const long long* first_blocks) {
   using namespace wordferry;
-  const Index pair = pairs[block_number()], place = places[pair], row = place / width;
-  const Index other = static_cast<Index>(lists[place] & 0xffffffffu);
+  const Index pair = pairs[block_number()], row = rows[pair], other = columns[pair];
   const Index room = offsets[pair], after = room + x_indptr[row + 1] - x_indptr[row];
   const Side x = side_of({x_indptr, x_words, x_masses}, row, x_numbers, {x_values, x_squares, dimensions},
                          nearest + room, own + room);
@@ -109,24 +105,23 @@ WF_KERNEL(nearest_of_pairs)
 
 // The values of the pairs, from what nearest_of_pairs has found. side: 0 both, 1 left, 2 right. A lane is a pair.
 WF_KERNEL(sums_of_pairs)
-(unsigned long long* lists, wordferry::Index width, const long long* places, wordferry::Index count,
- const long long* offsets, const wordferry::Index* x_indptr, const float* x_masses, const int* x_numbers,
+(const long long* rows, const long long* columns, wordferry::Index count, const long long* offsets,
+ const wordferry::Index* x_indptr, const float* x_masses, const int* x_numbers,
  const wordferry::Index* y_indptr, const float* y_masses, const int* y_numbers, float far, int keep, int side,
- unsigned* nearest, float* own) {
+ unsigned* nearest, float* own, float* values) {
   using namespace wordferry;
   WF_WARPS(warp) {
     WF_LANES(lane) {
       const Index pair = (block_number() * warp_total() + warp) * 32 + lane;
       if (pair < count) {
-        const Index place = places[pair], row = place / width;
-        const Index other = static_cast<Index>(lists[place] & 0xffffffffu);
+        const Index row = rows[pair], other = columns[pair];
         const Index room = offsets[pair], after = room + x_indptr[row + 1] - x_indptr[row];
         const Vectors none{nullptr, nullptr, 0};
         const Side x = side_of({x_indptr, nullptr, x_masses}, row, x_numbers, none, nearest + room, own + room);
         const Side y = side_of({y_indptr, nullptr, y_masses}, other, y_numbers, none, nearest + after, own + after);
         const float onto_y = side == 2 ? 0.0f : moved(x, far, keep != 0);
         const float onto_x = side == 1 ? 0.0f : moved(y, far, keep != 0);
-        lists[place] = key_of(greater(onto_y, onto_x), other);
+        values[pair] = greater(onto_y, onto_x);
       }
     }
   }
