@@ -254,13 +254,16 @@ WF_DEVICE void tighten(Problem& p, Columns<slots>& c) {
     LaneArray<unsigned, count> own;
     unsigned least[count];
     least_of_rows<slots, count>(p, c, first, own, least);
-    WF_LANES(lane) {
-      WF_UNROLL
-      for (int b = 0; b < count; ++b) {
-        const int i = first + b;
-        if (i >= p.rows) continue;
-        if (lane == 0) p.potential[i] = from_order(least[b]);
-        if (own(lane, b) != least[b]) continue;
+    WF_UNROLL
+    for (int b = 0; b < count; ++b) {
+      const int i = first + b;
+      if (i >= p.rows) continue;
+      Lanes<bool> tight;
+      WF_LANES(lane) tight[lane] = own(lane, b) == least[b];
+      const int owner = lowest_bit(warp_ballot(tight));
+      WF_LANES(lane) {
+        if (lane != owner) continue;
+        p.potential[i] = from_order(least[b]);
         WF_UNROLL
         for (int s = 0; s < slots; ++s) {
           const int j = lane + 32 * s;
