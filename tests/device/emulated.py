@@ -20,7 +20,13 @@ extern "C" void wf_place(long long block, int warps, void* memory) {
 }
 """
 _POISON = 0xA5
-_KINDS = {np.int32: ctypes.c_int32, np.int64: ctypes.c_int64, np.float32: ctypes.c_float, np.float64: ctypes.c_double}
+_KINDS = {
+    np.int32: ctypes.c_int32,
+    np.uint32: ctypes.c_uint32,
+    np.int64: ctypes.c_int64,
+    np.float32: ctypes.c_float,
+    np.float64: ctypes.c_double,
+}
 
 
 class Library:

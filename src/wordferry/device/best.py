@@ -72,21 +72,18 @@ class DeviceBest:
 
     def values(self, place: int) -> Any:
         """The values of one place of all lists, on the device."""
-        bits = (self.keys[:, place] >> np.uint64(32)).astype(np.uint32)
-        return bits.view(np.float32)
+        return _values(self.keys[:, place])
 
     def read(self, places: int) -> tuple[Int64Array, Float32Array]:
         """Columns and values of the first places; those without a candidate are (-1, inf)."""
-        return read_keys(runtime().get(runtime().put(self.keys[:, :places])))
+        device, keys = runtime(), self.keys[:, :places]
+        columns, values, none = (keys & _COLUMN).astype(np.int64), _values(keys), keys == _NONE
+        columns[none], values[none] = -1, np.inf
+        return device.get(columns), device.get(values)
 
 
-def read_keys(keys: Any) -> tuple[Int64Array, Float32Array]:
-    """Columns and values of keys; of keys without a candidate (-1, inf)."""
-    keys = np.ascontiguousarray(keys)
-    columns = (keys & _COLUMN).astype(np.int64)
-    values = (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
-    columns[keys == _NONE], values[keys == _NONE] = -1, np.inf
-    return columns, values
+def _values(keys: Any) -> Any:
+    return (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)
 
 
 def allowed_bytes(mask: BoolArray | None) -> Any:

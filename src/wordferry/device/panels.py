@@ -109,11 +109,9 @@ class PanelTarget:
 
     def empty(self, words: int, entry: int) -> Any:
         """Tables of the panels: every cost ``entry``, and no own masses."""
-        xp = runtime().xp
-        if not self.wide:
-            return xp.full((self.panels, words, PANEL), entry, dtype=np.uint32)
-        table = xp.zeros((self.panels, words, PANEL), dtype=np.uint32)
-        table[:, :, ::2] = entry
+        device, pairs = runtime(), self.panels * words * PANEL // 2
+        table = device.xp.empty((self.panels, words, PANEL), dtype=np.uint32)
+        device.launch("empty_tables", -(-pairs // _THREADS), _THREADS, 0, table, pairs, np.uint32(entry), self.wide)
         return table
 
     def enter_own(self, table: Any, moving: MovingPanel, keep: int) -> None:

@@ -229,6 +229,10 @@ struct alignas(16) Four {
   float value[4];
 };
 
+struct alignas(8) Two {
+  unsigned value[2];
+};
+
 // Rows of (word, value), one for each document.
 struct Documents {
   const Index* indptr;

@@ -100,6 +100,18 @@ WF_DEVICE void store_sums(const float* tile, float scale, const Passed& passed, 
 
 }  // namespace wordferry
 
+// Tables without a document: every cost `entry`, and no own masses. A lane has two entries of a packed table or one wide.
+WF_KERNEL(empty_tables)
+(wordferry::Two* table, wordferry::Index count, unsigned entry, int wide) {
+  using namespace wordferry;
+  WF_WARPS(warp) {
+    WF_LANES(lane) {
+      const Index place = (block_number() * warp_total() + warp) * 32 + lane;
+      if (place < count) table[place] = {{entry, wide ? 0 : entry}};
+    }
+  }
+}
+
 // Enters the related words of each document of some panels: a block is a document.
 WF_KERNEL(enter_related)
 (unsigned* table, const wordferry::Index* indptr, const int* words, const wordferry::Index* graph_indptr,

@@ -33,33 +33,37 @@ WF_DEVICE float mass_in(const Documents& documents, Index document, int word) {
   return 0.0f;
 }
 
-// One side: the words of a document onto those of another, whose words are marked.
+// One side: the words of a document onto those of another, whose words are marked. A lane is a word.
 WF_DEVICE float moved(const Documents& from, Index document, const Documents& onto, Index other, const unsigned* marked,
                       const Graph& graph, float c_max, bool keep) {
   float even = 0, odd = 0;
-  const Index begin = from.indptr[document], end = from.indptr[document + 1];
-  for (Index k = begin; k < end; ++k) {
-    const int word = from.words[k];
-    Lanes<unsigned> cost;
+  const Index end = from.indptr[document + 1];
+  for (Index first = from.indptr[document]; first < end; first += 32) {
+    Lanes<int> word;
+    Lanes<float> mass, cost;
+    Lanes<bool> shared;
     WF_LANES(lane) {
-      cost[lane] = bits_of(c_max);
-      for (Index e = graph.indptr[word] + lane; e < graph.indptr[word + 1]; e += 32) {
-        const unsigned own = bits_of(graph.costs[e]);
-        if (own < cost[lane] && has_word(marked, graph.words[e])) cost[lane] = own;
+      const bool there = first + lane < end;
+      word[lane] = there ? from.words[first + lane] : 0;
+      mass[lane] = there ? from.masses[first + lane] : 0.0f;
+      shared[lane] = there && has_word(marked, word[lane]);
+      cost[lane] = keep && shared[lane] ? 0.0f : c_max;
+      const Index last = there ? graph.indptr[word[lane] + 1] : 0;
+      for (Index e = there ? graph.indptr[word[lane]] : 0; e < last; ++e) {
+        if (graph.costs[e] < cost[lane] && has_word(marked, graph.words[e])) cost[lane] = graph.costs[e];
       }
     }
-    float least = float_of(warp_least(cost)), mass = from.masses[k];
-    if (has_word(marked, word)) {
-      if (keep) {
-        least = 0.0f;
-      } else {
-        mass = greater(mass - mass_in(onto, other, word), 0.0f);
+    for (unsigned left = keep ? 0 : warp_ballot(shared); left != 0; left &= left - 1) {
+      const int owner = lowest_bit(left);
+      const float own = mass_in(onto, other, warp_from(word, owner));
+      WF_LANES(lane) {
+        if (lane == owner) mass[lane] = greater(mass[lane] - own, 0.0f);
       }
     }
-    if ((k - begin) % 2 == 0) {
-      even = unfused(mass, least, even);
-    } else {
-      odd = unfused(mass, least, odd);
+    WF_UNROLL
+    for (int k = 0; k < 32; k += 2) {  // behind the last word nothing is added
+      even = unfused(warp_from(mass, k), warp_from(cost, k), even);
+      odd = unfused(warp_from(mass, k + 1), warp_from(cost, k + 1), odd);
     }
   }
   return even + odd;
