@@ -68,7 +68,7 @@ WF_DEVICE double greater(double a, double b) { return fmax(a, b); }
 WF_DEVICE int lowest_bit(unsigned mask) { return __ffs(static_cast<int>(mask)) - 1; }
 WF_DEVICE int bits_set(unsigned mask) { return __popc(mask); }
 WF_DEVICE void atomic_least(unsigned* place, unsigned value) { atomicMin(place, value); }
-WF_DEVICE void atomic_set_bits(unsigned* place, unsigned mask) { atomicOr(place, mask); }
+WF_DEVICE unsigned atomic_set_bits(unsigned* place, unsigned mask) { return atomicOr(place, mask); }  // those before
 WF_DEVICE void atomic_add(double* place, double value) { atomicAdd(place, value); }
 // The next of the numbers 0, 1, ... that blocks draw from one place.
 WF_DEVICE Index drawn(unsigned* place) {
@@ -181,7 +181,11 @@ WF_DEVICE double greater(double a, double b) { return std::fmax(a, b); }
 WF_DEVICE int lowest_bit(unsigned mask) { return __builtin_ffs(static_cast<int>(mask)) - 1; }
 WF_DEVICE int bits_set(unsigned mask) { return __builtin_popcount(mask); }
 WF_DEVICE void atomic_least(unsigned* place, unsigned value) { *place = std::min(*place, value); }
-WF_DEVICE void atomic_set_bits(unsigned* place, unsigned mask) { *place |= mask; }
+WF_DEVICE unsigned atomic_set_bits(unsigned* place, unsigned mask) {
+  const unsigned before = *place;
+  *place |= mask;
+  return before;
+}
 WF_DEVICE void atomic_add(double* place, double value) { *place += value; }
 WF_DEVICE Index drawn(unsigned* place) { return static_cast<Index>((*place)++); }
 

@@ -249,6 +249,7 @@ WF_DEVICE void tighten(Problem& p, Columns<slots>& c) {
       if (lane + 32 * s < p.columns) p.parent[lane + 32 * s] = static_cast<short>(row(lane, s));
     }
   }
+  WF_FENCE();  // potentials are written now
   WF_LOOP
   for (int first = 0; first < p.rows; first += count) {  // the tight column of each row
     LaneArray<unsigned, count> own;
@@ -655,13 +656,13 @@ WF_DEVICE void prove(Problem& p, Columns<slots>& c, double& total, double& gap) 
         const int j = lane + 32 * s;
         WF_LOOP
         for (int w = 0; w < p.words && (fresh[lane] >> s & 1u) != 0; ++w) {
-          const unsigned rows = p.bits[j * p.words + w] & ~p.reached[w];
+          unsigned rows = p.bits[j * p.words + w];
+          if (rows != 0) rows &= ~atomic_set_bits(p.reached + w, rows);  // a row belongs to the first that reaches it
           WF_LOOP
-          for (unsigned left = rows; left != 0; left &= left - 1) {
-            const int i = 32 * w + lowest_bit(left);
+          for (; rows != 0; rows &= rows - 1) {
+            const int i = 32 * w + lowest_bit(rows);
             row_dual[i] = cost_of(p, i, j) - dual(lane, s);
           }
-          if (rows != 0) atomic_set_bits(p.reached + w, rows);
         }
       }
       known[lane] |= fresh[lane];
@@ -724,6 +725,7 @@ WF_DEVICE bool start_prices(Problem& p, Columns<slots>& c, const Wanted& wanted)
   for (int pass = 0; pass < 2; ++pass) {  // so that there is one copy of the code
     lower_rows(p, c);
     if (pass == 0) soften(p, c, wanted.mass);
+    WF_FENCE();  // the next pass writes what the rounds have read
   }
   tighten(p, c);
   return wanted.most < 1e300 && least_total(p, c) > wanted.most;
