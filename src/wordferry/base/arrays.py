@@ -268,7 +268,7 @@ class Neighbors(Tabular):
 
     def renumbered(self, numbers: Int64Array) -> Neighbors:
         """Document i becomes document ``numbers[i]``; numbers must rise, so that ties keep their order."""
-        if not len(numbers):
+        if not len(numbers) or numbers[-1] == len(numbers) - 1:  # which are 0, 1, ... then
             return self
         return replace(self, indices=np.where(self.indices >= 0, numbers[self.indices], -1))
 

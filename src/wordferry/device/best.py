@@ -77,8 +77,8 @@ class DeviceBest:
     def read(self, places: int) -> tuple[Int64Array, Float32Array]:
         """Columns and values of the first places; those without a candidate are (-1, inf)."""
         device, keys = runtime(), self.keys[:, :places]
-        columns, values, none = (keys & _COLUMN).astype(np.int64), _values(keys), keys == _NONE
-        columns[none], values[none] = -1, np.inf
+        columns = device.xp.where(keys == _NONE, np.int64(-1), (keys & _COLUMN).astype(np.int64))
+        values = device.xp.where(keys == _NONE, np.float32(np.inf), _values(keys))
         return device.get(columns), device.get(values)
 
 

@@ -306,13 +306,13 @@ class RelatedPass(Pass):
         """The values of the CPU of some pairs; None where a bit for each word does not fit into shared memory."""
         device, costs, x, y = runtime(), self.costs, self.x.side, self.y.side
         words = len(costs.indptr) - 1
-        shared = 8 * -(-words // 32)
+        shared = 8 * -(-words // 32) + 4 * (_THREADS + 4)
         if shared > device.shared_bytes:
             return None
         values = device.xp.empty(len(rows), dtype=np.float32)
         device.launch(
-            "related_of_pairs", len(rows), 32, shared, rows, columns, x.indptr, x.words, x.masses, y.indptr, y.words,
-            y.masses, costs.indptr, costs.words, costs.costs, words, costs.scale, costs.keep,
+            "related_of_pairs", len(rows), _THREADS, shared, rows, columns, x.indptr, x.words, x.masses, y.indptr,
+            y.words, y.masses, costs.indptr, costs.words, costs.costs, words, costs.scale, costs.keep,
             np.int32(self.side_number), values,
         )  # fmt: skip
         return values

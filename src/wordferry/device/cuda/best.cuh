@@ -41,6 +41,8 @@ WF_DEVICE void sort_in(Key* keys, int width, int size) {
   WF_FENCE();
 }
 
+constexpr int at_once = 4;  // values of a lane
+
 WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, Index columns, Index first, int width,
                            int size, Key* list, Key* keys) {
   WF_LANES(lane) {
@@ -49,29 +51,33 @@ WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, In
   WF_FENCE();
   int waiting = 0;  // candidates behind the list, not yet sorted into it
   Key last = keys[width - 1];
-  for (Index column = 0; column < columns; column += 32) {
-    Lanes<Key> key;
-    Lanes<bool> better;
+  for (Index column = 0; column < columns; column += 32 * at_once) {
+    LaneArray<Key, at_once> key;  // several are under way at a time
     WF_LANES(lane) {
-      const Index c = column + lane;
-      key[lane] = ~Key{0};
-      if (c < columns && (allowed == nullptr || allowed[c] != 0)) {
-        key[lane] = key_of(greater(values[c], 0.0f), first + c);
+      WF_UNROLL
+      for (int s = 0; s < at_once; ++s) {
+        const Index c = column + 32 * s + lane;
+        const bool there = c < columns && (allowed == nullptr || allowed[c] != 0);
+        key(lane, s) = there ? key_of(greater(values[c], 0.0f), first + c) : ~Key{0};
       }
-      better[lane] = key[lane] < last;
     }
-    const unsigned chosen = warp_ballot(better);
-    if (chosen == 0) continue;
-    if (width + waiting + 32 > size) {
-      sort_in(keys, width, size);
-      waiting = 0;
-      last = keys[width - 1];
+    WF_UNROLL
+    for (int s = 0; s < at_once; ++s) {
+      Lanes<bool> better;
+      WF_LANES(lane) better[lane] = key(lane, s) < last;
+      const unsigned chosen = warp_ballot(better);
+      if (chosen == 0) continue;
+      if (width + waiting + 32 > size) {
+        sort_in(keys, width, size);
+        waiting = 0;
+        last = keys[width - 1];
+      }
+      WF_LANES(lane) {
+        if (better[lane]) keys[width + waiting + bits_set(chosen & ((1u << lane) - 1u))] = key(lane, s);
+      }
+      WF_FENCE();
+      waiting += bits_set(chosen);
     }
-    WF_LANES(lane) {
-      if (better[lane]) keys[width + waiting + bits_set(chosen & ((1u << lane) - 1u))] = key[lane];
-    }
-    WF_FENCE();
-    waiting += bits_set(chosen);
   }
   sort_keys(keys, size);
   WF_LANES(lane) {
