@@ -107,7 +107,7 @@ def test_what_is_too_large_goes_to_the_cpu(device: Any, monkeypatch: pytest.Monk
 
 def test_the_largest_are_solved_by_the_cpu_meanwhile(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a device that would take far longer for them."""
-    monkeypatch.setattr(transport, "_LARGE_CELLS", 100)
+    monkeypatch.setattr(transport, "LARGE_CELLS", 100)
     monkeypatch.setattr(transport, "_DEVICE_SECONDS", 1.0)
     X, Y, embeddings = documents(6, 4), documents(8, 5), vectors()
     found = wordferry.top_k(X, Y, 8, "wmd", embeddings=embeddings, device="cuda")
@@ -149,9 +149,11 @@ def test_bounds_leave_problems_unsolved(device: Any, monkeypatch: pytest.MonkeyP
     assert 9 * 3 <= found.counts["solved"] < found.counts["candidates"] < 9 * 120
 
 
-def test_limits_and_problems_that_are_too_large(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The CPU solves those to the end while duals on the device rule out most of the others."""
+@pytest.mark.parametrize("large", [transport.LARGE_CELLS, 100])
+def test_limits_and_problems_that_are_too_large(device: Any, monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    """The CPU solves to the end what duals on the device do not rule out: at once of the large ones, or afterwards."""
     monkeypatch.setattr(transport, "MOST_CELLS", 100)
+    monkeypatch.setattr(transport, "LARGE_CELLS", large)
     X, Y = documents(9, 8, 20), documents(120, 9, 20)
     expected = wordferry.top_k(X, Y, 3, "wmd", embeddings=vectors())
     found = wordferry.top_k(X, Y, 3, "wmd", embeddings=vectors(), device="cuda")

@@ -22,7 +22,7 @@ from wordferry.compare.distances.transport import cpu_method, solve_pairs, solve
 from wordferry.compare.on_device import PairSolver, largest_values
 from wordferry.compare.problem import MethodPlan, Problem, check_algorithm, fill, make_plan
 from wordferry.device.best import MOST, DeviceBest, allowed_bytes
-from wordferry.device.launch import runtime
+from wordferry.device.launch import budget, runtime
 from wordferry.errors import InputError
 from wordferry.kernels.passes import Nearest
 
@@ -36,8 +36,10 @@ _ROUNDING = 1e-4
 """How far a bound in float32 may lie above the value it bounds, relative to a radius or to 1."""
 _SLACK = 2e-5
 """What the float32 kernels may add to a bound, relative to the largest cost: twice what their tests allow."""
-_BOUNDS_AT_ONCE = 1 << 26
-"""Bounds of a round on a GPU."""
+_BOUNDS_AT_ONCE = 1 << 28
+"""Bounds of a round on a GPU, if memory allows: a round ends with its longest problem, so there should be few."""
+_BOUND_BYTES = 16
+"""Of device memory for each of them, with what they are computed from."""
 _LISTED = 256
 """Candidates of a query that are put in order of their bounds at first."""
 _SHARE_OF_BOUNDS = 0.3
@@ -166,7 +168,7 @@ def _on_device(problem: Problem, k: int, allowed: BoolArray) -> Neighbors:
     tally = {"pairs": rows * int(allowed.sum()), "solved": 0, "candidates": 0, "by_cpu": 0}
     report = Report(problem.run.progress, rows)
     for start, stop, solver in solvers(problem) if k_used else ():
-        step = max(1, _BOUNDS_AT_ONCE // max(columns, 1))
+        step = max(1, min(_BOUNDS_AT_ONCE, budget(problem.run.memory) // _BOUND_BYTES) // max(columns, 1))
         for low in range(start, stop, step):
             high = min(low + step, stop)
             part = problem.part(slice(low, high), slice(0, columns))

@@ -329,28 +329,32 @@ class PairSolver:
         return transport.TableCosts(table, places[0], places[1], frame.unknown is not None)
 
     def cells(self, rows: Any, columns: Any) -> Any:
-        """How many costs each of some pairs has; pairs may be arrays of the device."""
-        device = runtime()
-        cells = self.x.lengths[device.put(rows)].astype(np.int64) * self.y.lengths[device.put(columns)]
+        """How many costs each of some pairs, which are arrays of the device, has."""
+        cells = self.x.lengths[rows].astype(np.int64) * self.y.lengths[columns]
         return cells
 
-    def left_to_cpu(self, cells: Any, threads: int, *, limited: bool) -> Int64Array:
-        """Which pairs, given their costs, the CPU computes while the device is busy with the others.
-
-        The CPU solves to the end, whatever the limit, so that it is left what the device does not rule out, or solve,
-        where there are limits.
-        """
-        if limited or self.rule.kind != transport.EXACT:
+    def left_to_cpu(self, cells: Any, threads: int) -> Int64Array:
+        """Which pairs, given their costs, the CPU computes while the device is busy with the others."""
+        if self.rule.kind != transport.EXACT:
             return np.zeros(0, dtype=np.int64)
         return transport.left_to_cpu(cells, threads)
 
+    def too_far(self, rows: Any, columns: Any, cells: Any, limits: Float32Array) -> Int64Array:
+        """Which of the large pairs, the only ones that the CPU may be left, are soon proved to be above the limit of
+        their row: the CPU would solve them to the end."""
+        large = runtime().xp.flatnonzero(cells > transport.LARGE_CELLS)
+        if not len(large):
+            return np.zeros(0, dtype=np.int64)
+        _, left = self.solve(rows[large], columns[large], cells[large], limits, solved=0)()
+        return np.delete(runtime().get(large), left)
+
     def solve(
-        self, rows: Any, columns: Any, cells: Any, limits: Float32Array | None = None
+        self, rows: Any, columns: Any, cells: Any, limits: Float32Array | None = None, solved: int | None = None
     ) -> Callable[[], tuple[Float32Array, Int64Array]]:
-        """Begin to solve pairs that have some costs. What comes back waits for the distances, infinite where they are
-        above the limit of the row, and says which are not proved."""
+        """Begin to solve pairs that have some costs, to the end where they are no more than ``solved``. What comes back
+        waits for the distances, infinite where they are above the limit of the row, and says which are not proved."""
         most = None if limits is None else runtime().put(limits)
-        found = transport.solve_documents((rows, columns), (self.x, self.y), self.costs, self.rule, cells, most)
+        found = transport.solve_documents((rows, columns), (self.x, self.y), self.costs, self.rule, cells, most, solved)
 
         def ended() -> tuple[Float32Array, Int64Array]:
             device = runtime()

@@ -20,7 +20,7 @@ LARGEST = 32 * SLOTS[-1]
 """Columns of a problem on the device,"""
 MOST_ROWS = 2048
 """its rows, which take shared memory,"""
-MOST_CELLS = 1 << 17
+MOST_CELLS = 1 << 18
 """and its costs: a warp would work too long on larger ones, which are for the CPU."""
 _WARPS = 2
 """Warps of a block, each with a problem of its own: a multiprocessor takes no more than 32 blocks."""
@@ -30,7 +30,7 @@ _BLOCKS, _SCRATCH_BYTES = 2904, 4 << 30
 """Blocks of a launch, as many as a large GPU runs at once, and device memory that those of one stream may take."""
 _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
-_LARGE_CELLS = 1 << 14
+LARGE_CELLS = 1 << 14
 """Problems of no more costs are never left to the CPU."""
 _DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 1e-12, 2.2e-7, 5000
 """Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
@@ -128,6 +128,7 @@ def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_CELLS)
     fitting = xp.flatnonzero((columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= most) & (columns > 0))
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
+    sizes = xp.stack([rows, columns, cells])
     size = xp.ceil(xp.log(xp.maximum(cells, 64)) / np.log(_GROWTH)).astype(np.int64)
     high = xp.ceil(xp.log(rows) / np.log(_GROWTH)).astype(np.int64)  # what takes most shared memory beside costs
     size = xp.where(4 * cells > _COSTS_BYTES, 1000 + high, size)
@@ -138,15 +139,17 @@ def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_CELLS)
     for low, high in zip([0, *(end + 1 for end in ends)], [*(end + 1 for end in ends), len(kind)], strict=True):
         some = order[low:high]
         if len(some):
-            kept = 0 if rule == TRANSFERS else int(cells[some].max())
-            yield Launch(fitting[some], int(rows[some].max()), int(columns[some].max()), kept)
+            most_rows, most_columns, most_cells = runtime().get(sizes[:, some].max(axis=1)).tolist()
+            yield Launch(fitting[some], most_rows, most_columns, 0 if rule == TRANSFERS else most_cells)
 
 
 def run_launches(
-    kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...], rule: int = EXACT, *, limited: bool = False
-) -> SolvedPairs:
+    kernel: str, sizes: tuple[Any, Any], arguments: tuple[Any, ...], rule: int = EXACT, *, limited: bool = False,
+    solved: int | None = None,
+) -> SolvedPairs:  # fmt: skip
     """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
-    what says which problems a launch has. The device may still be at work when this returns."""
+    what says which problems a launch has. Of those of more than ``solved`` costs, which is MOST_CELLS unless said, only
+    the first prices are computed. The device may still be at work when this returns."""
     device, results = runtime(), SolvedBatch(len(sizes[0]))
     parts = list(launches(*sizes, rule, _PRICED_CELLS if limited or rule == TRANSFERS else MOST_CELLS))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
@@ -162,8 +165,7 @@ def run_launches(
                     f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32 * part.warps, part.warps * part.shared_bytes,
                     part.order, len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
                     part.shared_bytes, part.in_shared, scratch[k % device.streams], part.scratch_bytes,
-                    np.int32(MOST_CELLS), results.values,
-                    results.gaps, results.steps,
+                    np.int32(MOST_CELLS if solved is None else solved), results.values, results.gaps, results.steps,
                 )  # fmt: skip
     return results.solved()
 
@@ -242,10 +244,10 @@ def left_to_cpu(cells: Any, threads: int) -> Int64Array:
     warp's work, so a few large ones would keep the device waiting.
     """
     device = runtime()
-    seconds = _DEVICE_SECONDS * cells.astype(np.float64) ** 1.5
-    large = device.xp.flatnonzero(cells > _LARGE_CELLS)
+    large = device.xp.flatnonzero(cells > LARGE_CELLS)
     if not len(large):
         return np.zeros(0, dtype=np.int64)
+    seconds = _DEVICE_SECONDS * cells.astype(np.float64) ** 1.5
     sizes, spared, whole = (device.get(part) for part in (cells[large], seconds[large], seconds.sum()))
     order = np.argsort(-sizes, kind="stable")
     sizes, spared = sizes[order], spared[order]
@@ -259,12 +261,12 @@ def left_to_cpu(cells: Any, threads: int) -> Int64Array:
 
 def solve_documents(
     pairs: tuple[Any, Any], sides: tuple[WholeSide, WholeSide], costs: TableCosts | RelatedCosts, rule: PairRule,
-    cells: Any, limits: Any = None,
+    cells: Any, limits: Any = None, solved: int | None = None,
 ) -> SolvedPairs:  # fmt: skip
     """The distances of pairs of documents by a rule.
 
     Pairs of no ``cells`` are left out. Distances that are soon proved to be above the limit of their document of x are
-    infinite. The device may still be at work when this returns.
+    infinite; ``solved`` as above. The device may still be at work when this returns.
     """
     device, (x, y) = runtime(), sides
     places = [device.put(part.astype(np.int32)) for part in pairs]
@@ -282,4 +284,5 @@ def solve_documents(
     if rule.kind == TRANSFERS or (rule.kind == SOFT and shared):  # either side may be that of the columns
         least = longest
     arguments = (*places, *given, *known, *how, limits)
-    return run_launches("solve_documents", (longest, least), arguments, rule.kind, limited=limits is not None)
+    limited = limits is not None
+    return run_launches("solve_documents", (longest, least), arguments, rule.kind, limited=limited, solved=solved)

@@ -182,14 +182,26 @@ def solve_pairs(
 
     Distances that bounds show to be above the limit of their row of x may be infinite.
     """
+    device, none = runtime(), np.zeros(0, dtype=np.int64)
+    i, j = device.put(i), device.put(j)
     cells = solver.cells(i, j)
-    early = solver.left_to_cpu(cells, problem.run.threads, limited=limits is not None)
-    cells[runtime().put(early)] = 0
+
+    def pairs(some: Int64Array) -> Any:
+        """Some of the pairs on the host; this waits for the device."""
+        return device.get(device.xp.stack([i[some], j[some]])) if len(some) else np.zeros((2, 0), dtype=np.int64)
+
+    far = none if limits is None else solver.too_far(i, j, cells, limits)
+    if len(far):
+        cells[device.put(far)] = 0
+    early = solver.left_to_cpu(cells, problem.run.threads)
+    if len(early):
+        cells[device.put(early)] = 0
+    meanwhile = pairs(early)
     ended = solver.solve(i, j, cells, limits)
-    by_cpu = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[early])) for part in (i, j)))
+    by_cpu = _solve_on_cpu(problem, *meanwhile)
     values, late = ended()
-    values[early] = by_cpu
-    values[late] = _solve_on_cpu(problem, *(np.asarray(runtime().get(part[late])) for part in (i, j)))
+    values[far], values[early] = np.inf, by_cpu
+    values[late] = _solve_on_cpu(problem, *pairs(late))
     return values, len(early) + len(late)
 
 
