@@ -86,12 +86,15 @@ test-spark: $(TOOLS)
 	$(PIP) "wordferry[spark]"
 	$(BIN)/python -m pytest -m spark tests/engines $(PYTEST_OPTIONS)
 
-# The same tests that make test runs on kernels in plain C++; with compute-sanitizer where it is installed.
+# The same tests that make test runs on kernels in plain C++; then those that launch every kernel of ours (CuPy's are left
+# out) under compute-sanitizer, where it is installed: accesses outside of arrays, and races in shared memory.
+EVERY_KERNEL := all_pairs or as_they_are or lists_are or act_has or sinkhorn_has or cosine or batches or clouds or candidates
 test-gpu: $(TOOLS)
 	WORDFERRY_TEST_GPU=1 $(BIN)/python -m pytest tests/device $(PYTEST_OPTIONS)
 	@command -v compute-sanitizer >/dev/null || echo "compute-sanitizer is not here; memory accesses are not checked"
-	@! command -v compute-sanitizer >/dev/null || WORDFERRY_TEST_GPU=1 compute-sanitizer --error-exitcode 1 \
-	  $(BIN)/python -m pytest -p no:cacheprovider tests/device -k "all_pairs or as_they_are or lists_are" $(PYTEST_OPTIONS)
+	@! command -v compute-sanitizer >/dev/null || for tool in memcheck racecheck; do \
+	  WORDFERRY_TEST_GPU=alone compute-sanitizer --tool $$tool --kernel-name-exclude kns=cupy_ --error-exitcode 1 \
+	  $(BIN)/python -m pytest -p no:cacheprovider tests/device -k "$(EVERY_KERNEL)" $(PYTEST_OPTIONS) || exit 1; done
 
 lint: $(TOOLS)
 	$(BIN)/ruff check $(CODE)

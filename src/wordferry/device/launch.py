@@ -10,7 +10,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from itertools import cycle
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -131,18 +130,20 @@ class Cuda:
     @contextmanager
     def overlapping(self) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
         main = self.xp.cuda.get_current_stream()
-        begun, streams = main.record(), cycle(self._streams)
+        begun, used = main.record(), 0
 
         def stream() -> Any:
-            chosen = next(streams)
+            nonlocal used
+            chosen = self._streams[used % _STREAMS]
             chosen.wait_event(begun)
+            used += 1
             return chosen
 
         try:
             yield stream
         finally:
-            for used in self._streams:
-                main.wait_event(used.record())
+            for one in self._streams[:used]:
+                main.wait_event(one.record())
 
     def products(self, a: Any, b: Any, out: Any) -> None:
         from cupy_backends.cuda.libs import cublas

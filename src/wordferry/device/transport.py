@@ -32,7 +32,7 @@ _GROWTH = 1.2
 """Problems of one launch differ by this factor at most in what takes most shared memory: costs, or rows."""
 LARGE_CELLS = 1 << 14
 """Problems of no more costs are never left to the CPU."""
-_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 1e-12, 2.2e-7, 5000
+_DEVICE_SECONDS, _CPU_SECONDS, _AT_A_TIME = 2.5e-12, 1.6e-7, 2000
 """Seconds of a problem on an H200 for each cell to the power of 1.5, on a core for each to the power of 0.9, and how
 much longer a problem takes by itself: estimates, which decide only who does what."""
 _COSTS_BYTES = 12 << 10
@@ -128,7 +128,6 @@ def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_CELLS)
     fitting = xp.flatnonzero((columns <= LARGEST) & (rows <= MOST_ROWS) & (rows * columns <= most) & (columns > 0))
     rows, columns = rows[fitting], columns[fitting]
     cells = rows * columns
-    sizes = xp.stack([rows, columns, cells])
     size = xp.ceil(xp.log(xp.maximum(cells, 64)) / np.log(_GROWTH)).astype(np.int64)
     high = xp.ceil(xp.log(rows) / np.log(_GROWTH)).astype(np.int64)  # what takes most shared memory beside costs
     size = xp.where(4 * cells > _COSTS_BYTES, 1000 + high, size)
@@ -139,7 +138,8 @@ def launches(rows: Any, columns: Any, rule: int = EXACT, most: int = MOST_CELLS)
     for low, high in zip([0, *(end + 1 for end in ends)], [*(end + 1 for end in ends), len(kind)], strict=True):
         some = order[low:high]
         if len(some):
-            most_rows, most_columns, most_cells = runtime().get(sizes[:, some].max(axis=1)).tolist()
+            sizes = xp.stack([part[some].max() for part in (rows, columns, cells)])
+            most_rows, most_columns, most_cells = runtime().get(sizes).tolist()
             yield Launch(fitting[some], most_rows, most_columns, 0 if rule == TRANSFERS else most_cells)
 
 
