@@ -21,7 +21,7 @@ LARGEST = 32 * SLOTS[-1]
 MOST_ROWS = 2048
 """its rows, which take shared memory,"""
 MOST_CELLS = 1 << 18
-"""and its costs: a warp would work too long on larger ones, which are for the CPU."""
+"""and its costs, of soft transport half as many: a warp would work too long on larger ones, which are for the CPU."""
 _WARPS = 2
 """Warps of a block, each with a problem of its own: a multiprocessor takes no more than 32 blocks."""
 _PRICED_CELLS = 1 << 20
@@ -150,6 +150,8 @@ def run_launches(
     """Solve problems, by their rows and columns on the device, with a kernel, which takes ``arguments`` behind
     what says which problems a launch has. Of those of more than ``solved`` costs, which is MOST_CELLS unless said, only
     the first prices are computed. The device may still be at work when this returns."""
+    if solved is None:
+        solved = MOST_CELLS // 2 if rule == SOFT else MOST_CELLS
     device, results = runtime(), SolvedBatch(len(sizes[0]))
     parts = list(launches(*sizes, rule, _PRICED_CELLS if limited or rule == TRANSFERS else MOST_CELLS))
     room = min(_SCRATCH_BYTES, device.free_bytes() // (4 * device.streams))
@@ -165,7 +167,7 @@ def run_launches(
                     f"{kernel}:{part.slots}:{rule}", part.blocks(room), 32 * part.warps, part.warps * part.shared_bytes,
                     part.order, len(part.order), drawn[k : k + 1], *arguments, part.rows, part.columns, part.cells,
                     part.shared_bytes, part.in_shared, scratch[k % device.streams], part.scratch_bytes,
-                    np.int32(MOST_CELLS if solved is None else solved), results.values, results.gaps, results.steps,
+                    np.int32(solved), results.values, results.gaps, results.steps,
                 )  # fmt: skip
     return results.solved()
 
