@@ -5,19 +5,9 @@
 #include "support/pool.hpp"
 
 namespace wordferry {
-void bind_support(nanobind::module_&);
-void bind_relaxed(nanobind::module_&);
-void bind_join(nanobind::module_&);
-void bind_related(nanobind::module_&);
-void bind_place_lists(nanobind::module_&);
-void bind_stored(nanobind::module_&);
-void bind_all_bounds(nanobind::module_&);
-void bind_centroids(nanobind::module_&);
-void bind_nearest_lists(nanobind::module_&);
-void bind_word_search(nanobind::module_&);
-void bind_meaning(nanobind::module_&);
-void bind_texts(nanobind::module_&);
-void bind_transport(nanobind::module_&);
+using Bind = void(nanobind::module_&);
+Bind bind_support, bind_relaxed, bind_join, bind_related, bind_stored, bind_centroids, bind_nearest_lists,
+    bind_word_search, bind_meaning, bind_texts, bind_transport;
 }  // namespace wordferry
 
 NB_MODULE(WORDFERRY_MODULE, m) {
@@ -33,17 +23,9 @@ NB_MODULE(WORDFERRY_MODULE, m) {
   wordferry::prepare_for_forks();
   m.doc() = "Kernels of wordferry: flat arrays in, arrays filled. Use them through wordferry.kernels.native.";
   m.def("cpu_variant", &wordferry::cpu_variant, "The instruction-set variant the kernels run as.");
-  wordferry::bind_support(m);
-  wordferry::bind_relaxed(m);
-  wordferry::bind_related(m);
-  wordferry::bind_join(m);
-  wordferry::bind_place_lists(m);
-  wordferry::bind_stored(m);
-  wordferry::bind_all_bounds(m);
-  wordferry::bind_nearest_lists(m);
-  wordferry::bind_centroids(m);
-  wordferry::bind_word_search(m);
-  wordferry::bind_meaning(m);
-  wordferry::bind_texts(m);
-  wordferry::bind_transport(m);
+  using namespace wordferry;
+  for (Bind* bind : {bind_support, bind_relaxed, bind_join, bind_related, bind_stored, bind_centroids,
+                     bind_nearest_lists, bind_word_search, bind_meaning, bind_texts, bind_transport}) {
+    bind(m);
+  }
 }

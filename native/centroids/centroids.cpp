@@ -7,8 +7,9 @@
 #include <limits>
 #include <mutex>
 
-#include "centroids/centroid.hpp"
 #include "centroids/codes.hpp"
+#include "support/at.hpp"
+#include "support/pool.hpp"
 
 namespace wordferry {
 
@@ -22,24 +23,21 @@ struct PartQuery {
 };
 
 // shared[row] = the square of what those of the query's words without a vector add that a document of a block has.
-// False when lists lead outside.
-bool add_shared(const StoredLists& lists, std::int64_t block, const CentroidTarget& target, double apart,
+void add_shared(const StoredLists& lists, std::int64_t block, const CentroidTarget& target, double apart,
                 std::vector<float>& shared) {
-  shared.assign(static_cast<std::size_t>(list_block_rows), 0.0f);
+  shared.assign(at(list_block_rows), 0.0f);
+  if (target.apart.empty()) return;
   const BlockLists all(lists, block);
-  ListedRows found;
   for (const MassApart& one : target.apart) {
-    if (!all.sound() || !all.find(one.word, found)) return false;
+    const ListedRows found = all.find(one.word);
     const double square = apart * static_cast<double>(one.mass) * static_cast<double>(one.mass);
     const auto more = static_cast<float>(square * (1.0 + 1e-6));
     if (found.bits != nullptr) {
-      const std::int64_t groups = std::min(all.groups(), groups_for(list_block_rows));
-      each_bit(found.bits, groups, [&](std::int64_t row) { shared[static_cast<std::size_t>(row)] += more; });
+      each_bit(found.bits, all.groups(), [&](std::int64_t row) { shared[at(row)] += more; });
       continue;  // the list repeats some of these
     }
     for (std::int64_t j = 0; j < found.size; ++j) shared[found.rows[j]] += more;
   }
-  return true;
 }
 
 // The rows from a first one to the end of its block, or fewer.
@@ -63,15 +61,15 @@ std::vector<RowRange> ranges_of(const std::vector<SearchedPart>& parts) {
   return ranges;
 }
 
-// The allowed rows of a range whose bounds do not exceed the limit. False as above.
-bool near_rows(const PartQuery& query, const RowRange& range, const CentroidTarget& target, double apart, float limit,
-               std::vector<NearRow>& rows) {
+// The allowed rows of a range whose bounds do not exceed the limit.
+std::vector<NearRow> near_codes(const PartQuery& query, const RowRange& range, const CentroidTarget& target,
+                                double apart, float limit) {
   constexpr std::size_t ahead = 8;
   static thread_local std::vector<float> shared;
   const CentroidCodes& codes = query.codes;
   const bool* const allowed = query.part.allowed;
-  if (!add_shared(query.part.lists, range.first / list_block_rows, target, apart, shared)) return false;
-  rows.clear();
+  std::vector<NearRow> rows;
+  add_shared(query.part.lists, range.first / list_block_rows, target, apart, shared);
   for (std::int64_t low = range.first; low < range.end; low += code_group) {
     float squares[code_group];
     std::uint32_t near = codes.near(low, query.placed, shared.data() + low % list_block_rows, limit, squares);
@@ -84,84 +82,71 @@ bool near_rows(const PartQuery& query, const RowRange& range, const CentroidTarg
   std::size_t kept = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + ahead < rows.size()) codes.fetch(rows[i + ahead].row);
-    const float bound = codes.bound(rows[i].row, query.placed, rows[i].distance);
+    const float bound = codes.bound(rows[i].row, query.placed, rows[i].value);
     if (bound <= limit) rows[kept++] = {bound, query.part.start + rows[i].row};
   }
   rows.resize(kept);
-  return true;
+  return rows;
 }
 
-bool distance_to(const std::vector<SearchedPart>& parts, const CentroidTarget& query, double apart, std::int64_t row,
-                 Centroid<double>& document, float& distance) {
+float distance_to(const std::vector<SearchedPart>& parts, const CentroidTarget& query, double apart, std::int64_t row,
+                  Centroid<double>& document) {
   const SearchedPart& part = part_of(parts, row);
-  if (!document.read(part, row - part.start)) return false;
+  document.read(part, row - part.start);
   double squares = apart > 0.0 ? apart * document.apart_squares(query) : 0.0;
   for (std::size_t d = 0; d < query.centroid.size(); ++d) {
     const double off = query.centroid[d] - document.sum()[d];
     squares += off * off;
   }
-  distance = document.empty() ? std::numeric_limits<float>::infinity() : static_cast<float>(std::sqrt(squares));
-  return true;
+  return document.empty() ? std::numeric_limits<float>::infinity() : static_cast<float>(std::sqrt(squares));
 }
 
 }  // namespace
 
-bool centroids_of(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const std::int64_t* rows,
+void centroids_of(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const std::int64_t* rows,
                   std::int64_t count, double* out, double* apart, Watch& watch) {
   Pace pace(watch);
   Centroid<double> centroid(vectors);
   for (std::int64_t i = 0; i < count; ++i) {
     pace.spend(1 << 10);
     const SearchedPart& part = part_of(parts, rows[i]);
-    if (!centroid.read(part, rows[i] - part.start)) return false;
+    centroid.read(part, rows[i] - part.start);
     std::copy(centroid.sum().begin(), centroid.sum().end(), out + i * vectors.dimensions);
     apart[i] = std::sqrt(vectors.apart * centroid.apart_squares());
   }
-  return true;
 }
 
-bool nearest_by_codes(const std::vector<SearchedPart>& parts, const std::vector<const CentroidCodes*>& codes,
-                      const WordVectors& vectors, const CentroidTarget& query, std::int64_t k, int threads,
-                      NearestDocuments& found, Watch& watch) {
+NearestDocuments nearest_by_codes(const std::vector<SearchedPart>& parts,
+                                  const std::vector<const CentroidCodes*>& codes, const WordVectors& vectors,
+                                  const CentroidTarget& query, std::int64_t k, int threads, Watch& watch) {
+  if (k <= 0) return {};
   const std::vector<RowRange> ranges = ranges_of(parts);
-  if (ranges.empty() || k <= 0) return true;
   std::vector<PartQuery> queries;
   for (std::size_t p = 0; p < parts.size(); ++p)
     queries.push_back({parts[p], *codes[p], codes[p]->place(query, vectors)});
   Centroid<double> document(vectors);
-  Compared compared(k, [&](std::int64_t row, float& distance) {
-    return distance_to(parts, query, vectors.apart, row, document, distance);
-  });
-  std::atomic<bool> sound{true};
+  Compared compared(k, [&](std::int64_t row) { return distance_to(parts, query, vectors.apart, row, document); });
   std::atomic<float> limit{compared.worst()};
   std::mutex comparing;
-  const auto body = [&](std::int64_t at, int) {
-    const RowRange& range = ranges[static_cast<std::size_t>(at)];
-    std::vector<NearRow> rows;
-    if (!near_rows(queries[range.part], range, query, vectors.apart, limit, rows)) {
-      sound = false;
-      return;
-    }
+  const auto body = [&](std::int64_t number, int) {
+    const RowRange& range = ranges[at(number)];
+    std::vector<NearRow> rows = near_codes(queries[range.part], range, query, vectors.apart, limit);
     const std::lock_guard<std::mutex> one_at_a_time(comparing);
-    if (!compare_rising(rows, compared, 0.0f, watch)) sound = false;
+    compare_rising(rows, compared, 0.0f, watch);
     limit = compared.worst();
   };
   for_blocks(static_cast<std::int64_t>(ranges.size()), threads, body, watch);
-  if (!sound) return false;
-  found.evaluated = compared.evaluated();
-  found.best = std::move(compared).sorted();
-  return true;
+  return std::move(compared).found();
 }
 
-bool centroid_distances(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const CentroidTarget& query,
+void centroid_distances(const std::vector<SearchedPart>& parts, const WordVectors& vectors, const CentroidTarget& query,
                         const std::int64_t* rows, std::int64_t count, float* out, Watch& watch) {
   Centroid<double> document(vectors);
   Pace pace(watch);
   for (std::int64_t i = 0; i < count; ++i) {
     pace.spend(1 << 12);
-    if (!distance_to(parts, query, vectors.apart, rows[i], document, out[i])) return false;
+    out[i] = distance_to(parts, query, vectors.apart, rows[i], document);
   }
-  return true;
 }
 
 }  // namespace wordferry

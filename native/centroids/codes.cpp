@@ -1,12 +1,11 @@
 #include "centroids/codes.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 
-#include "centroids/centroid.hpp"
 #include "support/at.hpp"
+#include "support/pool.hpp"
 
 namespace wordferry {
 
@@ -107,7 +106,7 @@ void CentroidCodes::write(const CentroidPoint& point, std::int64_t row) {
   lane[(first_axes + 2) * code_group] = static_cast<std::int8_t>(std::min(note, static_cast<double>(cut_short)));
 }
 
-bool CentroidCodes::encode(const SearchedPart& part, const WordVectors& vectors, int threads, Watch& watch) {
+void CentroidCodes::encode(const SearchedPart& part, const WordVectors& vectors, int threads, Watch& watch) {
   constexpr std::int64_t block_rows = 1024;
   double longest = 0.0;
   for (std::int64_t row = 0; row < vectors.vectors; ++row) {
@@ -120,23 +119,18 @@ bool CentroidCodes::encode(const SearchedPart& part, const WordVectors& vectors,
   rows_ = part.bags.rows;
   groups_.assign(at((rows_ + code_group - 1) / code_group * group_bytes), 0);
   others_.assign(at(rows_ * other_bytes), 0);
-  std::atomic<bool> sound{true};
   const auto body = [&](std::int64_t block, int) {
     Centroid<float> centroid(vectors);
     Pace pace(watch);
     for (std::int64_t row = block * block_rows; row < std::min((block + 1) * block_rows, rows_); ++row) {
       pace.spend(1 << 12);
       if (row + 1 < rows_) part.bags.each(row + 1, [&](std::int32_t word, std::int32_t) { centroid.fetch_word(word); });
-      if (!centroid.read(part, row)) {
-        sound = false;
-        return;
-      }
+      centroid.read(part, row);
       const double error = float_error * static_cast<double>(centroid.words() + 4) * longest;  // of a sum in float32
       write(place(centroid.sum().data(), vectors.apart * centroid.apart_squares(), error), row);
     }
   };
   for_blocks((rows_ + block_rows - 1) / block_rows, threads, body, watch);
-  return sound;
 }
 
 PlacedQuery CentroidCodes::place(const CentroidTarget& query, const WordVectors& vectors) const {

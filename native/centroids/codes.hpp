@@ -57,8 +57,8 @@ class CentroidCodes {
  public:
   explicit CentroidCodes(const CodeFrame& frame);
 
-  // Codes all rows of a part. False when a row leads outside.
-  bool encode(const SearchedPart& part, const WordVectors& vectors, int threads, Watch& watch);
+  // Codes all rows of a part.
+  void encode(const SearchedPart& part, const WordVectors& vectors, int threads, Watch& watch);
 
   PlacedQuery place(const CentroidTarget& query, const WordVectors& vectors) const;
 

@@ -9,27 +9,23 @@
 #include <vector>
 
 #include "meaning/coded_vectors.hpp"
-#include "stored/part.hpp"
+#include "stored/views.hpp"
 #include "support/bind.hpp"
 
 namespace wordferry {
 
 namespace {
 
-// Vectors that are mapped from a file; holds on to its arrays.
-class CodedDocuments {
- public:
-  CodedDocuments(In<std::int8_t, 2> codes, In<float> scales) : codes_(std::move(codes)), scales_(std::move(scales)) {
-    require(codes_.length() == scales_.length(), "one scale for each document");
+// Vectors that are mapped from a file.
+struct CodedDocuments {
+  CodedDocuments(const In<std::int8_t, 2>& codes, const In<float>& scales)
+      : vectors{codes.data(), scales.data(), codes.length(), 0}, dimension(codes.length(1)), held(hold(codes, scales)) {
+    require(codes.length() == scales.length(), "one scale for each document");
   }
 
-  std::int64_t rows() const { return codes_.length(); }
-  std::int64_t dimension() const { return codes_.length(1); }
-  CodedVectors get(std::int64_t start) const { return {codes_.data(), scales_.data(), rows(), start}; }
-
- private:
-  In<std::int8_t, 2> codes_;
-  In<float> scales_;
+  CodedVectors vectors;
+  std::int64_t dimension;
+  Held held;
 };
 
 using Found = std::tuple<std::int64_t, std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>>;
@@ -46,20 +42,19 @@ Found nearest_in_meaning(const std::vector<const CodedDocuments*>& parts, const 
   std::vector<CodedVectors> own;
   for (const CodedDocuments* part : parts) {
     require(part != nullptr, "a part must not be None");
-    require(part->dimension() == levels.length(), "documents and query must have one dimension");
-    own.push_back(part->get(documents));
-    documents += part->rows();
+    require(part->dimension == levels.length(), "documents and query must have one dimension");
+    own.push_back(part->vectors);
+    own.back().start = documents;
+    documents += own.back().rows;
   }
-  for (const Allowed* mask : {&alive, &allowed}) {
-    require(!*mask || (*mask)->length() == documents, "a mask has one value for each row");
-  }
+  const bool *const alive_rows = mask_of(alive, documents), *const allowed_rows = mask_of(allowed, documents);
   const CodedQuery query{levels.data(), levels.length(), scale};
   NearestByMeaning kept(rows.length());
   std::vector<CosineSums> sums(own.size());
   if (rows.length() > 0) {
     run_native([&](Watch& watch) {
       for (std::size_t i = 0; i < own.size(); ++i) {
-        scan(own[i], query, alive ? alive->data() : nullptr, allowed ? allowed->data() : nullptr, kept, sums[i], watch);
+        scan(own[i], query, alive_rows, allowed_rows, kept, sums[i], watch);
       }
     });
   }
@@ -77,7 +72,7 @@ Found nearest_in_meaning(const std::vector<const CodedDocuments*>& parts, const 
 
 void bind_meaning(nb::module_& m) {
   nb::class_<CodedDocuments>(m, "CodedDocuments", "Vectors of documents in codes of one byte, with a scale for each.")
-      .def(nb::init<In<std::int8_t, 2>, In<float>>(), "codes"_in, "scales"_in);
+      .def(nb::init<const In<std::int8_t, 2>&, const In<float>&>(), "codes"_in, "scales"_in);
   m.def("best_by_meaning", &nearest_in_meaning, "parts"_a, "levels"_in, "scale"_a, "alive"_in.none(),
         "allowed"_in.none(), "rows"_in, "cosines"_in,
         "The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum "

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/at.hpp"
 #include "support/compiler.hpp"
 
 namespace wordferry {
@@ -24,13 +25,6 @@ WF_ALWAYS_INLINE std::int32_t wrapped(std::int32_t sum, std::int32_t a, std::int
                                    static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
 }
 
-void fetch_ahead(const ListedRows& list) {
-  constexpr std::int64_t most = 512, line = 64;
-  const std::int64_t size = std::min(list.size, most);
-  for (std::int64_t i = 0; i < size; i += line / 2) prefetch_line(list.rows + i);
-  if (list.once < list.size) prefetch_line(list.counts);
-}
-
 // saved[row] += gain: four at a time are no more than loads and additions in memory.
 void add_once(const std::uint16_t* rows, std::int64_t size, std::int32_t gain, std::int32_t* saved) {
   const auto add = [&](std::int64_t i) { saved[rows[i]] = wrapped(saved[rows[i]], 1, gain); };
@@ -47,11 +41,7 @@ void add_once(const std::uint16_t* rows, std::int64_t size, std::int32_t gain, s
 // saved[row] += count * gain.
 void add_plain(const ListedRows& list, int width, std::int32_t gain, std::int32_t* saved) {
   add_once(list.rows, list.once, gain, saved);
-  ListedRows repeated = list;
-  repeated.rows += list.once;
-  repeated.size -= list.once;
-  repeated.once = 0;
-  each_listed(repeated, width,
+  each_listed(list.repeated(), width,
               [&](std::uint16_t row, std::int32_t count) { saved[row] = wrapped(saved[row], count, gain); });
 }
 
@@ -124,21 +114,18 @@ bool any_enough(const std::int32_t* saved, const float* totals, float need) {
 
 }  // namespace
 
-bool BlockWords::find(const StoredLists& stored, std::int64_t block, const ListedWords& words) {
+void BlockWords::find(const StoredLists& stored, std::int64_t block, const ListedWords& words) {
   lists.clear();
   bits.clear();
-  BlockLists all(stored, block);
-  if (!all.sound()) return false;
-  groups = all.groups();
-  ListedRows rows;
   places.clear();
+  const BlockLists all(stored, block);
+  groups = all.groups();
   for (const ListedWord& one : words.words()) places.push_back(all.places(one.word));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (!all.read(places[i], rows)) return false;
+    const ListedRows rows = all.read(places[i]);
     if (rows.size > 0) lists.push_back({rows, i});
     if (rows.bits != nullptr) bits.push_back({rows, i});
   }
-  return true;
 }
 
 ListedWords::ListedWords(const BlendedQuery& blended, const WordWeights& weights) {
@@ -188,10 +175,6 @@ void ListedWords::let_stay(float mass) {
   }
 }
 
-BlockSums::BlockSums() : padded_(static_cast<std::size_t>(list_block_rows), 0.0f) {
-  saved_.rows.assign(static_cast<std::size_t>(list_block_rows), 0);
-}
-
 BlockSums& BlockSums::of_this_thread() {
   static thread_local BlockSums sums;
   return sums;
@@ -217,38 +200,26 @@ void BlockSums::begin(const SearchedPart& part, std::int64_t block, const Scale&
   rows_ = std::min(list_block_rows, part.bags.rows - first);
   start_ = part.start + first;
   allowed_ = part.allowed == nullptr ? nullptr : part.allowed + first;
-  totals_ = part.totals + first;
-  if (rows_ < list_block_rows) {  // a damaged list may name any row that 16 bits can say
-    std::fill(std::copy(totals_, totals_ + rows_, padded_.begin()), padded_.end(), 0.0f);
-    totals_ = padded_.data();
-  }
-  repeats_ = part.repeats;
-  if (repeats_.growth == Growth::saturation) {
-    repeats_.room = part.repeats.room + first;
-    if (rows_ < list_block_rows) {
-      padded_room_.assign(static_cast<std::size_t>(list_block_rows), 0.0);
-      std::copy(repeats_.room, repeats_.room + rows_, padded_room_.begin());
-      repeats_.room = padded_room_.data();
-    }
-  }
+  block_.begin(part.totals, part.repeats, first, rows_);
   const float most = norms_ == nullptr ? largest_sum : largest_sum / 2.0f;  // the other half is for products
+  saved_.rows.assign(at(list_block_rows), 0);
   saved_.scale(c_max_ * scale.heaviest, most, part.longest);
   if (norms_ == nullptr) return;
   if (part.largest_total > 0.0f) {
     saved_.units = std::min(saved_.units, most / (share_ * part.largest_total) * 0.99f);
   }
-  products_.rows.resize(static_cast<std::size_t>(list_block_rows), 0);
+  products_.rows.assign(at(list_block_rows), 0);
   products_.scale(scale.largest_product, largest_sum, part.longest);
 }
 
-bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedWords& words, Visited& visited,
+void BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedWords& words, Visited& visited,
                     Watch& watch) {
   constexpr double entry = 1.0, bits = 10.0;  // nanoseconds: an entry of a list, and 512 rows of a word with bits
-  if (!found_.find(stored, block, words)) return false;
+  found_.find(stored, block, words);
   const std::vector<BlockWords::List>& lists = found_.lists;
   const int width = stored.width;
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    if (i + 2 < lists.size()) fetch_ahead(lists[i + 2].rows);
+    if (i + 2 < lists.size()) fetch_list(lists[i + 2].rows);
     const ListedWord& word = words.words()[lists[i].word];
     const ListedRows& list = lists[i].rows;
     add_list(list, width, word.gain, word.common > 0.0f ? &word : nullptr, saved_);
@@ -261,11 +232,10 @@ bool BlockSums::add(const StoredLists& stored, std::int64_t block, const ListedW
   visited.nanoseconds += bits * static_cast<double>(found_.groups) * static_cast<double>(found_.bits.size());
   add_gains(words, &ListedWord::gain, saved_, watch);
   add_staying(words, watch);
-  if (norms_ == nullptr) return true;
+  if (norms_ == nullptr) return;
   add_gains(words, &ListedWord::product, products_, watch);
-  add_cosines(products_.rows.data(), products_.units, norms_, share_ * saved_.units, totals_, rows_,
+  add_cosines(products_.rows.data(), products_.units, norms_, share_ * saved_.units, block_.totals, rows_,
               saved_.rows.data());
-  return true;
 }
 
 // `gain` for each occurrence, and what may stay of a word that is `staying`. What a repeated word counts need not be
@@ -276,23 +246,18 @@ void BlockSums::add_list(const ListedRows& list, int width, float gain, const Li
   std::int32_t* const rows = sums.rows.data();
   const auto whole = static_cast<std::int32_t>(rounded);
   if (bits) staying = nullptr;
-  if (repeats_.growth == Growth::counts) {
+  if (block_.repeats.growth == Growth::counts) {
     if (staying == nullptr) return add_plain(list, width, whole, rows);
-    return add_common(list, width, *staying, whole, sums.units, totals_, rows);
+    return add_common(list, width, *staying, whole, sums.units, block_.totals, rows);
   }
   const std::int64_t before = bits ? 1 : 0;
-  ListedRows repeated = list;
-  if (!bits && staying == nullptr) {
-    add_once(list.rows, list.once, whole, rows);
-    repeated.rows += list.once;
-    repeated.size -= list.once;
-    repeated.once = 0;
-  }
+  const bool plain = !bits && staying == nullptr;
+  if (plain) add_once(list.rows, list.once, whole, rows);
   const float near = staying == nullptr ? 0.0f : staying->near * sums.units;
   const float common = staying == nullptr ? 0.0f : staying->common;
-  each_listed(repeated, width, [&](std::uint16_t row, std::int32_t count) {
-    const auto times = static_cast<float>(repeats_.times(before + count, row) - static_cast<double>(before));
-    const float stays = std::min(common * totals_[row], times) * near;
+  each_listed(plain ? list.repeated() : list, width, [&](std::uint16_t row, std::int32_t count) {
+    const auto times = static_cast<float>(block_.repeats.times(before + count, row) - static_cast<double>(before));
+    const float stays = std::min(common * block_.totals[row], times) * near;
     const float sum = std::clamp(times * rounded + stays, 0.0f, largest_sum);
     rows[row] = wrapped(rows[row], static_cast<std::int32_t>(sum) + 1, 1);
   });
@@ -319,56 +284,47 @@ void BlockSums::add_staying(const ListedWords& words, Watch& watch) {
   }
   const float factor = saved_.units * c_max_ / shares;
   sum_groups(weighed_, found_.groups, watch, [this, factor](const GroupSums& sums, std::int64_t row) {
-    add_shares(sums, factor, totals_ + row, saved_.rows.data() + row);
+    add_shares(sums, factor, block_.totals + row, saved_.rows.data() + row);
   });
 }
 
 float BlockSums::bound(std::int64_t row) const {
-  const float total = totals_[row];
+  const float total = block_.totals[row];
   if (!(total > 0.0f)) return std::numeric_limits<float>::infinity();
-  return scale_ * (rest_ - static_cast<float>(saved_.rows[static_cast<std::size_t>(row)]) / (total * saved_.units));
+  return scale_ * (rest_ - static_cast<float>(saved_.rows[at(row)]) / (total * saved_.units));
 }
 
-void BlockSums::take_lowest(std::size_t count, std::vector<NearRow>& rows) {
-  rows.clear();
-  float need = -std::numeric_limits<float>::infinity();
+std::vector<NearRow> BlockSums::take_lowest(std::int64_t count) {
+  NearestHits lowest(count);
+  float need = 0.0f;
   for (std::int64_t low = 0; low < rows_; low += chunk) {
-    const bool full = rows.size() == count;
-    if (full && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, totals_ + low, need)) continue;
+    if (lowest.full() && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, block_.totals + low, need))
+      continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
-      const NearRow one{bound(row), row};
-      if (!allowed(row) || (rows.size() == count && !nearer(one, rows.front()))) continue;
-      if (rows.size() == count) {
-        std::pop_heap(rows.begin(), rows.end(), nearer);
-        rows.pop_back();
-      }
-      rows.push_back(one);
-      std::push_heap(rows.begin(), rows.end(), nearer);
-      if (rows.size() == count) need = (rest_ - rows.front().distance / scale_) * saved_.units;
+      if (allowed(row)) lowest.offer(bound(row), row);
     }
+    need = (rest_ - lowest.worst() / scale_) * saved_.units;
   }
+  std::vector<NearRow> rows = std::move(lowest).sorted();
   for (NearRow& one : rows) {
-    saved_.rows[static_cast<std::size_t>(one.row)] = taken;
+    saved_.rows[at(one.row)] = taken;
     one.row += start_;
   }
+  return rows;
 }
 
 void BlockSums::collect(float limit, std::vector<NearRow>& rows) const {
   const bool everything = limit == std::numeric_limits<float>::infinity();
   const float need = (rest_ - limit / scale_) * saved_.units;
   for (std::int64_t low = 0; low < rows_; low += chunk) {
-    if (!everything && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, totals_ + low, need)) continue;
+    if (!everything && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, block_.totals + low, need))
+      continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
-      if (saved_.rows[static_cast<std::size_t>(row)] == taken || !allowed(row)) continue;
+      if (saved_.rows[at(row)] == taken || !allowed(row)) continue;
       const float found = bound(row);
       if (found <= limit) rows.push_back({found, start_ + row});
     }
   }
-}
-
-void BlockSums::clear() {
-  std::fill(saved_.rows.begin(), saved_.rows.end(), 0);
-  if (norms_ != nullptr) std::fill(products_.rows.begin(), products_.rows.end(), 0);
 }
 
 }  // namespace wordferry

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nearest/nearest.hpp"
+#include "nearest/pruned.hpp"
 #include "stored/bit_sums.hpp"
 #include "support/watch.hpp"
 
@@ -48,8 +49,7 @@ struct BlockWords {
   std::vector<BlockLists::Places> places;
   std::int64_t groups = 0;
 
-  // False when the lists lead outside of themselves.
-  bool find(const StoredLists& stored, std::int64_t block, const ListedWords& words);
+  void find(const StoredLists& stored, std::int64_t block, const ListedWords& words);
 };
 
 // How much of the lists a search has looked at.
@@ -58,7 +58,7 @@ struct Visited {
   double nanoseconds = 0.0;  // about what that took
 };
 
-// The memory belongs to a thread and is all zero between two blocks, so that a query pays for what it touches.
+// The memory belongs to a thread.
 class BlockSums {
  public:
   static BlockSums& of_this_thread();
@@ -71,19 +71,16 @@ class BlockSums {
   };
   void begin(const SearchedPart& part, std::int64_t block, const Scale& scale);
 
-  // Sums up lists of that block. False when the lists lead outside.
-  bool add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
+  // Sums up lists of that block.
+  void add(const StoredLists& lists, std::int64_t block, const ListedWords& words, Visited& visited, Watch& watch);
 
   // Takes out the allowed rows with the lowest bounds, at most `count` of them: they come with no later call.
-  void take_lowest(std::size_t count, std::vector<NearRow>& rows);
+  std::vector<NearRow> take_lowest(std::int64_t count);
 
   // Appends the allowed rows whose bound does not exceed the limit.
   void collect(float limit, std::vector<NearRow>& rows) const;
 
-  void clear();
-
  private:
-  BlockSums();
   bool allowed(std::int64_t row) const { return allowed_ == nullptr || allowed_[row]; }
   float bound(std::int64_t row) const;
   // Sums of one kind, in units and rounded up, so that no bound is too high.
@@ -98,16 +95,13 @@ class BlockSums {
   void add_staying(const ListedWords& words, Watch& watch);
 
   Sums saved_, products_;
-  std::vector<float> padded_;
-  std::vector<double> padded_room_;
-  Repeats repeats_;  // of the rows of the block
+  BlockRows block_;
   BlockWords found_;
   std::vector<WeighedBits> weighed_;
   float c_max_ = 0.0f;
   float rest_ = 0.0f, scale_ = 1.0f;  // a row that saves nothing is at scale * rest
   float share_ = 0.0f;                // how much a product of 1 saves
-  const float* totals_ = nullptr;     // of the rows of the block
-  const float* norms_ = nullptr;      // likewise; none where cosine has no share
+  const float* norms_ = nullptr;      // of the rows of the block; none where cosine has no share
   const bool* allowed_ = nullptr;
   std::int64_t start_ = 0, rows_ = 0;
 };

@@ -11,17 +11,9 @@
 
 #include "nearest/pruned.hpp"
 #include "relaxed/touched.hpp"
-#include "stored/weights.hpp"
+#include "stored/stored.hpp"
 
 namespace wordferry {
-
-struct RowBlock {
-  std::size_t part;
-  std::int64_t number;
-};
-
-// The blocks of all parts, the largest first.
-std::vector<RowBlock> blocks_of(const std::vector<SearchedPart>& parts);
 
 // How a distance is made of Rel-RWMD and the cosine distance: moved * the one + unshared * the other. `unit` are the
 // query's words as a vector of length 1, in their order. Cosine distances below `lost` are computed again from the
@@ -40,13 +32,28 @@ struct BlendedQuery {
 
 // The k nearest of the allowed rows of all parts to each of up to sixteen queries with one c_max and the same shares:
 // the lists say how near the k-th is, then documents are walked once for all of them where that pays. `slack` is how
-// far bounds and distances may be off. False when the arrays lead outside of themselves, which only damaged ones do.
-bool nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights,
+// far bounds and distances may be off.
+void nearest_by_lists(const std::vector<SearchedPart>& parts, const WordWeights& weights,
                       std::vector<BlendedQuery>& queries, float slack, std::int64_t k, int threads,
                       std::vector<NearestDocuments>& found, Watch& watch);
 
-// The distances of some rows. False as above.
-bool distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, BlendedQuery& query,
+// The distances of some rows.
+void distances_of(const std::vector<SearchedPart>& parts, const WordWeights& weights, BlendedQuery& query,
                   const std::int64_t* rows, std::int64_t count, float* out, Watch& watch);
+
+// The words that a query has or is related to, rising, and what they cost.
+struct TouchedWords {
+  const std::int32_t* words;
+  const float* near;    // the cost of the nearest word of the query that it may move to
+  const float* gain;    // how much less that is than what an untouched word costs
+  const float* common;  // the mass that the query has of this very word and that may stay, or 0
+  std::int64_t count;
+};
+
+// out[row] = rest - (what the touched words save) / (what the row's words count): the cost of moving the document onto
+// the query when an untouched word costs `rest`. Rows without words get infinity. Returns how many entries of lists
+// were visited.
+std::int64_t list_bounds(const StoredLists& lists, const TouchedWords& touched, const float* totals,
+                         const Repeats& repeats, float rest, float* out, int threads, Watch& watch);
 
 }  // namespace wordferry

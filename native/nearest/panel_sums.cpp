@@ -24,9 +24,9 @@ struct PanelScale {
 };
 
 // What the words of one document save in each lane, a product of 1 with the query saving `product`; counted(k) is what
-// the k-th counts. False when a word lies outside of the vocabulary.
+// the k-th counts.
 template <class Word, class Counted>
-WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total, float product, const PanelWords& panel,
+WF_ALWAYS_INLINE void sum_row(const Word* words, std::int64_t size, float total, float product, const PanelWords& panel,
                               const Counted& counted, Lanes& sums) {
   const std::uint32_t* const places = panel.places();
   const Lanes *const gain = panel.gain(), *const near = panel.near(), *const common = panel.common();
@@ -39,7 +39,7 @@ WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total,
   fill_lanes(whole, total);
   for (std::int64_t k = 0; k < size; ++k) {
     const auto word = static_cast<std::uint32_t>(words[k]);
-    if (word >= vocabulary) return false;
+    require_inside(word < vocabulary);
     const std::uint32_t place = places[word];
     fill_lanes(count, counted(k));
     sums += count * gain[place];
@@ -52,55 +52,30 @@ WF_ALWAYS_INLINE bool sum_row(const Word* words, std::int64_t size, float total,
   }
   fill_lanes(whole, product);
   sums += products * whole;
-  return true;
 }
 
-// The sums of the rows of a part from `first` on.
-template <bool Grown, class Word, class Count>
-WF_ALWAYS_INLINE bool sum_rows(const SearchedPart& part, const Word* all_words, const Count* all_counts,
-                               std::int64_t first, std::int64_t rows, const PanelWords& panel, const PanelScale& scale,
-                               Chunk& held) {
-  Lanes sums;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::int64_t begin, end;
-    if (!part.bags.span(first + i, begin, end)) return false;
-    const float total = part.totals[first + i];
-    const float norm = scale.share > 0.0f ? part.norms[first + i] : 0.0f;
-    const float product = norm > 0.0f ? scale.share * (total / norm) : 0.0f;
-    const Count* const counts = all_counts + begin;
-    const auto counted = [&](std::int64_t k) {
-      if constexpr (!Grown) return static_cast<float>(counts[k]);
-      return static_cast<float>(part.repeats.times(static_cast<std::int64_t>(counts[k]), first + i));
-    };
-    if (!sum_row(all_words + begin, end - begin, total, product, panel, counted, sums)) return false;
-    store(held.saved[i], sums);
-    int found = total > 0.0f ? 0 : 1;
-    for (int l = 0; l < lane_count; ++l) found |= held.saved[i][l] >= scale.needs[l] * total ? 1 : 0;
-    held.wanted[i] = static_cast<std::uint8_t>(found);
-  }
-  return true;
-}
-
-// Nearly all collections have small counts, and many have few words: these two are worth a loop for each processor.
-bool sum_bytes(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-               const PanelScale& scale, Chunk& held) {
-  return sum_rows<false>(part, static_cast<const std::int32_t*>(part.bags.words),
-                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, scale, held);
-}
-
-bool sum_short_bytes(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-                     const PanelScale& scale, Chunk& held) {
-  return sum_rows<false>(part, static_cast<const std::uint16_t*>(part.bags.words),
-                         static_cast<const std::uint8_t*>(part.bags.counts), first, rows, panel, scale, held);
-}
-
-bool sum_chunk(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
-               const PanelScale& scale, Chunk& held) {
-  if (part.bags.count_width == 1 && part.repeats.growth == Growth::counts) {
-    return (part.bags.word_width == 2 ? sum_short_bytes : sum_bytes)(part, first, rows, panel, scale, held);
-  }
-  return part.bags.typed([&](const auto* words, const auto* counts) {
-    return sum_rows<true>(part, words, counts, first, rows, panel, scale, held);
+// The sums of the rows of a part from `first` on; what repeated words count need not be their count where it is grown.
+template <bool Grown>
+void sum_rows(const SearchedPart& part, std::int64_t first, std::int64_t rows, const PanelWords& panel,
+              const PanelScale& scale, Chunk& held) {
+  part.bags.typed([&](const auto* all_words, const auto* all_counts) {
+    Lanes sums;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const StoredBags::Span at = part.bags.span(first + i);
+      const float total = part.totals[first + i];
+      const float norm = scale.share > 0.0f ? part.norms[first + i] : 0.0f;
+      const float product = norm > 0.0f ? scale.share * (total / norm) : 0.0f;
+      const auto* const counts = all_counts + at.begin;
+      const auto counted = [&](std::int64_t k) {
+        if constexpr (!Grown) return static_cast<float>(counts[k]);
+        return static_cast<float>(part.repeats.times(static_cast<std::int64_t>(counts[k]), first + i));
+      };
+      sum_row(all_words + at.begin, at.end - at.begin, total, product, panel, counted, sums);
+      store(held.saved[i], sums);
+      int found = total > 0.0f ? 0 : 1;
+      for (int l = 0; l < lane_count; ++l) found |= held.saved[i][l] >= scale.needs[l] * total ? 1 : 0;
+      held.wanted[i] = static_cast<std::uint8_t>(found);
+    }
   });
 }
 
@@ -118,7 +93,7 @@ int kind_of(const ListedWord& one) { return one.common != 0.0f ? 2 : one.product
 }  // namespace
 
 PanelWords::PanelWords(const std::vector<ListedWords>& queries, std::int64_t vocabulary)
-    : places_(static_cast<std::size_t>(vocabulary), 0), gain_(1), near_(1), common_(1), product_(1) {
+    : places_(at(vocabulary), 0), gain_(1), near_(1), common_(1), product_(1) {
   const ListedWords all(queries);
   const std::size_t size = all.words().size() + 1;
   for (LaneArray* array : {&gain_, &near_, &common_, &product_}) {
@@ -126,12 +101,11 @@ PanelWords::PanelWords(const std::vector<ListedWords>& queries, std::int64_t voc
     for (std::size_t i = 0; i < size; ++i) fill_lanes(array->data()[i], 0.0f);
   }
   std::array<std::uint32_t, 3> next{};
-  for (const ListedWord& one : all.words()) ++next[static_cast<std::size_t>(kind_of(one))];
+  for (const ListedWord& one : all.words()) ++next[at(kind_of(one))];
   own_ = 1 + next[0];
   staying_ = own_ + next[1];
   next = {1, own_, staying_};
-  for (const ListedWord& one : all.words())
-    places_[at(std::int64_t{one.word})] = next[static_cast<std::size_t>(kind_of(one))]++;
+  for (const ListedWord& one : all.words()) places_[at(std::int64_t{one.word})] = next[at(kind_of(one))]++;
   for (std::size_t q = 0; q < queries.size(); ++q) {
     for (const ListedWord& one : queries[q].words()) {
       const std::uint32_t place = places_[at(std::int64_t{one.word})];
@@ -143,7 +117,7 @@ PanelWords::PanelWords(const std::vector<ListedWords>& queries, std::int64_t voc
   }
 }
 
-bool collect_panel(const SearchedPart& part, std::int64_t block, const PanelWords& words, float c_max,
+void collect_panel(const SearchedPart& part, std::int64_t block, const PanelWords& words, float c_max,
                    const CosineShare& cosine, const PanelLimits& limits, PanelRows& rows, Watch& watch) {
   Chunk held;
   PanelScale scale{cosine.moved, 0.0f, c_max, {}};
@@ -154,13 +128,12 @@ bool collect_panel(const SearchedPart& part, std::int64_t block, const PanelWord
   for (std::int64_t first = begin; first < end; first += held_rows) {
     watch.check();
     const std::int64_t count = std::min(held_rows, end - first);
-    if (!sum_chunk(part, first, count, words, scale, held)) return false;
+    (part.repeats.growth == Growth::counts ? sum_rows<false> : sum_rows<true>)(part, first, count, words, scale, held);
     for (std::int64_t i = 0; i < count; ++i) {
       if (held.wanted[i] == 0 || (part.allowed != nullptr && !part.allowed[first + i])) continue;
       put_row(held.saved[i], part.totals[first + i], part.start + first + i, scale, limits, rows);
     }
   }
-  return true;
 }
 
 }  // namespace wordferry

@@ -35,8 +35,8 @@ using PanelRows = std::array<std::vector<NearRow>, panel_queries>;
 using PanelLimits = std::array<float, panel_queries>;
 
 // Appends for each query the allowed rows of a block whose bound does not exceed its limit; `cosine` has the shares of
-// all queries. False when the arrays lead outside.
-bool collect_panel(const SearchedPart& part, std::int64_t block, const PanelWords& words, float c_max,
+// all queries.
+void collect_panel(const SearchedPart& part, std::int64_t block, const PanelWords& words, float c_max,
                    const CosineShare& cosine, const PanelLimits& limits, PanelRows& rows, Watch& watch);
 
 }  // namespace wordferry

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "related/join.hpp"
@@ -32,13 +33,14 @@ class Joining {
     require(words_.length() < most && own_.length() + later_own_.length() < most, "words must fit in 31 bits");
     const int limit = thread_limit(threads);
     run_native([&](Watch& watch) {
-      require_range(words_.data(), words_.length(), 0, vectors_.length(), "a word has no vector");
-      require_range(places_.data(), places_.length(), 0, own_.length() + later_own_.length(), "a list is not there");
+      require_range(words_, 0, vectors_.length(), "a word has no vector");
+      require_range(places_, 0, own_.length() + later_own_.length(), "a list is not there");
       for (std::int64_t word = 0; word < places_.length(); ++word) {
-        require_range(lists().list(word), r, 0, places_.length(), "a word in a list is not among the words");
+        require_range(std::span(lists().list(word), at(r)), 0, places_.length(),
+                      "a word in a list is not among the words");
       }
-      const GraphVectors points{vectors_.data(), vectors_.length(1), words_.data(), words_.length()};
-      changed_ = join_lists(points, lists(), limit, watch);
+      const Points points{vectors_.data(), nullptr, vectors_.length(1), words_.data()};
+      changed_ = join_lists(points, words_.length(), lists(), limit, watch);
       if (changed_.largest < HUGE_VAL) links_ = changed_links(changed_, lists());
     });
   }
@@ -98,13 +100,16 @@ class Joining {
   }
 
  private:
+  template <class Array>
+  static InTwo<std::remove_const_t<typename Array::Scalar>> in_two(const Array& first, const Array& later) {
+    return {first.data(), static_cast<std::int64_t>(first.size()), later.data()};
+  }
   OwnLists lists() const {
-    return {own_.data(),    distances_.data(), own_.length(), later_own_.data(), later_distances_.data(),
-            places_.data(), places_.length(),  own_.length(1)};
+    return {in_two(own_, later_own_), in_two(distances_, later_distances_), places_.data(), places_.length(),
+            own_.length(1)};
   }
   StoredLinks links() const {
-    return {indices_.data(),    data_.data(),   indices_.length(), later_indices_.data(),
-            later_data_.data(), starts_.data(), ends_.data()};
+    return {in_two(indices_, later_indices_), in_two(data_, later_data_), starts_.data(), ends_.data()};
   }
   void require_whole() const { require(changed_.largest < HUGE_VAL, "the vectors are out of range"); }
   void require_spans() const {

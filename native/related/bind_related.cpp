@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "related/kmeans.hpp"
 #include "related/related.hpp"
 #include "support/bind.hpp"
 
@@ -15,27 +14,24 @@ namespace {
 using Vectors = In<float, 2>;
 using Ids = In<std::int32_t>;
 
-void require_finite(const float* values, std::int64_t count, const char* message) {
-  bool finite = true;
-  for (std::int64_t k = 0; k < count; ++k) finite &= std::isfinite(values[k]);
-  require(finite, message);
-}
-
 // Vectors and their squared norms, checked once.
 class PointsView {
  public:
-  PointsView(Vectors vectors, In<float> norms) : vectors_(std::move(vectors)), norms_(std::move(norms)) {
+  PointsView(const Vectors& vectors, const In<float>& norms)
+      : points_{vectors.data(), norms.data(), vectors.length(1)}, rows_(vectors.length()), held_(hold(vectors, norms)) {
     const ReleasedGil released;
-    require(norms_.length() == vectors_.length(), "one norm for each vector");
-    require_finite(vectors_.data(), vectors_.length() * vectors_.length(1), "vectors must be finite");
-    require_finite(norms_.data(), norms_.length(), "norms must be finite");
+    const auto is_finite = [](float value) { return std::isfinite(value); };
+    require(norms.length() == rows_, "one norm for each vector");
+    require_all(vectors, is_finite, "vectors must be finite");
+    require_all(norms, is_finite, "norms must be finite");
   }
-  Points get() const { return {vectors_.data(), norms_.data(), vectors_.length(1)}; }
-  std::int64_t rows() const { return vectors_.length(); }
+  const Points& get() const { return points_; }
+  std::int64_t rows() const { return rows_; }
 
  private:
-  Vectors vectors_;
-  In<float> norms_;
+  Points points_;
+  std::int64_t rows_;
+  Held held_;
 };
 
 void make_candidates(Candidates* self, std::int64_t words, std::int64_t r) {
@@ -50,8 +46,8 @@ void seed(Candidates& self, const In<std::int32_t, 2>& own, const In<double, 2>&
   require(squares.length() == rows && squares.length(1) == width, "own and squares must have one shape");
   require(rows <= self.n && width <= self.r, "more lists, or longer ones, than there is room for");
   run_native([&](Watch&) {
-    require_range(own.data(), rows * width, 0, self.n, "a word in a list is not among the words");
-    for (std::int64_t k = 0; k < rows * width; ++k) require(squares.data()[k] >= 0, "squares must not be negative");
+    require_range(own, 0, self.n, "a word in a list is not among the words");
+    require_all(squares, [](double one) { return one >= 0; }, "squares must not be negative");
     self.seed(own.data(), squares.data(), rows, width);
   });
 }
@@ -64,16 +60,6 @@ void unchanged(Candidates& self, const In<std::int32_t, 2>& own, const Out<bool>
   for (std::int64_t i = 0; i < rows; ++i) same.data()[i] = self.are(i, own.data() + i * width, width);
 }
 
-template <class T>
-using NumPyArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <class T>
-NumPyArray<T> as_array(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  nb::capsule owner(held, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
-  return {held->data(), {held->size()}, owner};
-}
-
 double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& column_ids, bool mirror,
                    bool overlapping, const PointsView& points, Candidates& candidates) {
   const Tile tile{products.data(), row_ids.data(), column_ids.data(), products.length(), products.length(1), mirror};
@@ -81,13 +67,9 @@ double select_tile(const In<float, 2>& products, const Ids& row_ids, const Ids& 
   require(points.rows() == candidates.n, "points and candidates must be of the same words");
   double sum = 0;
   run_native([&](Watch&) {
-    require_range(tile.row_ids, tile.rows, 0, candidates.n, "an id is not among the words");
-    require_range(tile.column_ids, tile.columns, 0, candidates.n, "an id is not among the words");
-    if (overlapping) {
-      select_from_gathered_tile(tile, points.get(), candidates);
-    } else {
-      sum = select_from_tile(tile, points.get(), candidates);
-    }
+    require_range(row_ids, 0, candidates.n, "an id is not among the words");
+    require_range(column_ids, 0, candidates.n, "an id is not among the words");
+    sum = select_from_tile(tile, points.get(), overlapping, candidates);
   });
   return sum;
 }
@@ -99,7 +81,7 @@ void rank(const PointsView& points, Candidates& candidates, const Ids& words, co
   require(distances.length() == words.length() && distances.length(1) == candidates.r,
           "distances needs r places for each word");
   run_native([&](Watch& watch) {
-    require_range(words.data(), words.length(), 0, candidates.n, "an id is not among the words");
+    require_range(words, 0, candidates.n, "an id is not among the words");
     rank_candidates(points.get(), candidates, words.data(), words.length(), thread_limit(threads), own.data(),
                     distances.data(), watch);
   });
@@ -111,8 +93,8 @@ void distances_of_pairs(const Vectors& a, const Vectors& b, const Ids& rows, con
   require(rows.length() == columns.length() && rows.length() == out.length(),
           "one row, column and place for each pair");
   run_native([&](Watch& watch) {
-    require_range(rows.data(), rows.length(), 0, a.length(), "a row that is not there");
-    require_range(columns.data(), columns.length(), 0, b.length(), "a column that is not there");
+    require_range(rows, 0, a.length(), "a row that is not there");
+    require_range(columns, 0, b.length(), "a column that is not there");
     pair_distances(a.data(), b.data(), a.length(1), rows.data(), columns.data(), rows.length(), thread_limit(threads),
                    out.data(), watch);
   });
@@ -133,29 +115,23 @@ void centroids_near(const In<float, 2>& products, const In<float>& half_norms, c
   });
 }
 
-std::tuple<NumPyArray<std::int64_t>, NumPyArray<std::int32_t>, NumPyArray<float>> union_graph(
-    const In<std::int32_t, 2>& own, const In<float, 2>& distances) {
+std::tuple<Made<std::int64_t>, Made<std::int32_t>, Made<float>> graph_of(const In<std::int32_t, 2>& own,
+                                                                         const In<float, 2>& distances) {
   const std::int64_t n = own.length(), r = own.length(1);
   require(distances.length() == n && distances.length(1) == r, "own and distances must have one shape");
-  std::vector<std::int64_t> indptr;
-  std::vector<std::int32_t> indices;
-  std::vector<float> data;
+  WordGraph graph;
   run_native([&](Watch& watch) {
-    require_range(own.data(), n * r, -1, n, "a word in a list is not among the words");
-    indptr.resize(static_cast<std::size_t>(n) + 1);
-    union_indptr(own.data(), n, r, indptr.data(), watch);
-    indices.resize(static_cast<std::size_t>(indptr.back()));
-    data.resize(indices.size());
-    union_rows(own.data(), distances.data(), n, r, indptr.data(), indices.data(), data.data(), watch);
+    require_range(own, -1, n, "a word in a list is not among the words");
+    graph = union_graph(own.data(), distances.data(), n, r, watch);
   });
-  return {as_array(std::move(indptr)), as_array(std::move(indices)), as_array(std::move(data))};
+  return {as_array(std::move(graph.indptr)), as_array(std::move(graph.indices)), as_array(std::move(graph.data))};
 }
 
 }  // namespace
 
 void bind_related(nb::module_& m) {
   nb::class_<PointsView>(m, "Points", "Vectors and their squared norms, checked once; not to be changed after that.")
-      .def(nb::init<Vectors, In<float>>(), "vectors"_in, "norms"_in);
+      .def(nb::init<const Vectors&, const In<float>&>(), "vectors"_in, "norms"_in);
   nb::class_<Candidates>(m, "Candidates", "For each word, what can still be among its r nearest.")
       .def("__init__", &make_candidates, "words"_a, "r"_a)
       .def_ro("r", &Candidates::r)
@@ -171,7 +147,7 @@ void bind_related(nb::module_& m) {
         "True distances of pairs of vectors.");
   m.def("product_error", &checked_product_error, "dimensions"_a);
   m.def("nearest_centroids", &centroids_near, "products"_in, "half_norms"_in, "out"_in);
-  m.def("union_graph", &union_graph, "own"_in, "distances"_in,
+  m.def("union_graph", &graph_of, "own"_in, "distances"_in,
         "indptr, indices and data of the graph that joins i and j when either lists the other.");
 }
 

@@ -9,33 +9,24 @@
 
 namespace wordferry {
 
-// Vectors of more words than are in play: word i has row rows[i].
-struct GraphVectors {
-  const float* values;
-  std::int64_t dimensions;
-  const std::int64_t* rows;
-  std::int64_t words;
-  const float* of(std::int64_t word) const { return values + rows[word] * dimensions; }
+// An array whose end stands elsewhere: what came later.
+template <class T>
+struct InTwo {
+  const T* first;
+  std::int64_t size;
+  const T* later;
+  const T* from(std::int64_t place) const { return place < size ? first + place : later + (place - size); }
 };
 
-// The own lists of words, r nearest first. Those of words whose lists changed later stand in a second place.
+// The own lists of words, r nearest first.
 struct OwnLists {
-  const std::int32_t* own;
-  const float* distances;
-  std::int64_t rows;
-  const std::int32_t* later_own;
-  const float* later_distances;
-  const std::int32_t* places;  // of each word: below `rows` in the first place, from there on in the second
+  InTwo<std::int32_t> own;
+  InTwo<float> distances;
+  const std::int32_t* places;  // the row of each word
   std::int64_t words, r;
 
-  const std::int32_t* list(std::int64_t word) const {
-    const std::int64_t row = places[word];
-    return row < rows ? own + row * r : later_own + (row - rows) * r;
-  }
-  const float* distances_of(std::int64_t word) const {
-    const std::int64_t row = places[word];
-    return row < rows ? distances + row * r : later_distances + (row - rows) * r;
-  }
+  const std::int32_t* list(std::int64_t word) const { return own.from(places[word] * r); }
+  const float* distances_of(std::int64_t word) const { return distances.from(places[word] * r); }
 };
 
 // The lists of the words that change: old ones, rising, then all new ones.
@@ -48,25 +39,19 @@ struct ChangedLists {
   double largest = 0;  // the largest squared length of a vector; where it leaves the range of float, the rest is void
 };
 
-// The lists after the words from lists.words on have come. Their distances are true ones, ties go to the smaller id.
-ChangedLists join_lists(const GraphVectors& vectors, const OwnLists& lists, int threads, Watch& watch);
+// The lists after the words from lists.words on have come, of `words` in all; norms are made here. Their distances are
+// true ones, ties go to the smaller id.
+ChangedLists join_lists(Points points, std::int64_t words, const OwnLists& lists, int threads, Watch& watch);
 
-// The graph: the edges of word i are from starts[i] to ends[i], which may lie in a second place as well.
+// The graph: the edges of word i are from starts[i] to ends[i].
 struct StoredLinks {
-  const std::int32_t* indices;
-  const float* data;
-  std::int64_t entries;
-  const std::int32_t* later_indices;
-  const float* later_data;
+  InTwo<std::int32_t> indices;
+  InTwo<float> data;
   const std::int32_t* starts;
   const std::int32_t* ends;
 
-  const std::int32_t* row(std::int64_t word) const {
-    return starts[word] < entries ? indices + starts[word] : later_indices + (starts[word] - entries);
-  }
-  const float* distances_of(std::int64_t word) const {
-    return starts[word] < entries ? data + starts[word] : later_data + (starts[word] - entries);
-  }
+  const std::int32_t* row(std::int64_t word) const { return indices.from(starts[word]); }
+  const float* distances_of(std::int64_t word) const { return data.from(starts[word]); }
   std::int64_t degree(std::int64_t word) const { return ends[word] - starts[word]; }
 };
 

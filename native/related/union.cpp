@@ -1,8 +1,9 @@
-// The union graph of own-neighbour lists: i and j are joined when either is among the other's r nearest.
+// The union graph of own lists, and the step of k-means that is neither a matrix product nor a sum.
 #include <algorithm>
-#include <utility>
+#include <numeric>
 
 #include "related/related.hpp"
+#include "support/at.hpp"
 
 namespace wordferry {
 
@@ -23,46 +24,64 @@ bool lists(const std::int32_t* own, std::int64_t r, std::int64_t word, std::int3
 
 }  // namespace
 
-void union_indptr(const std::int32_t* own, std::int64_t n, std::int64_t r, std::int64_t* indptr, Watch& watch) {
+WordGraph union_graph(const std::int32_t* own, const float* distances, std::int64_t n, std::int64_t r, Watch& watch) {
   Pace pace(watch);
-  std::fill(indptr, indptr + n + 1, 0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    pace.spend(r * r);
-    for (std::int64_t k = 0; k < r; ++k) {
-      const std::int32_t j = own[i * r + k];
-      if (j < 0) continue;
-      ++indptr[i + 1];
-      if (!lists(own, r, j, static_cast<std::int32_t>(i))) ++indptr[j + 1];
+  // Calls edge(i, j, distance) for both ends of each.
+  const auto each_edge = [&](auto&& edge) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      pace.spend(r * r);
+      for (std::int64_t k = i * r; k < (i + 1) * r; ++k) {
+        if (own[k] < 0) continue;
+        edge(i, own[k], distances[k]);
+        if (!lists(own, r, own[k], static_cast<std::int32_t>(i))) edge(own[k], i, distances[k]);
+      }
+    }
+  };
+  WordGraph graph{std::vector<std::int64_t>(at(n) + 1, 0), {}, {}};
+  each_edge([&](std::int64_t i, std::int64_t, float) { ++graph.indptr[at(i) + 1]; });
+  std::partial_sum(graph.indptr.begin(), graph.indptr.end(), graph.indptr.begin());
+  graph.indices.resize(at(graph.indptr.back()));
+  graph.data.resize(graph.indices.size());
+  std::vector<std::int64_t> next(graph.indptr.begin(), graph.indptr.end() - 1);
+  each_edge([&](std::int64_t i, std::int64_t j, float distance) {
+    const std::size_t place = at(next[at(i)]++);
+    graph.indices[place] = static_cast<std::int32_t>(j);
+    graph.data[place] = distance;
+  });
+  std::vector<GraphEntry> row;
+  for (std::size_t i = 0; i < at(n); ++i) {
+    const std::size_t first = at(graph.indptr[i]), last = at(graph.indptr[i + 1]);
+    pace.spend(units_an_entry * static_cast<std::int64_t>(last - first));
+    row.clear();
+    for (std::size_t k = first; k < last; ++k) row.push_back({graph.indices[k], graph.data[k]});
+    std::sort(row.begin(), row.end());
+    for (std::size_t k = first; k < last; ++k) {
+      graph.indices[k] = row[k - first].id;
+      graph.data[k] = row[k - first].distance;
     }
   }
-  for (std::int64_t i = 0; i < n; ++i) indptr[i + 1] += indptr[i];
+  return graph;
 }
 
-void union_rows(const std::int32_t* own, const float* distances, std::int64_t n, std::int64_t r,
-                const std::int64_t* indptr, std::int32_t* indices, float* data, Watch& watch) {
-  Pace pace(watch);
-  std::vector<std::int64_t> next(indptr, indptr + n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    pace.spend(r * r);
-    for (std::int64_t k = 0; k < r; ++k) {
-      const std::int32_t j = own[i * r + k];
-      if (j < 0) continue;
-      indices[next[static_cast<std::size_t>(i)]] = j;
-      data[next[static_cast<std::size_t>(i)]++] = distances[i * r + k];
-      if (lists(own, r, j, static_cast<std::int32_t>(i))) continue;
-      indices[next[static_cast<std::size_t>(j)]] = static_cast<std::int32_t>(i);
-      data[next[static_cast<std::size_t>(j)]++] = distances[i * r + k];
-    }
-  }
-  std::vector<GraphEntry> row;
-  for (std::int64_t i = 0; i < n; ++i) {
-    row.clear();
-    pace.spend(units_an_entry * (indptr[i + 1] - indptr[i]));
-    for (std::int64_t k = indptr[i]; k < indptr[i + 1]; ++k) row.push_back({indices[k], data[k]});
-    std::sort(row.begin(), row.end());
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      indices[indptr[i] + static_cast<std::int64_t>(k)] = row[k].id;
-      data[indptr[i] + static_cast<std::int64_t>(k)] = row[k].distance;
+void nearest_centroids(const float* products, const float* half_norms, std::int64_t rows, std::int64_t centroids,
+                       std::int64_t count, std::int32_t* out) {
+  std::vector<float> best(at(count));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float* product = products + row * centroids;
+    std::int32_t* ids = out + row * count;
+    std::int64_t held = 0;
+    float worst = -std::numeric_limits<float>::infinity();
+    for (std::int64_t c = 0; c < centroids; ++c) {
+      const float score = product[c] - half_norms[c];
+      if (held == count && !(score > worst)) continue;
+      std::int64_t place = held < count ? held++ : count - 1;
+      for (; place > 0 && best[at(place - 1)] < score; --place) {
+        best[at(place)] = best[at(place - 1)];
+        ids[place] = ids[place - 1];
+      }
+      best[at(place)] = score;
+      ids[place] = static_cast<std::int32_t>(c);
+      worst = best[at(held - 1)];
     }
   }
 }

@@ -8,10 +8,8 @@
 #include "relaxed/dense.hpp"
 #include "relaxed/pairs.hpp"
 #include "relaxed/panel.hpp"
-#include "relaxed/scan.hpp"
 #include "relaxed/topk.hpp"
 #include "support/bind.hpp"
-#include "support/report.hpp"
 #include "support/view.hpp"
 #include "support/word_distances.hpp"
 
@@ -32,9 +30,8 @@ void sums(const FloatView& panel, const FloatView& pass, const FloatView& graph,
   const std::int64_t words = product ? std::max(panel.largest(), pass.largest()) + std::int64_t{1} : pass.columns();
   const PanelJob job{panel.get(),     pass.get(), graph.get(), rest,  kind, out.data(),
                      row_stride(out), transposed, combine,     lower, words};
-  run_reporting(progress, panel.rows() * pass.rows(), [&](std::atomic<std::int64_t>& done, Watch& watch) {
-    panel_sums(job, thread_limit(threads), done, watch);
-  });
+  run_native([&](Watch& watch) { panel_sums(job, thread_limit(threads), watch); }, progress,
+             panel.rows() * pass.rows());
 }
 
 void symmetric(const Matrix& values, bool from_lower, int threads) {
@@ -100,10 +97,7 @@ void accumulated(const FloatView& pass, const FloatView& panel, const In<float, 
   require(is_aligned(nearest.data()), "arrays must be aligned to 64 bytes");
   const AccumulateJob job{pass.get(), panel.get(), nearest.data(), columns,        first_word,
                           omr,        add,         out.data(),     row_stride(out)};
-  run_native([&](Watch& watch) {
-    std::atomic<std::int64_t> done{0};
-    accumulate(job, thread_limit(threads), done, watch);
-  });
+  run_native([&](Watch& watch) { accumulate(job, thread_limit(threads), watch); });
 }
 
 PairsJob pairs_job(const FloatView& x, const FloatView& y, Overlap overlap, Side side, const Matrix& out) {
@@ -112,14 +106,12 @@ PairsJob pairs_job(const FloatView& x, const FloatView& y, Overlap overlap, Side
 }
 
 void related(const FloatView& x, const FloatView& y, const FloatView& graph, float c_max, Overlap overlap, Side side,
-             bool scan, const Matrix& out, int threads, const Progress& progress) {
+             const Matrix& out, int threads, const Progress& progress) {
   require(x.columns() == graph.rows() && y.columns() == graph.rows() && graph.columns() == graph.rows(),
           "words must agree");
-  require(!scan || overlap != Overlap::residual, "a scan cannot serve residual");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
-  run_reporting(progress, x.rows() * y.rows(), [&](std::atomic<std::int64_t>& done, Watch& watch) {
-    (scan ? related_scan : related_pairs)(job, graph.get(), c_max, thread_limit(threads), done, watch);
-  });
+  run_native([&](Watch& watch) { related_pairs(job, graph.get(), c_max, thread_limit(threads), watch); }, progress,
+             x.rows() * y.rows());
 }
 
 void dense(const FloatView& x, const FloatView& y, const In<float, 2>& costs, const In<std::int32_t>& own,
@@ -136,10 +128,7 @@ void dense(const FloatView& x, const FloatView& y, const In<float, 2>& costs, co
   require(is_aligned(costs.data()), "arrays must be aligned to 64 bytes");
   const PairsJob job = pairs_job(x, y, overlap, side, out);
   const DenseRows rows{costs.data(), width, x_known, static_cast<std::int32_t>(y_known), far};
-  run_native([&](Watch& watch) {
-    std::atomic<std::int64_t> done{0};
-    dense_pairs(job, rows, own.data(), thread_limit(threads), done, watch);
-  });
+  run_native([&](Watch& watch) { dense_pairs(job, rows, own.data(), thread_limit(threads), watch); });
 }
 
 void refined(const FloatView& x, const FloatView& y, float limit, const Matrix& out, int threads) {
@@ -187,8 +176,8 @@ void bind_relaxed(nb::module_& m) {
   m.def("document_minima", &minima, "documents"_a, "costs"_in, "nearest"_in, "column0"_a, "threads"_a);
   m.def("accumulate", &accumulated, "pass_over"_a, "panel"_a, "nearest"_in, "first_word"_a, "omr"_a, "add"_a, "out"_in,
         "threads"_a);
-  m.def("related_pairs", &related, "x"_a, "y"_a, "graph"_a, "c_max"_a, "overlap"_a, "side"_a, "scan"_a, "out"_in,
-        "threads"_a, "progress"_a.none());
+  m.def("related_pairs", &related, "x"_a, "y"_a, "graph"_a, "c_max"_a, "overlap"_a, "side"_a, "out"_in, "threads"_a,
+        "progress"_a.none());
   m.def("dense_pairs", &dense, "x"_a, "y"_a, "costs"_in, "own"_in, "x_known"_a, "y_known"_a, "far"_a, "overlap"_a,
         "side"_a, "out"_in, "threads"_a);
   m.def("refine_cosine", &refined, "x"_a, "y"_a, "limit"_a, "out"_in, "threads"_a);

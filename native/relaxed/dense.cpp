@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "relaxed/slot.hpp"
 #include "support/at.hpp"
+#include "support/lanes.hpp"
 
 namespace wordferry {
 
@@ -41,8 +41,7 @@ void minima_row(const std::int32_t* words, std::int64_t count, const float* cost
 struct Spans {
   std::vector<std::int64_t> from, to;
 
-  Spans(const CsrF& documents, std::int64_t first, std::int64_t columns)
-      : from(static_cast<std::size_t>(documents.rows)), to(from.size()) {
+  Spans(const CsrF& documents, std::int64_t first, std::int64_t columns) : from(at(documents.rows)), to(from.size()) {
     for (std::size_t i = 0; i < from.size(); ++i) {
       const std::int32_t* begin = documents.indices + documents.indptr[i];
       const std::int32_t* end = documents.indices + documents.indptr[i + 1];
@@ -105,7 +104,7 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
                      std::int64_t columns, std::int64_t column0, int threads, Watch& watch) {
   const std::int64_t panels = (documents.rows + lane_width - 1) / lane_width;
   const auto body = [&](std::int64_t panel, int) {
-    LaneArray minima(static_cast<std::size_t>(width));  // 16 documents x width
+    LaneArray minima(at(width));  // 16 documents x width
     for (std::int64_t place = 0; place < lane_width; ++place) {
       watch.check();
       const std::int64_t document = std::min(panel * lane_width + place, documents.rows - 1);
@@ -125,15 +124,15 @@ void document_minima(const CsrF& documents, const float* costs, std::int64_t wid
   for_blocks(panels, threads, body, watch);
 }
 
-void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
+void accumulate(const AccumulateJob& job, int threads, Watch& watch) {
   constexpr std::int64_t chunk = 256;
   const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   const Spans moving(job.pass, job.first_word, job.columns), targets(job.panel, job.first_word, job.columns);
   const auto body = [&](std::int64_t panel, int) {
     const std::int64_t first = panel * lane_width, count = std::min(lane_width, job.panel.rows - first);
     std::vector<Slot> table(at(job.columns));
-    LaneArray sums(static_cast<std::size_t>(chunk));
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+    LaneArray sums(at(chunk));
+    const auto bytes = at(count) * sizeof(float);
     const auto out_at = [&](std::int64_t row) { return job.out + row * job.stride + first; };
     build_table(job, targets, panel, count, table);
     for (std::int64_t begin = 0; begin < job.pass.rows; begin += chunk) {
@@ -147,7 +146,6 @@ void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>
       pass_block(job, moving, table.data(), begin, end, some);
       for (std::int64_t row = begin; row < end; ++row) std::memcpy(out_at(row), some + (row - begin), bytes);
     }
-    done += count * job.pass.rows;
   };
   for_blocks(panels, threads, body, watch);
 }

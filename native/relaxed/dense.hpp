@@ -1,7 +1,6 @@
 // The minima over documents that RWMD takes of distances between words, and their sums.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "support/csr.hpp"
@@ -30,6 +29,6 @@ struct AccumulateJob {
 };
 
 // out[d][e] (+)= sum over d's words w of this block of max(d_w - e_w, 0) * nearest[e][w], one word after the other.
-void accumulate(const AccumulateJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
+void accumulate(const AccumulateJob& job, int threads, Watch& watch);
 
 }  // namespace wordferry

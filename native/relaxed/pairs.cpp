@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "relaxed/dense.hpp"
-#include "relaxed/slot.hpp"
+#include "relaxed/touched.hpp"
 #include "support/at.hpp"
+#include "support/lanes.hpp"
 
 namespace wordferry {
 
 namespace {
 
 constexpr std::int64_t block_documents = 16;
-constexpr std::int64_t units_a_word = 32;  // of work, for a word and the words related to it
 
 struct Word {
   float excess;  // the mass that must move
@@ -37,69 +37,53 @@ bool take_common(const PairsJob& job, std::int64_t begin, std::int64_t end, cons
   if (job.overlap == Overlap::keep) return true;
   bool left = false, right = false;
   for (std::int64_t k = begin; k < end; ++k) {
-    const std::int32_t at = place[job.y.indices[k]];
-    if (at < 0) continue;
-    Word& a = x[static_cast<std::size_t>(at)];
-    Word& b = y[static_cast<std::size_t>(k - begin)];
+    const std::int32_t same = place[job.y.indices[k]];
+    if (same < 0) continue;
+    Word& a = x[at(same)];
+    Word& b = y[at(k - begin)];
     const float common = std::min(a.excess, b.excess);
     a.excess -= common;
     b.excess -= common;
   }
   for (const Word& word : x) left |= word.excess > 0.0f;
-  for (std::int64_t k = begin; k < end; ++k) right |= y[static_cast<std::size_t>(k - begin)].excess > 0.0f;
+  for (std::int64_t k = begin; k < end; ++k) right |= y[at(k - begin)].excess > 0.0f;
   return left && right;
 }
 
-class RelatedWalk {
+// One query at a time; a worker keeps the memory for the next.
+class RelatedQuery {
  public:
-  RelatedWalk(const PairsJob& job, const CsrF& graph, float c_max, Watch& watch)
-      : job_(job), graph_(graph), c_max_(c_max), pace_(watch), place_(static_cast<std::size_t>(graph.rows), -1) {}
+  RelatedQuery(const PairsJob& job, const CsrF& graph, float c_max)
+      : job_(job), graph_(graph), query_(graph.rows, c_max, job.overlap) {}
 
-  void row(std::int64_t i) {
-    const std::int64_t first = job_.x.indptr[i], count = job_.x.indptr[i + 1] - first;
-    for (std::int64_t k = 0; k < count; ++k) place(job_.x.indices[first + k]) = static_cast<std::int32_t>(k);
-    for (std::int64_t j = 0; j < job_.y.rows; ++j) job_.out[i * job_.stride + j] = value(first, count, j);
-    for (std::int64_t k = 0; k < count; ++k) place(job_.x.indices[first + k]) = -1;
+  void begin(std::int64_t row) {
+    if (row == row_) return;
+    row_ = row;
+    query_.clear();
+    const std::int64_t first = job_.x.indptr[row], count = job_.x.indptr[row + 1] - first;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t word = job_.x.indices[first + i];
+      query_.add(word, job_.x.data[first + i]);
+      for (std::int64_t k = graph_.indptr[word]; k < graph_.indptr[word + 1]; ++k) {
+        query_.relate(static_cast<std::int32_t>(i), graph_.indices[k], graph_.data[k]);
+      }
+    }
+    query_.finish();
+  }
+
+  // The distance to document j.
+  float value(std::int64_t j) {
+    const std::int64_t begin = job_.y.indptr[j];
+    const float* const masses = job_.y.data + begin;
+    return query_.value(job_.y.indices + begin, job_.y.indptr[j + 1] - begin, job_.side,
+                        [masses](std::int64_t k) { return masses[k]; });
   }
 
  private:
-  std::int32_t& place(std::int32_t word) { return place_[static_cast<std::size_t>(word)]; }
-
-  float value(std::int64_t first, std::int64_t count, std::int64_t j) {
-    const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
-    pace_.spend(count + units_a_word * (end - begin));
-    x_.clear();
-    y_.clear();
-    for (std::int64_t k = first; k < first + count; ++k) x_.push_back({job_.x.data[k], c_max_});
-    for (std::int64_t k = begin; k < end; ++k) y_.push_back({job_.y.data[k], c_max_});
-    if (!take_common(job_, begin, end, place_.data(), x_, y_) && job_.overlap == Overlap::residual) return 0.0f;
-    for (std::int64_t k = begin; k < end; ++k) meet(job_.y.indices[k], y_[static_cast<std::size_t>(k - begin)]);
-    return chosen(job_.side, moved(x_), moved(y_));
-  }
-
-  static float moved(const std::vector<Word>& words) {
-    return moved_two_by_two(std::ssize(words), [&](std::int64_t k) { return words[at(k)].excess * words[at(k)].best; });
-  }
-
-  // Lets a word of y and the words of x related to it know of each other.
-  void meet(std::int32_t word, Word& b) {
-    const std::int32_t same = place(word);
-    if (job_.overlap == Overlap::keep && same >= 0) b.best = x_[static_cast<std::size_t>(same)].best = 0.0f;
-    for (std::int64_t k = graph_.indptr[word]; k < graph_.indptr[word + 1]; ++k) {
-      const std::int32_t found = place(graph_.indices[k]);
-      if (found < 0) continue;
-      Word& a = x_[static_cast<std::size_t>(found)];
-      if (job_.overlap != Overlap::residual || b.excess > 0.0f) a.best = std::min(a.best, graph_.data[k]);
-      if (job_.overlap != Overlap::residual || a.excess > 0.0f) b.best = std::min(b.best, graph_.data[k]);
-    }
-  }
-
   const PairsJob& job_;
   const CsrF& graph_;
-  float c_max_;
-  Pace pace_;
-  std::vector<std::int32_t> place_;  // the position of a word in x's document, or -1
-  std::vector<Word> x_, y_;
+  TouchedQuery query_;
+  std::int64_t row_ = -1;
 };
 
 // best[v] = min over the rows of costs, and the minimum of one row plus its penalty.
@@ -132,12 +116,12 @@ float& lane_at(LaneArray& array, std::size_t i) {
 class DenseRow {
  public:
   DenseRow(const PairsJob& job, const DenseRows& costs, const std::int32_t* place, Watch& watch)
-      : job_(job), pace_(watch), costs_(costs), vectors_(costs.width / lane_width), place_(place),
-        best_(static_cast<std::size_t>(vectors_)), penalty_(static_cast<std::size_t>(vectors_)) {}
+      : job_(job), pace_(watch), costs_(costs), vectors_(costs.width / lane_width), place_(place), best_(at(vectors_)),
+        penalty_(at(vectors_)) {}
 
   float value(std::int64_t j) {
     const std::int64_t begin = job_.y.indptr[j], end = job_.y.indptr[j + 1];
-    const auto known = static_cast<std::size_t>(costs_.x_known);
+    const auto known = at(costs_.x_known);
     x_.clear();
     y_.clear();
     for (std::int64_t k = job_.x.indptr[0]; k < job_.x.indptr[1]; ++k) x_.push_back({job_.x.data[k], costs_.far});
@@ -152,7 +136,7 @@ class DenseRow {
     float to_y = far_away;
     std::size_t y_known = 0;  // words without a vector come last
     for (std::int64_t k = begin; k < end; ++k) {
-      Word& b = y_[static_cast<std::size_t>(k - begin)];
+      Word& b = y_[at(k - begin)];
       const std::int32_t word = job_.y.indices[k];
       const bool serves = !residual || b.excess > 0.0f;
       if (word >= costs_.y_known) {
@@ -188,7 +172,7 @@ class DenseRow {
   // A word without a vector costs nothing onto itself, where common mass is not taken away before.
   void stay(std::int32_t word, Word& b) {
     const std::int32_t same = job_.overlap == Overlap::keep ? place_[word] : -1;
-    if (same >= 0) b.best = x_[static_cast<std::size_t>(same)].best = 0.0f;
+    if (same >= 0) b.best = x_[at(same)].best = 0.0f;
   }
 
   const PairsJob& job_;
@@ -215,30 +199,34 @@ double half_squared_difference(const CsrF& x, std::int64_t i, const CsrF& y, std
 
 }  // namespace
 
-void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
-                   Watch& watch) {
-  std::vector<RelatedWalk> walks(at(worker_count(job.x.rows, threads)), RelatedWalk(job, graph, c_max, watch));
-  const auto body = [&](std::int64_t row, int worker) {
-    walks[static_cast<std::size_t>(worker)].row(row);
-    done += job.y.rows;
+void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, Watch& watch) {
+  constexpr std::int64_t documents_a_piece = 1024;
+  const std::int64_t pieces = (job.y.rows + documents_a_piece - 1) / documents_a_piece, blocks = job.x.rows * pieces;
+  std::vector<RelatedQuery> queries;
+  for (int worker = 0; worker < worker_count(blocks, threads); ++worker) queries.emplace_back(job, graph, c_max);
+  const auto body = [&](std::int64_t block, int worker) {
+    RelatedQuery& query = queries[at(worker)];
+    const std::int64_t row = block / pieces, begin = block % pieces * documents_a_piece;
+    const std::int64_t end = std::min(begin + documents_a_piece, job.y.rows);
+    query.begin(row);
+    for (std::int64_t j = begin; j < end; ++j) job.out[row * job.stride + j] = query.value(j);
+    watch.add_done(end - begin);
   };
-  for_blocks(job.x.rows, threads, body, watch);
+  for_blocks(blocks, threads, body, watch);
 }
 
-void dense_pairs(const PairsJob& job, const DenseRows& costs, const std::int32_t* own, int threads,
-                 std::atomic<std::int64_t>& done, Watch& watch) {
+void dense_pairs(const PairsJob& job, const DenseRows& costs, const std::int32_t* own, int threads, Watch& watch) {
   std::int32_t words = 0;
   for (std::int64_t k = job.y.indptr[0]; k < job.y.indptr[job.y.rows]; ++k) words = std::max(words, job.y.indices[k]);
-  std::vector<std::int32_t> place(static_cast<std::size_t>(words) + 1, -1);
+  std::vector<std::int32_t> place(at(words) + 1, -1);
   for (std::int64_t i = 0; i < job.x.indptr[1] - job.x.indptr[0]; ++i) {
-    if (own[i] >= 0 && own[i] <= words) place[static_cast<std::size_t>(own[i])] = static_cast<std::int32_t>(i);
+    if (own[i] >= 0 && own[i] <= words) place[at(own[i])] = static_cast<std::int32_t>(i);
   }
   const std::int64_t blocks = (job.y.rows + block_documents - 1) / block_documents;
   std::vector<DenseRow> rows(at(worker_count(blocks, threads)), DenseRow(job, costs, place.data(), watch));
   const auto body = [&](std::int64_t block, int worker) {
     const std::int64_t begin = block * block_documents, end = std::min(begin + block_documents, job.y.rows);
-    for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[static_cast<std::size_t>(worker)].value(j);
-    done += end - begin;
+    for (std::int64_t j = begin; j < end; ++j) job.out[j] = rows[at(worker)].value(j);
   };
   for_blocks(blocks, threads, body, watch);
 }

@@ -1,7 +1,6 @@
 // The standard algorithm of the relaxed distances: one pair of documents after the other.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "support/csr.hpp"
@@ -21,10 +20,9 @@ struct PairsJob {
   std::int64_t stride;
 };
 
-// Rel-RWMD: walks the related words of each word of y and looks them up in x. The cost of a pair depends on the
-// documents and r alone.
-void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, std::atomic<std::int64_t>& done,
-                   Watch& watch);
+// Rel-RWMD: a table of the words that a document of x has or is related to, then one pass over y. Words that are in no
+// table cost one addition.
+void related_pairs(const PairsJob& job, const CsrF& graph, float c_max, int threads, Watch& watch);
 
 // The sum of cost(0), cost(1), ... in the order of `panel_sums`, so that all ways of Rel-RWMD come to the same bits.
 template <class Cost>
@@ -52,8 +50,7 @@ struct DenseRows {
 };
 
 // RWMD of one document x against all of y. `own[i]` is the number in y's numbering of the i-th word of x, or -1.
-void dense_pairs(const PairsJob& job, const DenseRows& rows, const std::int32_t* own, int threads,
-                 std::atomic<std::int64_t>& done, Watch& watch);
+void dense_pairs(const PairsJob& job, const DenseRows& rows, const std::int32_t* own, int threads, Watch& watch);
 
 // Computes the cosine distances below `limit` again, as |x - y|^2 / 2 of rows of length 1: exact 0 for equal rows.
 void refine_cosine(const PairsJob& job, float limit, int threads, Watch& watch);

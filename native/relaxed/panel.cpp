@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "relaxed/slot.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
+#include "support/lanes.hpp"
 
 namespace wordferry {
 
@@ -29,43 +29,42 @@ struct WordRanks {
   WordRanks(const PanelJob& job, Watch& watch) {
     rank_words(job, watch);
     const std::int64_t stored = job.pass.indptr[job.pass.rows];
-    passed.resize(static_cast<std::size_t>(stored));
+    passed.resize(at(stored));
     in_pieces(job.pass.indptr[0], stored, watch, [&](std::int64_t low, std::int64_t high) {
       for (std::int64_t k = low; k < high; ++k) {
-        passed[static_cast<std::size_t>(k)] = rank[static_cast<std::size_t>(job.pass.indices[k])];
+        passed[at(k)] = rank[at(job.pass.indices[k])];
       }
     });
-    indptr.assign(static_cast<std::size_t>(job.words) + 1, 0);
+    indptr.assign(at(job.words) + 1, 0);
     if (job.kind == PanelKind::product) return;
     Pace pace(watch);
     for (std::int64_t word = 0; word < job.graph.rows; ++word) {
       pace.spend(8 + job.graph.indptr[word + 1] - job.graph.indptr[word]);
       for (std::int64_t k = job.graph.indptr[word]; k < job.graph.indptr[word + 1]; ++k) {
-        const std::int32_t other = rank[static_cast<std::size_t>(job.graph.indices[k])];
+        const std::int32_t other = rank[at(job.graph.indices[k])];
         if (other == count) continue;
         related.push_back(other);
         costs.push_back(job.graph.data[k]);
       }
-      indptr[static_cast<std::size_t>(word) + 1] = static_cast<std::int64_t>(related.size());
+      indptr[at(word) + 1] = static_cast<std::int64_t>(related.size());
     }
   }
 
  private:
   void rank_words(const PanelJob& job, Watch& watch) {
-    std::vector<std::int64_t> frequency(static_cast<std::size_t>(job.words), 0);
+    std::vector<std::int64_t> frequency(at(job.words), 0);
     in_pieces(job.pass.indptr[0], job.pass.indptr[job.pass.rows], watch, [&](std::int64_t low, std::int64_t high) {
-      for (std::int64_t k = low; k < high; ++k) ++frequency[static_cast<std::size_t>(job.pass.indices[k])];
+      for (std::int64_t k = low; k < high; ++k) ++frequency[at(job.pass.indices[k])];
     });
     std::vector<std::int32_t> words;
     for (std::int32_t word = 0; word < job.words; ++word) {
-      if (frequency[static_cast<std::size_t>(word)] > 0) words.push_back(word);
+      if (frequency[at(word)] > 0) words.push_back(word);
     }
-    std::stable_sort(words.begin(), words.end(), [&](std::int32_t a, std::int32_t b) {
-      return frequency[static_cast<std::size_t>(a)] > frequency[static_cast<std::size_t>(b)];
-    });
+    std::stable_sort(words.begin(), words.end(),
+                     [&](std::int32_t a, std::int32_t b) { return frequency[at(a)] > frequency[at(b)]; });
     count = static_cast<std::int32_t>(words.size());
-    rank.assign(static_cast<std::size_t>(job.words), count);
-    for (std::int32_t i = 0; i < count; ++i) rank[static_cast<std::size_t>(words[static_cast<std::size_t>(i)])] = i;
+    rank.assign(at(job.words), count);
+    for (std::int32_t i = 0; i < count; ++i) rank[at(words[at(i)])] = i;
   }
 };
 
@@ -77,9 +76,10 @@ struct PassTable {
   std::uint32_t owned;
 };
 
+// sums[r][lane] = sum over the words of document r, two at a time so that neither sum waits for the other.
 template <bool WithMass, class SlotNumber>
-WF_ALWAYS_INLINE void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots,
-                                const PassTable& table, Lanes* sums) {
+void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots, const PassTable& table,
+               Lanes* sums) {
   const auto add = [&](Lanes& sum, std::int64_t k) WF_INLINE_LAMBDA {
     const std::uint32_t slot = slots[pass.indices[k]];
     if constexpr (WithMass) {
@@ -99,25 +99,6 @@ WF_ALWAYS_INLINE void pass_rows(const CsrF& pass, std::int64_t begin, std::int64
     if (k < stop) add(even, k);
     sums[row - begin] = even + odd;
   }
-}
-
-template <class SlotNumber>
-WF_ALWAYS_INLINE void pass_any(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots,
-                               const PassTable& table, Lanes* sums) {
-  if (table.mass != nullptr) {
-    pass_rows<true>(pass, begin, end, slots, table, sums);
-  } else {
-    pass_rows<false>(pass, begin, end, slots, table, sums);
-  }
-}
-
-void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint16_t* slots,
-               const PassTable& table, Lanes* sums) {
-  pass_any(pass, begin, end, slots, table, sums);
-}
-void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, const std::uint32_t* slots,
-               const PassTable& table, Lanes* sums) {
-  pass_any(pass, begin, end, slots, table, sums);
 }
 
 // Slots for the ranks that a panel touches; all others share slot 0. When few words are passed over, each has its
@@ -151,14 +132,14 @@ class PanelTable {
     if (job_.kind == PanelKind::omr) fill_lanes(mass_.data()[0], 0.0f);
   }
 
-  // sums[r][lane] = sum over the words of document r, two at a time so that neither sum waits for the other.
   void pass_over(const CsrF& pass, std::int64_t begin, std::int64_t end, Lanes* sums) {
     const PassTable table{near_.data(), job_.kind == PanelKind::omr ? mass_.data() : nullptr, owned_};
-    if (used_ <= narrow_slots) {
-      wordferry::pass_over(pass, begin, end, narrow_.data(), table, sums);
-    } else {
-      wordferry::pass_over(pass, begin, end, slots_.data(), table, sums);
-    }
+    const auto over = [&](const auto* slots) {
+      if (table.mass != nullptr) return pass_rows<true>(pass, begin, end, slots, table, sums);
+      pass_rows<false>(pass, begin, end, slots, table, sums);
+    };
+    if (used_ <= narrow_slots) return over(narrow_.data());
+    over(slots_.data());
   }
 
  private:
@@ -169,7 +150,7 @@ class PanelTable {
   void mark(std::int64_t first, std::int64_t count) {
     std::fill(slots_.begin(), slots_.end(), 0);
     for (std::int64_t k = job_.panel.indptr[first]; k < job_.panel.indptr[first + count]; ++k) {
-      const auto word = static_cast<std::size_t>(job_.panel.indices[k]);
+      const auto word = at(job_.panel.indices[k]);
       slots_[at(ranks_.rank[word])] = own_word;
       for (auto l = at(ranks_.indptr[word]); l < at(ranks_.indptr[word + 1]); ++l) {
         slots_[at(ranks_.related[l])] |= related_word;
@@ -239,7 +220,7 @@ void store_sums(const PanelJob& job, const Lanes* sums, std::int64_t begin, std:
   float values[lane_width][lane_width];
   for (std::int64_t low = begin; low < end; low += lane_width) {
     const std::int64_t rows = std::min(lane_width, end - low);
-    std::memcpy(values, sums + (low - begin), static_cast<std::size_t>(rows) * sizeof(Lanes));
+    std::memcpy(values, sums + (low - begin), at(rows) * sizeof(Lanes));
     if (job.transposed) {
       for (std::int64_t i = 0; i < count; ++i) {
         float* target = job.out + (first + i) * job.stride + low;
@@ -254,9 +235,24 @@ void store_sums(const PanelJob& job, const Lanes* sums, std::int64_t begin, std:
   }
 }
 
+// Calls each(i, j) for all cells of a matrix, or those below the diagonal, tile by tile.
+template <class Each>
+void for_tiles(std::int64_t rows, std::int64_t columns, bool lower, int threads, Watch& watch, const Each& each) {
+  const auto body = [&](std::int64_t block, int) {
+    const std::int64_t begin = block * tile, end = std::min(begin + tile, rows);
+    for (std::int64_t left = 0; left < (lower ? end : columns); left += tile) {
+      watch.check();
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t j = left; j < std::min(left + tile, lower ? i : columns); ++j) each(i, j);
+      }
+    }
+  };
+  for_blocks((rows + tile - 1) / tile, threads, body, watch);
+}
+
 }  // namespace
 
-void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch) {
+void panel_sums(const PanelJob& job, int threads, Watch& watch) {
   const std::int64_t panels = (job.panel.rows + lane_width - 1) / lane_width;
   if (panels == 0 || job.pass.rows == 0) return;
   // With few panels, the pass is cut into pieces so that every thread has work; a panel is then built once a piece.
@@ -267,7 +263,7 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
   const CsrF pass{job.pass.indptr, ranks.passed.data(), job.pass.data, job.pass.rows};
   std::vector<PanelTable> tables(at(worker_count(panels * pieces, threads)), PanelTable(job, ranks));
   const auto body = [&](std::int64_t block, int worker) {
-    PanelTable& table = tables[static_cast<std::size_t>(worker)];
+    PanelTable& table = tables[at(worker)];
     const std::int64_t first = block / pieces * lane_width;
     const std::int64_t count = std::min(lane_width, job.panel.rows - first);
     const std::int64_t start = block % pieces * piece;
@@ -275,7 +271,7 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
     const std::int64_t low = job.lower ? std::max(start, first) : start;
     if (low >= high) return;
     table.build(first, count);
-    LaneArray sums(static_cast<std::size_t>(chunk_rows));
+    LaneArray sums(at(chunk_rows));
     for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
       watch.check();
       const std::int64_t end = std::min(begin + chunk_rows, high);
@@ -283,41 +279,23 @@ void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& don
       table.pass_over(pass, begin, end, sums.data());
       (job.combine ? store_sums<true> : store_sums<false>)(job, sums.data(), begin, end, first, count);
     }
-    done += count * (high - start);
+    watch.add_done(count * (high - start));
   };
   for_blocks(panels * pieces, threads, body, watch);
 }
 
 void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads, Watch& watch) {
-  const auto body = [&](std::int64_t block, int) {
-    const std::int64_t begin = block * tile, end = std::min(begin + tile, size);
-    for (std::int64_t left = 0; left <= begin; left += tile) {
-      watch.check();
-      for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t j = left; j < std::min(left + tile, i); ++j) {
-          const float low = values[i * stride + j], high = values[j * stride + i];
-          values[i * stride + j] = values[j * stride + i] = from_lower ? low : std::max(low, high);
-        }
-      }
-    }
-  };
-  for_blocks((size + tile - 1) / tile, threads, body, watch);
+  for_tiles(size, size, true, threads, watch, [=](std::int64_t i, std::int64_t j) {
+    const float low = values[i * stride + j], high = values[j * stride + i];
+    values[i * stride + j] = values[j * stride + i] = from_lower ? low : std::max(low, high);
+  });
 }
 
 void transposed_max(float* out, std::int64_t stride, const float* other, std::int64_t other_stride, std::int64_t rows,
                     std::int64_t columns, int threads, Watch& watch) {
-  const auto body = [&](std::int64_t block, int) {
-    const std::int64_t begin = block * tile, end = std::min(begin + tile, rows);
-    for (std::int64_t left = 0; left < columns; left += tile) {
-      watch.check();
-      for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t j = left; j < std::min(left + tile, columns); ++j) {
-          out[i * stride + j] = std::max(out[i * stride + j], other[j * other_stride + i]);
-        }
-      }
-    }
-  };
-  for_blocks((rows + tile - 1) / tile, threads, body, watch);
+  for_tiles(rows, columns, false, threads, watch, [=](std::int64_t i, std::int64_t j) {
+    out[i * stride + j] = std::max(out[i * stride + j], other[j * other_stride + i]);
+  });
 }
 
 }  // namespace wordferry

@@ -1,7 +1,6 @@
 // Sixteen documents at a time against all documents of the other side: the linear algorithm for sums over words.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "support/csr.hpp"
@@ -30,8 +29,8 @@ struct PanelJob {
   std::int64_t words;
 };
 
-// One term of equation (5) or (12) for all pairs, or the matrix of products. `done` counts finished pairs.
-void panel_sums(const PanelJob& job, int threads, std::atomic<std::int64_t>& done, Watch& watch);
+// One term of equation (5) or (12) for all pairs, or the matrix of products.
+void panel_sums(const PanelJob& job, int threads, Watch& watch);
 
 // Makes a square matrix symmetric: values[i][j] = values[j][i] = the larger of the two, or the lower one.
 void make_symmetric(float* values, std::int64_t size, std::int64_t stride, bool from_lower, int threads, Watch& watch);

@@ -26,8 +26,7 @@ class TouchedQuery {
  public:
   TouchedQuery(std::int64_t vocabulary, float c_max, Overlap overlap)
       : c_max_(c_max), overlap_(overlap), vocabulary_(vocabulary),
-        slots_(
-            static_cast<std::uint32_t*>(std::calloc(static_cast<std::size_t>(vocabulary) + 1, sizeof(std::uint32_t)))) {
+        slots_(static_cast<std::uint32_t*>(std::calloc(at(vocabulary) + 1, sizeof(std::uint32_t)))) {
     if (slots_ == nullptr) throw std::bad_alloc();
     clear();
   }
@@ -35,11 +34,11 @@ class TouchedQuery {
   float c_max() const { return c_max_; }
   std::int64_t vocabulary() const { return vocabulary_; }
   const std::vector<std::int32_t>& words() const { return words_; }  // in the order in which they were touched
-  const TouchedWord& touched(std::int32_t word) const { return touched_[slots_[static_cast<std::size_t>(word)]]; }
+  const TouchedWord& touched(std::int32_t word) const { return touched_[slots_[at(word)]]; }
 
   // Ready for another query.
   void clear() {
-    for (const std::int32_t word : words_) slots_[static_cast<std::size_t>(word)] = 0;
+    for (const std::int32_t word : words_) slots_[at(word)] = 0;
     words_.clear();
     touched_.assign(1, {});
     found_.clear();
@@ -71,9 +70,9 @@ class TouchedQuery {
       word.begin = word.end = next;
       next += count;
     }
-    links_.resize(static_cast<std::size_t>(next));
+    links_.resize(at(next));
     for (const Found& one : found_) {
-      links_[static_cast<std::size_t>(touched_[slots_[static_cast<std::size_t>(one.word)]].end++)] = one.link;
+      links_[at(touched_[slots_[at(one.word)]].end++)] = one.link;
     }
     best_.resize(masses_.size());
     excess_.resize(masses_.size());
@@ -84,25 +83,24 @@ class TouchedQuery {
   float value(const Word* words, std::int64_t count, Side side, Mass&& mass_of) {
     std::fill(best_.begin(), best_.end(), c_max_);
     std::copy(masses_.begin(), masses_.end(), excess_.begin());
-    if (moving_.size() < static_cast<std::size_t>(count)) {
-      moving_.resize(static_cast<std::size_t>(count));
-      near_.resize(static_cast<std::size_t>(count));
+    if (moving_.size() < at(count)) {
+      moving_.resize(at(count));
+      near_.resize(at(count));
     }
     for (std::int64_t k = 0; k < count; ++k) {
-      const std::uint32_t slot = slots_[static_cast<std::size_t>(words[k])];
+      const std::uint32_t slot = slots_[at(words[k])];
       const float mass = mass_of(k);
-      moving_[static_cast<std::size_t>(k)] = mass;
-      near_[static_cast<std::size_t>(k)] = c_max_;
+      moving_[at(k)] = mass;
+      near_[at(k)] = c_max_;
       if (slot == 0) continue;
       const TouchedWord& word = touched_[slot];
-      moving_[static_cast<std::size_t>(k)] = std::max(mass - word.mass, 0.0f);
-      near_[static_cast<std::size_t>(k)] = word.near;
-      for (std::int64_t l = word.begin; l < word.end; ++l) {
-        float& at = best_[static_cast<std::size_t>(links_[static_cast<std::size_t>(l)].position)];
-        at = std::min(at, links_[static_cast<std::size_t>(l)].cost);
-      }
-      if (word.own >= 0) own_word(static_cast<std::size_t>(word.own), mass);
+      moving_[at(k)] = std::max(mass - word.mass, 0.0f);
+      if (word.own >= 0) own_word(at(word.own), mass);
+      if (overlap_ == Overlap::residual) continue;
+      near_[at(k)] = word.near;
+      for (std::int64_t l = word.begin; l < word.end; ++l) lower(best_[at(links_[at(l)].position)], links_[at(l)].cost);
     }
+    if (overlap_ == Overlap::residual && !meet_rest(words, count)) return 0.0f;
     const auto moved = [](std::int64_t size, const std::vector<float>& masses, const std::vector<float>& costs) {
       return moved_two_by_two(size, [&](std::int64_t k) { return masses[at(k)] * costs[at(k)]; });
     };
@@ -125,8 +123,27 @@ class TouchedQuery {
     void operator()(std::uint32_t* memory) const { std::free(memory); }
   };
 
+  static void lower(float& value, float other) { value = std::min(value, other); }
+
+  // What is left of both documents moves to words of which something is left; false when that is nothing.
+  template <class Word>
+  bool meet_rest(const Word* words, std::int64_t count) {
+    const auto positive = [](float mass) { return mass > 0.0f; };
+    if (std::none_of(excess_.begin(), excess_.end(), positive)) return false;
+    if (std::none_of(moving_.begin(), moving_.begin() + count, positive)) return false;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const TouchedWord& word = touched(static_cast<std::int32_t>(words[k]));
+      for (std::int64_t l = word.begin; l < word.end; ++l) {
+        const Link& link = links_[at(l)];
+        if (moving_[at(k)] > 0.0f) lower(best_[at(link.position)], link.cost);
+        if (excess_[at(link.position)] > 0.0f) lower(near_[at(k)], link.cost);
+      }
+    }
+    return true;
+  }
+
   TouchedWord& touch(std::int32_t word) {
-    std::uint32_t& slot = slots_[static_cast<std::size_t>(word)];
+    std::uint32_t& slot = slots_[at(word)];
     if (slot == 0) {
       slot = static_cast<std::uint32_t>(touched_.size());
       touched_.push_back({c_max_, 0.0f, -1});

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stored/stored_lists.hpp"
+#include "stored/stored.hpp"
 
 namespace wordferry {
 

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace wordferry {
 
@@ -25,6 +28,7 @@ struct Checked : Base {
   Checked() = default;
   explicit Checked(Base base) : Base(std::move(base)) {}
   std::int64_t length(std::size_t axis = 0) const { return static_cast<std::int64_t>(this->shape(axis)); }
+  auto span() const { return std::span(this->data(), this->size()); }
 };
 
 // Contiguous host arrays, read-only (In) or written by the kernel (Out). No silent conversion: bind with _in.
@@ -38,6 +42,35 @@ using Matrix = Checked<nb::ndarray<float, nb::ndim<2>, nb::device::cpu>>;
 // Refuses arguments that do not fit together.
 inline void require(bool fits, const char* message) {
   if (!fits) throw nb::value_error(message);
+}
+
+// Refuses arrays with an element that does not fit.
+template <class Array, class Fits>
+void require_all(const Array& array, Fits&& fits, const char* message) {
+  bool all = true;
+  for (std::size_t i = 0; i < array.size(); ++i) all &= fits(array.data()[i]);
+  require(all, message);
+}
+
+// Refuses arrays with a number outside of low .. high - 1.
+template <class Array>
+void require_range(const Array& array, std::int64_t low, std::int64_t high, const char* message) {
+  require_all(array, [=](auto one) { return one >= low && one < high; }, message);
+}
+
+// Refuses arrays whose elements do not ascend.
+template <class T>
+void require_rising(const In<T>& values, const char* message) {
+  bool rise = true;
+  for (std::int64_t i = 1; i < values.length(); ++i) rise &= values.data()[i - 1] < values.data()[i];
+  require(rise, message);
+}
+
+// Arrays, and whatever else something points into: kept as long as it is, and shared by its copies.
+using Held = std::shared_ptr<const void>;
+template <class... Arrays>
+Held hold(const Arrays&... arrays) {
+  return std::make_shared<const std::tuple<Arrays...>>(arrays...);
 }
 
 // An array that Python is given.
@@ -60,19 +93,18 @@ Made<T, sizeof...(Lengths)> make_array(T value, Lengths... lengths) {
   return Made<T, sizeof...(Lengths)>(values.release(), sizeof...(Lengths), shape, owner);
 }
 
+template <class T>
+Made<T> as_array(std::vector<T> values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
+  return {held->data(), {held->size()}, owner};
+}
+
 inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 64 == 0; }
 
 inline std::int64_t row_stride(const Matrix& matrix) {
   require(matrix.shape(0) == 0 || matrix.shape(1) <= 1 || matrix.stride(1) == 1, "rows must be contiguous");
   return matrix.shape(0) > 1 ? matrix.stride(0) : matrix.length(1);
-}
-
-// Refuses numbers outside of low .. high - 1.
-template <class T>
-void require_range(const T* values, std::int64_t count, std::int64_t low, std::int64_t high, const char* message) {
-  bool fits = true;
-  for (std::int64_t k = 0; k < count; ++k) fits &= values[k] >= low && values[k] < high;
-  require(fits, message);
 }
 
 // The number of threads to run on: what was asked for, within reason.

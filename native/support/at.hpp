@@ -1,13 +1,11 @@
-// An int as an index of a vector, without a warning and with little to read.
+// A whole number as an index of a vector, without a warning and with little to read.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
-#include <cstdint>
 
 namespace wordferry {
 
-constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-constexpr std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-constexpr std::size_t at(std::size_t index) { return index; }
+constexpr std::size_t at(std::integral auto index) { return static_cast<std::size_t>(index); }
 
 }  // namespace wordferry

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/at.hpp"
+
 namespace wordferry {
 
 // A heap with the worst on top. `Before` says which of two values is better: std::less for distances, std::greater for
@@ -21,7 +23,7 @@ class BestK {
     std::int64_t row;
   };
 
-  explicit BestK(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
+  explicit BestK(std::int64_t k) : k_(at(k)) {}
 
   static bool better(const Item& a, const Item& b) {
     return Before{}(a.value, b.value) || (a.value == b.value && a.row < b.row);
@@ -77,6 +79,27 @@ class BestK {
 
   std::size_t k_;
   std::vector<Item> kept_;
+};
+
+using NearestHits = BestK<float>;
+using NearRow = NearestHits::Item;
+
+// Rows in rising order of (value, row), as far as they are asked for.
+class RisingRows {
+ public:
+  explicit RisingRows(std::vector<NearRow> rows) : waiting_(std::move(rows)) {
+    std::make_heap(waiting_.begin(), waiting_.end(), later);
+  }
+  bool empty() const { return waiting_.empty(); }
+  const NearRow& first() const { return waiting_.front(); }
+  void pop() {
+    std::pop_heap(waiting_.begin(), waiting_.end(), later);
+    waiting_.pop_back();
+  }
+
+ private:
+  static bool later(const NearRow& a, const NearRow& b) { return NearestHits::better(b, a); }
+  std::vector<NearRow> waiting_;
 };
 
 }  // namespace wordferry

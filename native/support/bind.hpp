@@ -22,34 +22,24 @@ nb::object current_token();
 // Sets wordferry.errors.Cancelled as the Python error.
 void set_cancelled_error();
 
-// True when a signal handler raised (Ctrl-C); the Python error is then set. Call without the GIL.
-inline bool python_poll() {
-  const HeldGil gil;
-  return PyErr_CheckSignals() != 0;
-}
+// Asks Python whether to stop: true when a signal handler raised (Ctrl-C), or `progress`, None or a callable
+// (done, total); the Python error is then set. Called without the GIL.
+Poll python_poll(const nb::object& progress, std::int64_t total);
 
 // Runs `work(watch)` without the GIL and turns Interrupted into the Python exception that caused it.
 template <class Work>
-void run_native(Work&& work, const Poll& poll = python_poll) {
+void run_native(Work&& work, const nb::object& progress = nb::none(), std::int64_t total = 0) {
   const nb::object held = current_token();  // stays alive as long as the watch looks at it
   const Token* token = held.is_none() ? nullptr : &nb::cast<const Token&>(held);
   try {
     const ReleasedGil released;
-    Watch watch(poll, token == nullptr ? nullptr : &token->set);
+    Watch watch(python_poll(progress, total), token == nullptr ? nullptr : &token->set);
     watch.check();
     work(watch);
   } catch (const Interrupted&) {
     if (PyErr_Occurred() == nullptr) set_cancelled_error();
     throw nb::python_error();
   }
-}
-
-// Runs work that says whether the arrays were sound, and refuses those that are not.
-template <class Work>
-void run_sound(const char* unsound, Work&& work) {
-  bool sound = true;
-  run_native([&](Watch& watch) { sound = work(watch); });
-  require(sound, unsound);
 }
 
 }  // namespace wordferry

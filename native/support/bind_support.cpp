@@ -17,8 +17,8 @@ PyObject* current = nullptr;  // the ContextVar; it lives as long as the process
 template <class Value>
 void bind_view(nb::module_& m, const char* name, const char* what) {
   nb::class_<CsrView<Value>>(m, name, what)
-      .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<Value>, std::int64_t>(), "indptr"_in, "indices"_in,
-           "data"_in, "columns"_a)
+      .def(nb::init<const In<std::int64_t>&, const In<std::int32_t>&, const In<Value>&, std::int64_t>(), "indptr"_in,
+           "indices"_in, "data"_in, "columns"_a)
       .def("widened", &CsrView<Value>::widened, "columns"_a, "These rows over at least `columns` columns.")
       .def_prop_ro("shape", [](const CsrView<Value>& self) { return std::pair(self.rows(), self.columns()); });
 }
@@ -48,6 +48,21 @@ bool parse_numbers([[maybe_unused]] const nb::bytes& text, [[maybe_unused]] std:
 }  // namespace
 
 nb::object current_token() { return nb::handle(current).attr("get")(); }
+
+Poll python_poll(const nb::object& progress, std::int64_t total) {
+  return [&progress, total](std::int64_t done) {
+    const HeldGil gil;
+    if (PyErr_CheckSignals() != 0) return true;
+    if (progress.is_none()) return false;
+    try {
+      progress(done, total);
+      return false;
+    } catch (nb::python_error& error) {  // the caller's function raised: stop, and let it through
+      error.restore();
+      return true;
+    }
+  };
+}
 
 void set_cancelled_error() {
   const nb::object error = nb::module_::import_("wordferry.errors").attr("Cancelled");

@@ -8,17 +8,14 @@
 #if defined(WF_GNU)
 #define WF_ALWAYS_INLINE __attribute__((always_inline)) inline
 #define WF_INLINE_LAMBDA __attribute__((always_inline))
-#define WF_FLATTEN __attribute__((flatten))
 #define WF_RESTRICT __restrict__
 #elif defined(_MSC_VER)
 #define WF_ALWAYS_INLINE __forceinline
 #define WF_INLINE_LAMBDA
-#define WF_FLATTEN
 #define WF_RESTRICT __restrict
 #else
 #define WF_ALWAYS_INLINE inline
 #define WF_INLINE_LAMBDA
-#define WF_FLATTEN
 #define WF_RESTRICT
 #endif
 

@@ -6,6 +6,7 @@
 // is chosen.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -52,8 +53,9 @@ WF_ALWAYS_INLINE void keep_positive(Lanes& a) {
   a = a > zero ? a : zero;
 }
 
-// a = min(a, b), lane by lane.
+// a = min(a, b) or max(a, b), lane by lane.
 WF_ALWAYS_INLINE void keep_lower(Lanes& a, const Lanes& b) { a = b < a ? b : a; }
+WF_ALWAYS_INLINE void keep_higher(Lanes& a, const Lanes& b) { a = b > a ? b : a; }
 
 // All lanes the same.
 WF_ALWAYS_INLINE void fill_lanes(Lanes& a, float value) { a = Lanes{} + value; }
@@ -99,15 +101,6 @@ WF_ALWAYS_INLINE float least_lane(const Lanes& lanes) { return least_of_16<HalfL
 WF_ALWAYS_INLINE std::int32_t least_lane(const NumberLanes& lanes) { return least_of_16<HalfNumbers>(lanes); }
 WF_ALWAYS_INLINE double least_lane(const DoubleLanes& lanes) { return least_of_8(lanes); }
 
-WF_ALWAYS_INLINE float sum_of_lanes(const Lanes& lanes) {
-  const HalfLanes low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
-  const HalfLanes high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
-  HalfLanes sum = low + high;
-  sum += __builtin_shufflevector(sum, sum, 4, 5, 6, 7, 0, 1, 2, 3);
-  sum += __builtin_shufflevector(sum, sum, 2, 3, 0, 1, 6, 7, 4, 5);
-  return sum[0] + sum[1];
-}
-
 #else
 
 struct alignas(64) Lanes {
@@ -118,25 +111,27 @@ inline void load_aligned(Lanes& lanes, const float* from) { std::memcpy(&lanes, 
 inline float& lane(Lanes& lanes, int i) { return lanes.value[i]; }
 inline float lane(const Lanes& lanes, int i) { return lanes.value[i]; }
 
-inline Lanes operator+(const Lanes& a, const Lanes& b) {
+// Lane by lane; a number stands for sixteen of it.
+template <class Step>
+Lanes each_lane(const Step& step) {
   Lanes c;
-  for (int i = 0; i < lane_count; ++i) c.value[i] = a.value[i] + b.value[i];
+  for (int i = 0; i < lane_count; ++i) c.value[i] = step(i);
   return c;
+}
+inline Lanes operator+(const Lanes& a, const Lanes& b) {
+  return each_lane([&](int i) { return a.value[i] + b.value[i]; });
+}
+inline Lanes operator-(const Lanes& a, const Lanes& b) {
+  return each_lane([&](int i) { return a.value[i] - b.value[i]; });
 }
 inline Lanes operator-(float a, const Lanes& b) {
-  Lanes c;
-  for (int i = 0; i < lane_count; ++i) c.value[i] = a - b.value[i];
-  return c;
+  return each_lane([&](int i) { return a - b.value[i]; });
 }
 inline Lanes operator*(const Lanes& a, const Lanes& b) {
-  Lanes c;
-  for (int i = 0; i < lane_count; ++i) c.value[i] = a.value[i] * b.value[i];
-  return c;
+  return each_lane([&](int i) { return a.value[i] * b.value[i]; });
 }
 inline Lanes operator*(float a, const Lanes& b) {
-  Lanes c;
-  for (int i = 0; i < lane_count; ++i) c.value[i] = a * b.value[i];
-  return c;
+  return each_lane([&](int i) { return a * b.value[i]; });
 }
 inline void operator+=(Lanes& a, const Lanes& b) { a = a + b; }
 
@@ -146,17 +141,29 @@ inline void load(Lanes& block, const std::int8_t* from) {
 }
 inline void store(float* to, const Lanes& block) { std::memcpy(to, &block, sizeof block); }
 
-inline void keep_positive(Lanes& a) {
-  for (int i = 0; i < lane_count; ++i) a.value[i] = a.value[i] > 0.0f ? a.value[i] : 0.0f;
-}
 inline void keep_lower(Lanes& a, const Lanes& b) {
-  for (int i = 0; i < lane_count; ++i) a.value[i] = b.value[i] < a.value[i] ? b.value[i] : a.value[i];
+  a = each_lane([&](int i) { return b.value[i] < a.value[i] ? b.value[i] : a.value[i]; });
+}
+inline void keep_higher(Lanes& a, const Lanes& b) {
+  a = each_lane([&](int i) { return b.value[i] > a.value[i] ? b.value[i] : a.value[i]; });
 }
 inline void fill_lanes(Lanes& a, float value) {
-  for (int i = 0; i < lane_count; ++i) a.value[i] = value;
+  a = each_lane([value](int) { return value; });
 }
+inline void keep_positive(Lanes& a) { keep_higher(a, Lanes{}); }
+inline float least_lane(const Lanes& lanes) { return *std::min_element(lanes.value, lanes.value + lane_count); }
 
 #endif
+
+// By halves.
+WF_ALWAYS_INLINE float sum_of_lanes(const Lanes& lanes) {
+  float sums[lane_count];
+  std::memcpy(sums, &lanes, sizeof sums);
+  for (int half = lane_count / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
 
 // Sixteen sums of products, each step of which is rounded once. In halves, because that is how GCC makes good code of
 // it for registers of 256 bits and of 512.
@@ -178,6 +185,17 @@ WF_ALWAYS_INLINE void fused(FusedSums& sum, float factor, const float* row) {
     std::memcpy(&sum.half[h], part, sizeof part);
   }
 }
+
+// sum += max(mass - own, 0) * near, where `near` is the cost of moving the word to each document and `own` the mass of
+// the word that each holds itself. Every way to RWMD and Rel-RWMD rounds as this does.
+WF_ALWAYS_INLINE void add_excess(Lanes& sum, float mass, const Lanes& near, const Lanes& own) {
+  Lanes excess = mass - own;
+  keep_positive(excess);
+  sum += excess * near;
+}
+
+// sum += mass * near.
+WF_ALWAYS_INLINE void add_whole(Lanes& sum, float mass, const Lanes& near) { sum += mass * near; }
 
 // A number of Lanes in memory.
 class LaneArray {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "support/arrays.hpp"
+#include "support/at.hpp"
 #include "support/csr.hpp"
 #include "support/gil.hpp"
 
@@ -17,11 +17,19 @@ namespace wordferry {
 template <class Value>
 class CsrView {
  public:
-  CsrView(In<std::int64_t> indptr, In<std::int32_t> indices, In<Value> data, std::int64_t columns)
-      : indptr_(std::move(indptr)), indices_(std::move(indices)), data_(std::move(data)), columns_(columns) {
+  CsrView(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, const In<Value>& data, std::int64_t columns)
+      : csr_{indptr.data(), indices.data(), data.data(), indptr.length() - 1}, columns_(columns),
+        held_(hold(indptr, indices, data)) {
     const ReleasedGil released;
-    check_shape();
-    check_rows();
+    require(columns >= 0 && columns <= std::numeric_limits<std::int32_t>::max(), "columns must fit in an int32");
+    require(rows() >= 0, "indptr must have at least one element");
+    require(csr_.indptr[0] >= 0, "indptr must not be negative");
+    bool rises = true;
+    for (std::int64_t i = 0; i < rows(); ++i) rises &= csr_.indptr[i + 1] >= csr_.indptr[i];
+    require(rises, "indptr must not fall");
+    require(csr_.indptr[rows()] <= indices.length() && data.length() == indices.length(),
+            "indptr, indices and data must agree in length");
+    check_rows(indices.length());
     if constexpr (std::is_integral_v<Value>) check_weights();
   }
 
@@ -32,8 +40,8 @@ class CsrView {
     return other;
   }
 
-  Csr<Value> get() const { return {indptr_.data(), indices_.data(), data_.data(), rows()}; }
-  std::int64_t rows() const { return indptr_.length() - 1; }
+  const Csr<Value>& get() const { return csr_; }
+  std::int64_t rows() const { return csr_.rows; }
   std::int64_t columns() const { return columns_; }
   bool sorted() const { return sorted_; }               // every row rises, without a word twice
   std::int32_t largest() const { return largest_; }     // the largest index, -1 when there is none
@@ -43,55 +51,41 @@ class CsrView {
   const std::vector<std::int32_t>& words() const { return words_; }
 
  private:
-  void check_shape() const {
-    require(columns_ >= 0 && columns_ <= std::numeric_limits<std::int32_t>::max(), "columns must fit in an int32");
-    require(indptr_.length() > 0, "indptr must have at least one element");
-    const std::int64_t* starts = indptr_.data();
-    require(starts[0] >= 0, "indptr must not be negative");
-    bool rises = true;
-    for (std::int64_t i = 1; i < indptr_.length(); ++i) rises &= starts[i] >= starts[i - 1];
-    require(rises, "indptr must not fall");
-    require(starts[rows()] <= indices_.length() && data_.length() == indices_.length(),
-            "indptr, indices and data must agree in length");
-  }
-
-  void check_rows() {
+  void check_rows(std::int64_t stored) {
     std::int32_t low = 0;
-    for (std::int64_t k = 0; k < indices_.length(); ++k) {
-      low = std::min(low, indices_.data()[k]);
-      largest_ = std::max(largest_, indices_.data()[k]);
+    for (std::int64_t k = 0; k < stored; ++k) {
+      low = std::min(low, csr_.indices[k]);
+      largest_ = std::max(largest_, csr_.indices[k]);
     }
     require(low >= 0 && largest_ < columns_, "indices must lie in 0 .. columns - 1");
     for (std::int64_t i = 0; i < rows(); ++i) {
-      for (std::int64_t k = indptr_.data()[i] + 1; k < indptr_.data()[i + 1]; ++k) {
-        sorted_ &= indices_.data()[k] > indices_.data()[k - 1];
+      for (std::int64_t k = csr_.indptr[i] + 1; k < csr_.indptr[i + 1]; ++k) {
+        sorted_ &= csr_.indices[k] > csr_.indices[k - 1];
       }
     }
   }
 
   void check_weights() {
     require(sorted_, "the words of a row must rise, and none may come twice");
-    std::vector<char> stands(static_cast<std::size_t>(largest_) + 1, 0);
+    std::vector<char> stands(at(largest_) + 1, 0);
     for (std::int64_t i = 0; i < rows(); ++i) {
       Value sum = 0;
-      for (std::int64_t k = indptr_.data()[i]; k < indptr_.data()[i + 1]; ++k) {
-        require(data_.data()[k] >= 1 && data_.data()[k] <= largest_mass - sum,
-                "weights must be positive and fit in 2^61");
-        sum += data_.data()[k];
-        stands[static_cast<std::size_t>(indices_.data()[k])] = 1;
+      for (std::int64_t k = csr_.indptr[i]; k < csr_.indptr[i + 1]; ++k) {
+        require(csr_.data[k] >= 1 && csr_.data[k] <= largest_mass - sum, "weights must be positive and fit in 2^61");
+        sum += csr_.data[k];
+        stands[at(csr_.indices[k])] = 1;
       }
       largest_sum_ = std::max(largest_sum_, sum);
       if (sum > 0) smallest_sum_ = std::min(smallest_sum_, sum);
     }
     for (std::int32_t word = 0; word <= largest_; ++word) {
-      if (stands[static_cast<std::size_t>(word)] != 0) words_.push_back(word);
+      if (stands[at(word)] != 0) words_.push_back(word);
     }
   }
 
-  In<std::int64_t> indptr_;
-  In<std::int32_t> indices_;
-  In<Value> data_;
+  Csr<Value> csr_;
   std::int64_t columns_;
+  Held held_;
   std::int32_t largest_ = -1;
   bool sorted_ = true;
   Value largest_sum_ = 0, smallest_sum_ = std::numeric_limits<Value>::max();

@@ -17,15 +17,15 @@ struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-// Asked on the calling thread about every 50 ms; true means stop.
-using Poll = std::function<bool()>;
+// Asked on the calling thread about every 50 ms, with how much is done; true means stop.
+using Poll = std::function<bool(std::int64_t)>;
 
 constexpr auto poll_every = std::chrono::milliseconds(50);
 
 // One for each call, shared by its workers.
 class Watch {
  public:
-  explicit Watch(Poll poll = {}, const std::atomic<bool>* cancelled = nullptr)
+  Watch(Poll poll, const std::atomic<bool>* cancelled)
       : poll_(std::move(poll)), cancelled_(cancelled), caller_(std::this_thread::get_id()),
         last_(std::chrono::steady_clock::now()) {}
   Watch(const Watch&) = delete;
@@ -45,10 +45,13 @@ class Watch {
     if (stopped()) throw Interrupted();
   }
 
+  // So much more is done, in the units in which progress is reported; on any thread.
+  void add_done(std::int64_t count) { done_.fetch_add(count, std::memory_order_relaxed); }
+
   // Asks at once; on the calling thread only.
   bool poll() {
     if (told()) return true;
-    if (!poll_ || !poll_()) return false;
+    if (!poll_(done_.load(std::memory_order_relaxed))) return false;
     stop_.store(true, std::memory_order_relaxed);
     return true;
   }
@@ -64,6 +67,7 @@ class Watch {
   std::thread::id caller_;
   std::chrono::steady_clock::time_point last_;
   std::atomic<bool> stop_{false};
+  std::atomic<std::int64_t> done_{0};
 };
 
 // Asks a Watch once for every batch of units of work (a unit takes about a nanosecond or less), for loops whose steps
@@ -73,13 +77,13 @@ class Pace {
   explicit Pace(Watch& watch) : watch_(&watch) {}
   void spend(std::int64_t units) {
     left_ -= units;
-    if (left_ < 0) look();
+    if (left_ >= 0) return;
+    left_ = units_between_looks;
+    watch_->check();
   }
 
  private:
   static constexpr std::int64_t units_between_looks = 1 << 20;
-  void look();
-
   Watch* watch_;
   std::int64_t left_ = units_between_looks;
 };

@@ -1,7 +1,8 @@
-#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <limits>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "support/bind.hpp"
@@ -27,31 +28,8 @@ void for_words(std::string_view bytes, Each&& each) {
   }
 }
 
-// Counted documents on their way into arrays of the caller.
-class Counted {
- public:
-  explicit Counted(CountedTexts texts) : texts_(std::move(texts)) {}
-  std::int64_t documents() const { return static_cast<std::int64_t>(texts_.tokens.size()); }
-  std::int64_t pairs() const { return static_cast<std::int64_t>(texts_.words.size()); }
-  nb::bytes new_words() const { return nb::bytes(texts_.new_words.data(), texts_.new_words.size()); }
-
-  void fill(const Out<std::int64_t>& indptr, const Out<std::int32_t>& words, const Out<std::int32_t>& counts,
-            const Out<std::int64_t>& tokens) const {
-    copy(texts_.indptr, indptr);
-    copy(texts_.words, words);
-    copy(texts_.counts, counts);
-    copy(texts_.tokens, tokens);
-  }
-
- private:
-  template <class T>
-  static void copy(const std::vector<T>& from, const Out<T>& to) {
-    require(to.length() == static_cast<std::int64_t>(from.size()), "an array has another length than what it is for");
-    std::copy(from.begin(), from.end(), to.data());
-  }
-
-  CountedTexts texts_;
-};
+// indptr, words, counts and tokens of each document, and the new words.
+using Counted = std::tuple<Made<std::int64_t>, Made<std::int32_t>, Made<std::int32_t>, Made<std::int64_t>, nb::bytes>;
 
 class WordCounter {
  public:
@@ -95,7 +73,8 @@ class WordCounter {
       const std::lock_guard lock(mutex_);
       found = count_texts(table_, view_of(bytes), ends.data(), split.data(), ends.length(), how_, next, limit, watch);
     });
-    return Counted(std::move(found));
+    return {as_array(std::move(found.indptr)), as_array(std::move(found.words)), as_array(std::move(found.counts)),
+            as_array(std::move(found.tokens)), nb::bytes(found.new_words.data(), found.new_words.size())};
   }
 
  private:
@@ -119,17 +98,13 @@ class WordCounter {
 }  // namespace
 
 void bind_texts(nb::module_& m) {
-  nb::class_<Counted>(m, "CountedTexts")
-      .def_prop_ro("documents", &Counted::documents)
-      .def_prop_ro("pairs", &Counted::pairs)
-      .def_prop_ro("new_words", &Counted::new_words)
-      .def("fill", &Counted::fill, "indptr"_in, "words"_in, "counts"_in, "tokens"_in);
   nb::class_<WordCounter>(m, "WordCounter")
       .def(nb::init<const nb::bytes&, const In<std::int32_t>&, const nb::bytes&, bool, std::int64_t>(), "words"_a,
            "codes"_in, "stop"_a, "lowercase"_a, "min_length"_a)
       .def_prop_ro("longest_run", &WordCounter::longest_run, "As far as a search in the table may go.")
       .def("add", &WordCounter::add, "words"_a, "codes"_in)
-      .def("count", &WordCounter::count, "bytes"_a, "ends"_in, "split"_in, "next"_a, "threads"_a);
+      .def("count", &WordCounter::count, "bytes"_a, "ends"_in, "split"_in, "next"_a, "threads"_a,
+           "Documents as bags of words: indptr, words, counts and the tokens of each document; and the new words.");
 }
 
 }  // namespace wordferry

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <random>
 
+#include "support/at.hpp"
+
 namespace wordferry {
 
 namespace {
@@ -58,10 +60,10 @@ std::uint64_t hash_of(std::string_view word) {
 // For each byte 0 (no letter or digit of ASCII), or what it is in lower case.
 constexpr std::array<char, 256> lower_letters() {
   std::array<char, 256> found{};
-  for (int c = '0'; c <= '9'; ++c) found[static_cast<std::size_t>(c)] = static_cast<char>(c);
+  for (int c = '0'; c <= '9'; ++c) found[at(c)] = static_cast<char>(c);
   for (int c = 'a'; c <= 'z'; ++c) {
-    found[static_cast<std::size_t>(c)] = static_cast<char>(c);
-    found[static_cast<std::size_t>(c - 'a' + 'A')] = static_cast<char>(c);
+    found[at(c)] = static_cast<char>(c);
+    found[at(c - 'a' + 'A')] = static_cast<char>(c);
   }
   return found;
 }
@@ -202,12 +204,12 @@ WordCodes::WordCodes() : entries_(1024) {}
 
 std::size_t WordCodes::place(std::string_view word, std::uint64_t hash) const {
   const std::size_t mask = entries_.size() - 1;
-  for (std::size_t at = static_cast<std::size_t>(hash) & mask;; at = (at + 1) & mask) {
-    const Entry& entry = entries_[at];
-    if (!entry.used) return at;
+  for (std::size_t place = at(hash) & mask;; place = (place + 1) & mask) {
+    const Entry& entry = entries_[place];
+    if (!entry.used) return place;
     if (entry.hash == hash && entry.length == word.size() &&
         (word.empty() || std::memcmp(letters_.data() + entry.start, word.data(), word.size()) == 0)) {
-      return at;
+      return place;
     }
   }
 }
@@ -249,22 +251,22 @@ void WordCodes::grow() {
   const std::size_t mask = entries_.size() - 1;
   for (const Entry& entry : before) {
     if (!entry.used) continue;
-    std::size_t at = static_cast<std::size_t>(entry.hash) & mask;
-    while (entries_[at].used) at = (at + 1) & mask;
-    entries_[at] = entry;
+    std::size_t place = at(entry.hash) & mask;
+    while (entries_[place].used) place = (place + 1) & mask;
+    entries_[place] = entry;
   }
 }
 
 CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::int64_t* ends, const std::uint8_t* split,
                          std::int64_t documents, const Splitting& how, std::int32_t next, int threads, Watch& watch) {
   const std::int64_t count = (documents + documents_a_block - 1) / documents_a_block;
-  std::vector<TextBlock> blocks(static_cast<std::size_t>(count));
+  std::vector<TextBlock> blocks(at(count));
   const auto read = [&](std::int64_t number, int) {
-    TextReader reader(table, how, blocks[static_cast<std::size_t>(number)]);
+    TextReader reader(table, how, blocks[at(number)]);
     const std::int64_t last = std::min((number + 1) * documents_a_block, documents);
     for (std::int64_t i = number * documents_a_block; i < last; ++i) {
       const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
-      const auto document = bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(ends[i] - begin));
+      const auto document = bytes.substr(at(begin), at(ends[i] - begin));
       if (split[i] != 0) {
         reader.text(document);
       } else {
@@ -275,8 +277,7 @@ CountedTexts count_texts(WordCodes& table, std::string_view bytes, const std::in
   for_blocks(count, threads, read, watch);
   CountedTexts all;
   for (TextBlock& block : blocks) next = resolve(table, block, next, all.new_words);
-  for_blocks(
-      count, threads, [&](std::int64_t number, int) { count_block(blocks[static_cast<std::size_t>(number)]); }, watch);
+  for_blocks(count, threads, [&](std::int64_t number, int) { count_block(blocks[at(number)]); }, watch);
   for (TextBlock& block : blocks) {
     append_ends(all.indptr, block.counted.indptr);
     append(all.tokens, block.counted.tokens);

@@ -30,8 +30,8 @@ class ActPairs : public Pairs {
     const Left& to = residual_ ? from : all_.left();
     gather(to);
     const Flat rows{costs_.row_of, costs_.shared_row}, columns{costs_.column_of, costs_.shared_column};
-    const double there = one_way(from.x_words, from.x_mass, to.x_words, to.y_mass, there_, rows);
-    const double back = one_way(from.y_words, from.y_mass, to.y_words, to.x_mass, back_, columns);
+    const double there = one_way(from.x.words, from.x.mass, to.x.words, to.y.mass, there_, rows);
+    const double back = one_way(from.y.words, from.y.mass, to.y.words, to.x.mass, back_, columns);
     return std::max(there, back) / from.total;
   }
 
@@ -58,20 +58,20 @@ class ActPairs : public Pairs {
 
   // The costs of all words of x to all of y, and the other way round; a word does not go to itself.
   void gather(const Left& to) {
-    const std::size_t xs = to.x_words.size(), ys = to.y_words.size();
+    const std::size_t xs = to.x.words.size(), ys = to.y.words.size();
     columns_.resize(ys);
-    for (std::size_t j = 0; j < ys; ++j) columns_[j] = costs_.column_of[to.y_words[j]];
+    for (std::size_t j = 0; j < ys; ++j) columns_[j] = costs_.column_of[to.y.words[j]];
     there_.reset(xs, ys);
     back_.reset(ys, xs);
     for (std::size_t i = 0; i < xs; ++i) {
       pace_.spend(static_cast<std::int64_t>(ys));
-      const float* from = costs_.row(to.x_words[i]);
+      const float* from = costs_.row(to.x.words[i]);
       float* row = there_.row(i);
       for (std::size_t j = 0; j < ys; ++j) row[j] = from[columns_[j]];
     }
     for (std::size_t i = 0, j = 0; i < xs && j < ys;) {  // both in rising order
-      if (to.x_words[i] == to.y_words[j]) there_.row(i)[j] = infinite_distance;
-      to.x_words[i] < to.y_words[j] ? ++i : ++j;
+      if (to.x.words[i] == to.y.words[j]) there_.row(i)[j] = infinite_distance;
+      to.x.words[i] < to.y.words[j] ? ++i : ++j;
     }
     for (std::size_t j = 0; j < ys; ++j) {
       pace_.spend(static_cast<std::int64_t>(xs));

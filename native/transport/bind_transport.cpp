@@ -14,7 +14,6 @@
 #include "support/bind.hpp"
 #include "support/view.hpp"
 #include "transport/search.hpp"
-#include "transport/single_pair.hpp"
 #include "transport/solver.hpp"
 
 namespace wordferry {
@@ -170,6 +169,20 @@ void require_size(std::int64_t m, std::int64_t n) {
   require(m >= 1 && n >= 1 && m < most && n < most, "a problem needs a source and a sink, and fewer than 2^28 of each");
 }
 
+// Solves the problem of these masses and costs, m x n of them.
+Proof solve(Solver& solver, const std::int64_t* supply, int m, const std::int64_t* demand, int n, const double* costs,
+            Watch& watch) {
+  solver.prepare(m, n, Precision::fine);
+  std::copy_n(supply, m, solver.supply());
+  std::copy_n(demand, n, solver.demand());
+  Pace pace(watch);
+  for (int i = 0; i < m; ++i) {
+    pace.spend(n);
+    std::copy_n(costs + static_cast<std::ptrdiff_t>(i) * n, n, solver.fine_row(i));
+  }
+  return solver.solve();
+}
+
 std::tuple<Proof, double, std::int64_t, std::int64_t> solve_one(
     const Longs& supply, const Longs& demand, const In<double, 2>& costs, const Out<double>& source_duals,
     const Out<double>& sink_duals, const Out<std::int32_t>& plan_source, const Out<std::int32_t>& plan_sink,
@@ -184,16 +197,7 @@ std::tuple<Proof, double, std::int64_t, std::int64_t> solve_one(
   Proof proof = Proof::failed;
   run_native([&](Watch& watch) {
     require_masses(supply.data(), m, demand.data(), n);
-    Solver& solver = held.emplace(watch);
-    solver.prepare(m, n, Precision::fine);
-    std::copy_n(supply.data(), m, solver.supply());
-    std::copy_n(demand.data(), n, solver.demand());
-    Pace pace(watch);
-    for (int i = 0; i < m; ++i) {
-      pace.spend(n);
-      std::copy_n(costs.data() + static_cast<std::ptrdiff_t>(i) * n, n, solver.fine_row(i));
-    }
-    proof = solver.solve();
+    proof = solve(held.emplace(watch), supply.data(), m, demand.data(), n, costs.data(), watch);
   });
   const Solver& solver = *held;
   if (proof == Proof::failed) return {proof, 0.0, 0, 0};
@@ -223,12 +227,9 @@ void solve_many(const In<std::int64_t, 2>& supply, const In<std::int64_t, 2>& de
     std::vector<Solver> solvers;
     for (int worker = 0; worker < worker_count(count, limit); ++worker) solvers.emplace_back(watch);
     const auto body = [&](std::int64_t k, int worker) {
-      Solver& solver = solvers[static_cast<std::size_t>(worker)];
-      solver.prepare(m, n, Precision::fine);
-      std::copy_n(supply.data() + k * m, m, solver.supply());
-      std::copy_n(demand.data() + k * n, n, solver.demand());
-      for (int i = 0; i < m; ++i) std::copy_n(costs.data() + (k * m + i) * n, n, solver.fine_row(i));
-      proof.data()[k] = static_cast<std::int32_t>(solver.solve());
+      Solver& solver = solvers[at(worker)];
+      proof.data()[k] = static_cast<std::int32_t>(
+          solve(solver, supply.data() + k * m, m, demand.data() + k * n, n, costs.data() + k * m * n, watch));
       total.data()[k] = solver.total();
       pivots.data()[k] = solver.pivots();
     };
@@ -276,7 +277,7 @@ std::int64_t share_out(const Longs& starts, const Longs& ones, const Longs& othe
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t start = starts.data()[row], end = starts.data()[row + 1];
     require(0 <= start && start < end && end <= ways, "starts must rise to the number of ways");
-    order.resize(static_cast<std::size_t>(end - start));
+    order.resize(at(end - start));
     std::iota(order.begin(), order.end(), start);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t left, std::int64_t right) {
       return affinity.data()[left] > affinity.data()[right];
@@ -303,8 +304,8 @@ std::int64_t share_out(const Longs& starts, const Longs& ones, const Longs& othe
 
 std::vector<CountedWord> counted(const Longs& words, const Longs& counts, std::int64_t known, std::int64_t& sum) {
   require(words.length() == counts.length(), "as many words as counts, please");
-  require_range(words.data(), words.length(), 0, known, "a word out of range");
-  std::vector<CountedWord> made(static_cast<std::size_t>(words.length()));
+  require_range(words, 0, known, "a word out of range");
+  std::vector<CountedWord> made(at(words.length()));
   for (std::size_t k = 0; k < made.size(); ++k) {
     made[k] = {words.data()[k], counts.data()[k]};
     require(made[k].count >= 1 && made[k].count <= largest_mass - sum, "counts must be positive and fit in 2^61");

@@ -67,14 +67,44 @@ std::unique_ptr<Pairs> hub_pairs(const Bags& x, const Bags& y, const HubCosts& c
 std::unique_ptr<Pairs> act_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, int transfers, bool residual,
                                  Watch& watch);
 
+// wmd of two documents given as counts of words, without anything that is shared between many.
+struct CountedWord {
+  std::int64_t word;
+  Mass count;  // positive
+};
+
+// `vectors` has a row of `dimensions` for each word; the words of x and of y rise. Throws Unsolved where a distance of
+// words is not finite.
+double single_pair(const float* vectors, int dimensions, std::vector<CountedWord> x, std::vector<CountedWord> y,
+                   Watch& watch);
+
 // What is left of two bags without their common mass (or all of both), in whole masses of equal sum. Common mass of
 // words that share a row of costs always stays: they cost less onto themselves than that row says.
 struct Left {
-  std::vector<std::int32_t> x_words, y_words;
-  std::vector<std::int32_t> x_places;  // of x_words among the words of the query
-  std::vector<Mass> x_mass, y_mass;
+  struct Side {
+    std::vector<std::int32_t> words, places;  // places: among all words of the document
+    std::vector<Mass> mass;
+
+    void clear() {
+      words.clear();
+      places.clear();
+      mass.clear();
+    }
+    void add(std::int32_t word, std::int32_t place, Mass some) {
+      words.push_back(word);
+      places.push_back(place);
+      mass.push_back(some);
+    }
+    int size() const { return static_cast<int>(words.size()); }
+  };
+
+  Side x, y;
   double total = 1;   // all mass, common included
-  bool swap = false;  // y is the side of the sources
+  bool swap = false;  // y is the side of the sources: of the two the one that has to be for values to be the same both
+                      // ways round
+  void set_swap() { swap = x.size() != y.size() ? y.size() < x.size() : y.words < x.words; }
+  const Side& sources() const { return swap ? y : x; }
+  const Side& sinks() const { return swap ? x : y; }
 };
 
 class Rest {

@@ -1,7 +1,7 @@
 // rel-wmd, equations (8)-(11): a word goes to a related word at their distance, or through the hub at c_max. Only
 // words with a related word on the other side need deciding; they fall into small independent groups.
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "support/at.hpp"
 #include "transport/document_pairs.hpp"
@@ -19,8 +19,8 @@ class HubPairs : public Pairs {
  public:
   HubPairs(const Bags& x, const Bags& y, const HubCosts& costs, bool keep, Watch& watch)
       : x_(x), rest_(x, y, keep), costs_(costs), keep_(keep), pace_(watch), solver_(watch) {
-    first_.assign(static_cast<std::size_t>(costs.words), -1);
-    place_.assign(static_cast<std::size_t>(costs.words), -1);
+    first_.assign(at(costs.words), -1);
+    place_.assign(at(costs.words), -1);
   }
 
   // Lists for each word the query's words that are related to it.
@@ -47,9 +47,8 @@ class HubPairs : public Pairs {
     if (!rest_.find(query_, other, value)) return value;
     find_links();
     const Left& left = rest_.left();
-    const auto& mass = left.swap ? left.y_mass : left.x_mass;
     Mass through_hub = 0;
-    for (const Mass m : mass) through_hub += m;
+    for (const Mass mass : left.sources().mass) through_hub += mass;
     double total = 0;
     group_links();
     for (std::size_t begin = 0; begin < links_.size();) {
@@ -77,16 +76,15 @@ class HubPairs : public Pairs {
   void find_links() {
     const Left& left = rest_.left();
     links_.clear();
-    for (std::size_t i = 0; i < left.x_words.size(); ++i) place_[at(left.x_words[i])] = static_cast<std::int32_t>(i);
-    for (std::size_t j = 0; j < left.y_words.size(); ++j) {
-      for (std::int32_t e = first_[at(left.y_words[j])]; e >= 0; e = entries_[at(e)].next) {
+    for (int i = 0; i < left.x.size(); ++i) place_[at(left.x.words[at(i)])] = i;
+    for (int j = 0; j < left.y.size(); ++j) {
+      for (std::int32_t e = first_[at(left.y.words[at(j)])]; e >= 0; e = entries_[at(e)].next) {
         const std::int32_t i = place_[at(entries_[at(e)].from)];
         if (i < 0) continue;
-        const auto sink = static_cast<std::int32_t>(j);
-        links_.push_back({0, left.swap ? sink : i, left.swap ? i : sink, entries_[at(e)].cost});
+        links_.push_back({0, left.swap ? j : i, left.swap ? i : j, entries_[at(e)].cost});
       }
     }
-    for (const std::int32_t word : left.x_words) place_[at(word)] = -1;
+    for (const std::int32_t word : left.x.words) place_[at(word)] = -1;
   }
 
   int group_of(int node) {
@@ -97,10 +95,9 @@ class HubPairs : public Pairs {
   // Sources are nodes 0 .., sinks follow; links sorted by group, then source, then sink.
   void group_links() {
     const Left& left = rest_.left();
-    const auto sources = static_cast<int>(left.swap ? left.y_words.size() : left.x_words.size());
-    const auto nodes = static_cast<int>(left.x_words.size() + left.y_words.size());
-    group_.resize(at(nodes));
-    for (int k = 0; k < nodes; ++k) group_[at(k)] = k;
+    const int sources = left.sources().size();
+    group_.resize(at(left.x.size() + left.y.size()));
+    std::iota(group_.begin(), group_.end(), 0);
     for (const Link& link : links_) {
       const int a = group_of(link.source), b = group_of(sources + link.sink);
       group_[at(std::max(a, b))] = std::min(a, b);  // so the root is the first source
@@ -115,8 +112,7 @@ class HubPairs : public Pairs {
   // The cost of what goes along links[begin .. end); that mass is taken off `through_hub`.
   double solve_group(std::size_t begin, std::size_t end, Mass& through_hub, std::int64_t other) {
     const Left& left = rest_.left();
-    const auto& supply = left.swap ? left.y_mass : left.x_mass;
-    const auto& demand = left.swap ? left.x_mass : left.y_mass;
+    const std::vector<Mass>&supply = left.sources().mass, &demand = left.sinks().mass;
     sources_.clear();
     sinks_.clear();
     for (std::size_t k = begin; k < end; ++k) {

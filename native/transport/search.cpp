@@ -23,7 +23,7 @@ class Workers {
  public:
   Workers(const MakePairs& make, int threads, Watch& watch) : make_(make), watch_(watch), pairs_(at(threads)) {}
   Pairs& operator[](int worker) {
-    auto& pairs = pairs_[static_cast<std::size_t>(worker)];
+    auto& pairs = pairs_[at(worker)];
     if (!pairs) pairs = make_(watch_);
     return *pairs;
   }
@@ -34,44 +34,28 @@ class Workers {
   std::vector<std::unique_ptr<Pairs>> pairs_;
 };
 
-using NearestHits = BestK<float>;
-using Hit = NearestHits::Item;
-
 // Values at or above this cannot enter, whatever their row.
 double limit_of(const NearestHits& nearest) {
   return nearest.full() ? std::nextafterf(nearest.worst(), std::numeric_limits<float>::infinity()) : no_limit;
 }
 
-// Rows of y in rising order of (bound, row), as far as they are asked for.
-class BoundQueue {
- public:
-  BoundQueue(const Bounded& ranked, std::int64_t query) {
-    const float* bounds = ranked.bounds + query * ranked.others;
-    waiting_.reserve(static_cast<std::size_t>(ranked.others));
-    for (std::int64_t row = 0; row < ranked.others; ++row) {
-      if (ranked.allowed[row]) waiting_.push_back({bounds[row], row});
-    }
-    std::make_heap(waiting_.begin(), waiting_.end(), later);
+// The allowed rows of y with their bounds.
+std::vector<NearRow> bounded_rows(const Bounded& ranked, std::int64_t query) {
+  std::vector<NearRow> rows;
+  rows.reserve(at(ranked.others));
+  for (std::int64_t row = 0; row < ranked.others; ++row) {
+    if (ranked.allowed[row]) rows.push_back({ranked.bounds[query * ranked.others + row], row});
   }
-  bool empty() const { return waiting_.empty(); }
-  const Hit& first() const { return waiting_.front(); }
-  void pop() {
-    std::pop_heap(waiting_.begin(), waiting_.end(), later);
-    waiting_.pop_back();
-  }
-
- private:
-  static bool later(const Hit& a, const Hit& b) { return NearestHits::better(b, a); }
-  std::vector<Hit> waiting_;
-};
+  return rows;
+}
 
 void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, const Hits& found, Watch& watch) {
   std::int64_t* counts = found.counts + 4 * query;
   NearestHits nearest(candidates.k);
   double unproved = no_limit;  // the least bound among rows left unsolved
   pairs.begin(query, 0);
-  for (BoundQueue queue(candidates, query); !queue.empty(); queue.pop()) {
-    const Hit next = queue.first();
+  for (RisingRows queue(bounded_rows(candidates, query)); !queue.empty(); queue.pop()) {
+    const NearRow next = queue.first();
     const double first_bound = next.value - candidates.slack;
     if (!(first_bound < limit_of(nearest)) && !(next.value == no_limit && !nearest.full())) break;
     watch.check();
@@ -91,11 +75,11 @@ void search_one(Pairs& pairs, std::int64_t query, const Bounded& candidates, con
     ++counts[0];
     nearest.offer(static_cast<float>(pairs.solve(next.row)), next.row);
   }
-  const std::vector<Hit> hits = std::move(nearest).sorted();
+  const std::vector<NearRow> hits = std::move(nearest).sorted();
   for (std::int64_t place = 0; place < candidates.k; ++place) {
     const std::int64_t slot = query * candidates.k + place;
     const bool here = place < static_cast<std::int64_t>(hits.size());
-    const Hit hit = here ? hits[static_cast<std::size_t>(place)] : Hit{std::numeric_limits<float>::infinity(), -1};
+    const NearRow hit = here ? hits[at(place)] : NearRow{std::numeric_limits<float>::infinity(), -1};
     found.rows[slot] = hit.row;
     found.values[slot] = hit.value;
     const double above = std::nextafterf(hit.value, std::numeric_limits<float>::infinity());

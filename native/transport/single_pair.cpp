@@ -1,7 +1,6 @@
-#include "transport/single_pair.hpp"
-
 #include <algorithm>
 
+#include "support/at.hpp"
 #include "support/buffer.hpp"
 #include "support/word_distances.hpp"
 #include "transport/document_pairs.hpp"
@@ -37,7 +36,7 @@ CompactDocument compacted(const std::vector<CountedWord>& words, const std::vect
     made.place_of[id] = static_cast<std::int32_t>(made.ids.size());
     made.ids.push_back(static_cast<std::int32_t>(id));
     made.counts.push_back(entry.count);
-    const float* vector = vectors + static_cast<std::size_t>(entry.word) * dimensions;
+    const float* vector = vectors + at(entry.word) * dimensions;
     made.vectors.insert(made.vectors.end(), vector, vector + dimensions);
   }
   return made;
@@ -53,8 +52,8 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  const CompactDocument first = compacted(x, all, vectors, static_cast<std::size_t>(dimensions));
-  const CompactDocument second = compacted(y, all, vectors, static_cast<std::size_t>(dimensions));
+  const CompactDocument first = compacted(x, all, vectors, at(dimensions));
+  const CompactDocument second = compacted(y, all, vectors, at(dimensions));
   const auto columns = static_cast<std::ptrdiff_t>(y.size());
   Buffer<float> costs;
   costs.reserve(x.size() * y.size());

@@ -6,7 +6,6 @@
 
 #include "support/at.hpp"
 #include "transport/cost_rows.hpp"
-#include "transport/cost_rows_inline.hpp"
 
 namespace wordferry {
 
@@ -50,7 +49,6 @@ template <int Rows>
 WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* supply, const float* scaling,
                                  float* sums) {
   float factor[Rows];
-#if defined(WF_VECTORS)
   Lanes cell, other, sum[Rows] = {};
   for (int j = 0; j < width; j += lane_count) {
     load(other, scaling + j);
@@ -64,24 +62,15 @@ WF_ALWAYS_INLINE void scale_rows(const float* kernel, int width, const float* su
     load(other, sums + j);
     for (int r = 0; r < Rows; ++r) {
       load(cell, kernel + static_cast<std::ptrdiff_t>(r) * width + j);
-      other += cell * factor[r];
+      other += factor[r] * cell;
     }
     store(sums + j, other);
   }
-#else
-  for (int r = 0; r < Rows; ++r) {
-    const float* row = kernel + static_cast<std::ptrdiff_t>(r) * width;
-    float sum = 0;
-    for (int j = 0; j < width; ++j) sum += row[j] * scaling[j];
-    factor[r] = supply[r] / (sum + tiny);
-    for (int j = 0; j < width; ++j) sums[j] += row[j] * factor[r];
-  }
-#endif
 }
 
 // f from g, and what the rows from `begin` to `end` add to sum_i K_ij f_i, in one pass over the kernel.
-WF_FLATTEN void scale_some(const float* kernel, int begin, int end, int width, const float* supply,
-                           const float* scaling, float* sums) {
+void scale_some(const float* kernel, int begin, int end, int width, const float* supply, const float* scaling,
+                float* sums) {
   int i = begin;
   for (; i + 4 <= end; i += 4) {
     scale_rows<4>(kernel + static_cast<std::ptrdiff_t>(i) * width, width, supply + i, scaling, sums);
@@ -97,7 +86,7 @@ float SoftPrices::typical_gap(const SoftProblem& problem, const float* price, Pa
   for (int i = 0; i < problem.m; ++i) {
     const float* row = problem.costs + static_cast<std::ptrdiff_t>(i) * problem.width;
     pace.spend(problem.width);
-    least_[at(i)] = row_minimum(row, price, problem.width);
+    least_[at(i)] = minimum_of_row(row, price, problem.width);
     const int j = static_cast<int>(std::int64_t{7} * i % problem.n);
     sum += row[j] - price[j] - least_[at(i)];
   }

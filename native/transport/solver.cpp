@@ -8,8 +8,6 @@
 #include "support/at.hpp"
 #include "support/pool.hpp"
 #include "transport/cost_rows.hpp"
-#include "transport/exact_simplex.hpp"
-#include "transport/pivoting.hpp"
 
 namespace wordferry {
 
@@ -19,12 +17,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr float rough_infinity = std::numeric_limits<float>::infinity();
 constexpr double rough_largest = 1e30;  // costs up to here, and down to its inverse, leave float32 room
 constexpr double unit_roundoff = 0x1p-53;
-constexpr double proof_tolerance = 1e-9;     // of the optimum itself
-constexpr double enter_tolerance = 0x1p-46;  // of the largest cost: smaller gains are rounding, not gains
-constexpr double rough_tolerance = 0x1p-20;  // the same in float32
-constexpr std::int64_t pivots_at_once = 4096;
-constexpr std::int64_t pivots_a_node = 200;
-constexpr std::int64_t few_pivots = 32;
+constexpr double proof_tolerance = 1e-9;  // of the optimum itself
 
 // A compensated sum (Neumaier), and the sum of the terms' sizes.
 class Sum {
@@ -156,35 +149,6 @@ void Solver::join_components() {
   }
 }
 
-// Pivots until no arc gains. False when rounding keeps it from ending: exact arithmetic then goes on from here.
-bool Solver::improve() {
-  candidates_.resize(at(m_));
-  minima_.resize(at(m_));
-  Pivoting state{.m = m_,
-                 .width = width_,
-                 .fine = precision_ == Precision::fine ? fine_.data() : nullptr,
-                 .rough = rough_.data(),
-                 .scale = scale_,
-                 .rough_tolerance = static_cast<float>(rough_tolerance * largest_ * scale_),
-                 .tolerance = enter_tolerance * largest_,
-                 .dual = dual_.data(),
-                 .prices = prices_.data(),
-                 .minima = minima_.data(),
-                 .next_row = 0,
-                 .tree = &tree_,
-                 .candidates = candidates_.data(),
-                 .listed = 0,
-                 .pace = &pace_};
-  const std::int64_t limit = pivots_a_node * (m_ + n_) + 1000;
-  for (bool rough = true; true;) {
-    set_potentials(state);
-    const std::int64_t done = (rough ? pivot_roughly : pivot_until_optimal)(state, pivots_at_once);
-    if ((pivots_ += done) > limit) return false;
-    if (!rough && done < few_pivots) return true;  // too few for rounding to have piled up in the potentials
-    rough = rough && done == pivots_at_once;
-  }
-}
-
 void Solver::collect_plan() {
   plan_.clear();
   for (int node = 0; node < m_ + n_; ++node) {
@@ -273,7 +237,7 @@ double Solver::sources_first(int flat) {
   for (int i = 0; i < m_; ++i) {
     if (i == flat) continue;
     pace_.spend(2 * width_);
-    const float dual = row_minimum(rough_row(i), open_.data(), width_);
+    const float dual = minimum_of_row(rough_row(i), open_.data(), width_);
     lower_columns(least_.data(), rough_row(i), dual, width_);
     sum += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
   }
@@ -303,7 +267,7 @@ double Solver::sinks_first(int flat) {
   }
   rooms_.clear();
   for (int i = 0; i < m_; ++i) {
-    const float dual = row_minimum(rough_row(i), least_.data(), width_);
+    const float dual = minimum_of_row(rough_row(i), least_.data(), width_);
     if (flat < 0) {
       sum += static_cast<double>(supply_[at(i)]) * static_cast<double>(dual);
     } else {

@@ -1,7 +1,7 @@
 // One transportation problem with dense costs and whole masses, solved to a proved optimum; one object serves many
 // problems in turn and keeps its memory.
 //
-// Costs are float32 or float64. Network simplex in float64, steered by float32 (pivoting.hpp), followed by a rigorous
+// Costs are float32 or float64. Network simplex in float64, steered by float32 (pivoting.cpp), followed by a rigorous
 // check of the duality gap; when that fails (costs that span more orders of magnitude than float64 has digits), the
 // simplex goes on from its last tree in exact arithmetic.
 #pragma once
@@ -14,7 +14,6 @@
 #include "support/buffer.hpp"
 #include "support/watch.hpp"
 #include "transport/cost_rows.hpp"
-#include "transport/pivoting.hpp"
 #include "transport/soft_prices.hpp"
 #include "transport/tree.hpp"
 
@@ -81,7 +80,24 @@ class Solver {
   bool serve_by_regret();
   void join_components();
   Proof solve_single();
+  struct Candidate {  // an arc that may enter the basis
+    double cost;
+    std::int32_t source, sink;
+  };
+  struct Entering {
+    std::int32_t source, sink;
+    double reduced;
+  };
+  struct FinePricing;
+  struct RoughPricing;
   bool improve();
+  void set_potentials();
+  bool choose(Entering& entering);
+  template <class Pricing>
+  bool price(Entering& entering);
+  template <class Pricing>
+  std::int64_t pivot(std::int64_t limit);
+  void shift_potentials(const Tree::Moved& moved, double reduced);
   void collect_plan();
   void sum_plan();
   bool proved() const;
@@ -97,13 +113,16 @@ class Solver {
   double scale_ = 1;
   std::vector<Mass> supply_, demand_, left_, right_;
   std::vector<double> dual_;    // of the sources, then of the sinks
-  std::vector<double> minima_;  // of the rows of costs less the duals of the sinks
+  std::vector<double> minima_;  // once nothing gains, the least of each row of costs less the duals of the sinks
   std::vector<float> prices_;   // of the sinks, on the scale of rough_
   std::vector<float> open_;     // the same, -infinity for sinks without room
   std::vector<float> least_;
   std::vector<std::pair<float, Mass>> rooms_;  // of one side: how far its dual may rise, and its mass
   Tree tree_;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  // listed_ of them
+  int listed_ = 0, next_row_ = 0;      // next_row_: where pricing goes on
+  double tolerance_ = 0;               // an arc gains when its reduced cost is below minus this
+  float rough_tolerance_ = 0;          // on the scale of rough_: a smaller gain may be rounding
   SoftPrices soft_prices_;
   std::vector<std::uint64_t> wishes_;  // sources by regret: its bits turned round, then the source
   std::vector<std::int32_t> wanted_;   // the sink that each wants
@@ -113,5 +132,10 @@ class Solver {
   double total_ = 0, size_ = 0;  // the optimum, and the sum of its terms' sizes
   std::int64_t pivots_ = 0;
 };
+
+// The careful path: network simplex in exact arithmetic. Goes on from `tree`, a strongly feasible basis of `problem`,
+// to the true optimum whatever the spread of the costs; fills the duals (sources, then sinks), rounded once. Returns
+// the pivots it took.
+std::int64_t exact_simplex(const Solver& problem, Tree& tree, std::vector<double>& dual, Pace& pace);
 
 }  // namespace wordferry

@@ -20,12 +20,6 @@ Mass total_of(const Bags& bags, std::int64_t row) {
   return std::accumulate(bags.data + bags.indptr[row], bags.data + bags.indptr[row + 1], Mass{0});
 }
 
-// Of two sides, whether the second has to be the sources for values to be the same both ways round.
-bool second_first(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) {
-  if (x.size() != y.size()) return y.size() < x.size();
-  return y < x;
-}
-
 class WmdPairs : public Pairs {
  public:
   WmdPairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep, const SinkhornSettings* soft, Watch& watch)
@@ -41,13 +35,13 @@ class WmdPairs : public Pairs {
     stride_ = static_cast<int>(count);
     table_.clear();
     if (expected < many_others || count * costs_.columns > table_cells) return;
-    table_.resize(static_cast<std::size_t>(count * costs_.columns));
+    table_.resize(at(count * costs_.columns));
     for (std::int64_t low = 0; low < costs_.columns; low += columns_a_block) {
       const std::int64_t high = std::min(costs_.columns, low + columns_a_block);
       for (std::int64_t i = 0; i < count; ++i) {
         const float* from = costs_.row(x_.indices[first + i]);
         for (std::int64_t column = low; column < high; ++column) {
-          table_[static_cast<std::size_t>(column * count + i)] = from[column];
+          table_[at(column * count + i)] = from[column];
         }
       }
     }
@@ -88,38 +82,28 @@ class WmdPairs : public Pairs {
            (all / rest_.left().total);
   }
 
-  // What is left, the words of a shared row or column as one.
+  // The words of a shared row or column as one; returns where it is, or -1.
+  static int merge(const Left::Side& from, const std::int32_t* place_of, std::int32_t shared, Left::Side& to) {
+    int slot = -1;
+    to.clear();
+    for (std::size_t i = 0; i < from.words.size(); ++i) {
+      const bool is_shared = place_of[from.words[i]] == shared;
+      if (is_shared && slot >= 0) {
+        to.mass[at(slot)] += from.mass[i];
+        continue;
+      }
+      if (is_shared) slot = to.size();
+      to.add(from.words[i], from.places[i], from.mass[i]);
+    }
+    return slot;
+  }
+
   const Left& merged() {
     const Left& left = rest_.left();
     if (costs_.shared_row < 0 && costs_.shared_column < 0) return left;
-    merged_.x_words.clear();
-    merged_.x_places.clear();
-    merged_.x_mass.clear();
-    merged_.y_words.clear();
-    merged_.y_mass.clear();
-    int x_slot = -1, y_slot = -1;  // where the words of the shared row and column are
-    for (std::size_t i = 0; i < left.x_words.size(); ++i) {
-      const bool shared = costs_.row_of[left.x_words[i]] == costs_.shared_row;
-      if (shared && x_slot >= 0) {
-        merged_.x_mass[at(x_slot)] += left.x_mass[i];
-        continue;
-      }
-      if (shared) x_slot = static_cast<int>(merged_.x_words.size());
-      merged_.x_words.push_back(left.x_words[i]);
-      merged_.x_places.push_back(left.x_places[i]);
-      merged_.x_mass.push_back(left.x_mass[i]);
-    }
-    for (std::size_t j = 0; j < left.y_words.size(); ++j) {
-      const bool shared = costs_.column_of[left.y_words[j]] == costs_.shared_column;
-      if (shared && y_slot >= 0) {
-        merged_.y_mass[at(y_slot)] += left.y_mass[j];
-        continue;
-      }
-      if (shared) y_slot = static_cast<int>(merged_.y_words.size());
-      merged_.y_words.push_back(left.y_words[j]);
-      merged_.y_mass.push_back(left.y_mass[j]);
-    }
-    merged_.swap = second_first(merged_.x_words, merged_.y_words);
+    const int x_slot = merge(left.x, costs_.row_of, costs_.shared_row, merged_.x);
+    const int y_slot = merge(left.y, costs_.column_of, costs_.shared_column, merged_.y);
+    merged_.set_swap();
     flat_ = merged_.swap ? Solver::Flat{y_slot, x_slot} : Solver::Flat{x_slot, y_slot};
     return merged_;
   }
@@ -127,12 +111,12 @@ class WmdPairs : public Pairs {
   bool gather(std::int64_t other, double& value) {
     if (!rest_.find(query_, other, value)) return false;
     const Left& left = merged();
-    const auto xs = static_cast<int>(left.x_words.size()), ys = static_cast<int>(left.y_words.size());
-    solver_.prepare(left.swap ? ys : xs, left.swap ? xs : ys, Precision::rough);
-    std::copy(left.x_mass.begin(), left.x_mass.end(), left.swap ? solver_.demand() : solver_.supply());
-    std::copy(left.y_mass.begin(), left.y_mass.end(), left.swap ? solver_.supply() : solver_.demand());
-    columns_.resize(left.y_words.size());
-    for (int j = 0; j < ys; ++j) columns_[at(j)] = costs_.column_of[left.y_words[at(j)]];
+    const int xs = left.x.size(), ys = left.y.size();
+    solver_.prepare(left.sources().size(), left.sinks().size(), Precision::rough);
+    std::copy(left.sources().mass.begin(), left.sources().mass.end(), solver_.supply());
+    std::copy(left.sinks().mass.begin(), left.sinks().mass.end(), solver_.demand());
+    columns_.resize(at(ys));
+    for (int j = 0; j < ys; ++j) columns_[at(j)] = costs_.column_of[left.y.words[at(j)]];
     if (table_.empty()) {
       gather_rows(left, xs, ys);
     } else {
@@ -146,7 +130,7 @@ class WmdPairs : public Pairs {
     const std::int32_t* targets = columns_.data();
     for (int i = 0; i < xs; ++i) {
       pace_.spend(ys);
-      const float* from = costs_.row(left.x_words[at(i)]);
+      const float* from = costs_.row(left.x.words[at(i)]);
       if (left.swap) {
         for (int j = 0; j < ys; ++j) solver_.rough_row(j)[i] = from[targets[j]];
       } else {
@@ -159,7 +143,7 @@ class WmdPairs : public Pairs {
   // From the table in which the distances of one word to all of the query's lie together; sixteen words at a time, so
   // that a row of costs is written a cache line at a time.
   void gather_table(const Left& left, int xs, int ys) {
-    const std::int32_t* places = left.x_places.data();
+    const std::int32_t* places = left.x.places.data();
     const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(columns_[at(j)]) * stride_; };
     int j = 0;
     for (; !left.swap && j + lane_count <= ys; j += lane_count) {
@@ -208,39 +192,29 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   const Mass x_scale = y_total / common, y_scale = x_total / common;
   Left& left = left_;
   left.total = static_cast<double>(x_total) * static_cast<double>(x_scale);
-  left.x_words.clear();
-  left.x_places.clear();
-  left.y_words.clear();
-  left.x_mass.clear();
-  left.y_mass.clear();
-  const auto keep_x = [&](std::int64_t entry, Mass mass) {
-    left.x_words.push_back(x_.indices[entry]);
-    left.x_places.push_back(static_cast<std::int32_t>(entry - xb));
-    left.x_mass.push_back(mass);
-  };
-  const auto keep_y = [&](std::int32_t word, Mass mass) {
-    left.y_words.push_back(word);
-    left.y_mass.push_back(mass);
-  };
+  left.x.clear();
+  left.y.clear();
   std::int64_t i = xb, j = yb;
+  const auto keep_x = [&](Mass mass) { left.x.add(x_.indices[i], static_cast<std::int32_t>(i - xb), mass); };
+  const auto keep_y = [&](Mass mass) { left.y.add(y_.indices[j], static_cast<std::int32_t>(j - yb), mass); };
   while (i < xe || j < ye) {
     if (j == ye || (i < xe && x_.indices[i] < y_.indices[j])) {
-      keep_x(i, x_.data[i] * x_scale);
+      keep_x(x_.data[i] * x_scale);
       ++i;
     } else if (i == xe || y_.indices[j] < x_.indices[i]) {
-      keep_y(y_.indices[j], y_.data[j] * y_scale);
+      keep_y(y_.data[j] * y_scale);
       ++j;
     } else {
       const Mass a = x_.data[i] * x_scale, b = y_.data[j] * y_scale, shared = moves(x_.indices[i]) ? 0 : std::min(a, b);
-      if (a > shared) keep_x(i, a - shared);
-      if (b > shared) keep_y(y_.indices[j], b - shared);
+      if (a > shared) keep_x(a - shared);
+      if (b > shared) keep_y(b - shared);
       ++i;
       ++j;
     }
   }
   value = 0;
-  left.swap = second_first(left.x_words, left.y_words);
-  return !left.x_words.empty();
+  left.set_swap();
+  return left.x.size() > 0;
 }
 
 std::unique_ptr<Pairs> wmd_pairs(const Bags& x, const Bags& y, const DenseCosts& costs, bool keep,

@@ -15,9 +15,8 @@
 #include <tuple>
 #include <utility>
 
-#include "stored/part.hpp"
-#include "stored/stored_view.hpp"
-#include "support/bind.hpp"
+#include "stored/views.hpp"
+#include "support/at.hpp"
 
 namespace wordferry {
 
@@ -32,31 +31,31 @@ struct Once {
 // Documents as word search takes them, with the tokens of each. Every offset is checked when it is used.
 class WordDocuments {
  public:
-  WordDocuments(const StoredDocuments& stored, In<float> lengths) : stored_(stored), lengths_(std::move(lengths)) {
-    require(lengths_.length() == rows(), "one length for each document");
-    classes_.assign(static_cast<std::size_t>(blocks_for(rows()) * list_block_rows), 0);
+  WordDocuments(const StoredDocuments& stored, const In<float>& lengths)
+      : part_{stored.lists(), stored.bags(), lengths.data()}, held_(hold(stored, lengths)) {
+    require(lengths.length() == rows(), "one length for each document");
+    classes_.assign(at(blocks_for(rows()) * list_block_rows), 0);
     run_native([&](Watch& watch) {
       Pace pace(watch);
       for (std::int64_t row = 0; row < rows(); ++row) {
-        const std::int64_t length = tokens_of(lengths_.data(), row);
-        const std::uint8_t one = length_class(length);
-        classes_[static_cast<std::size_t>(row)] = one;
-        least_class_ = std::min<int>(least_class_, one);
-        largest_class_ = std::max<int>(largest_class_, one);
+        const std::uint8_t one = length_class(tokens_of(part_.lengths, row));
+        classes_[at(row)] = one;
+        part_.least_class = std::min<int>(part_.least_class, one);
+        part_.largest_class = std::max<int>(part_.largest_class, one);
         pace.spend(4);
       }
     });
   }
 
-  std::int64_t rows() const { return stored_.documents(); }
+  std::int64_t rows() const { return part_.bags.rows; }
 
   // What a word that comes once is worth in each document; kept for the constants that were asked for last.
   std::shared_ptr<const Once> once(const Saturation& saturation) const {
     const std::scoped_lock lock(*mutex_);
     if (once_ != nullptr && once_->floor == saturation.floor && once_->slope == saturation.slope) return once_;
     auto made = std::make_shared<Once>(Once{saturation.floor, saturation.slope, {}});
-    std::uint16_t values[length_classes];
-    for (int one = 0; one < length_classes; ++one) {
+    std::uint16_t values[class_count];
+    for (int one = 0; one < class_count; ++one) {
       const double value = 65536.0 / (1.0 + saturation.floor + saturation.slope * least_length(one));
       values[one] = static_cast<std::uint16_t>(std::clamp(std::ceil(value * (1 + 1e-9)), 1.0, 65535.0));
     }
@@ -67,21 +66,17 @@ class WordDocuments {
   }
 
   WordPart get(std::int64_t start, const Once* once) const {
-    return {stored_.lists(),
-            stored_.bags(),
-            lengths_.data(),
-            classes_.data(),
-            once == nullptr ? nullptr : once->values.data(),
-            least_class_,
-            largest_class_,
-            start};
+    WordPart found = part_;
+    found.length_classes = classes_.data();
+    found.once = once == nullptr ? nullptr : once->values.data();
+    found.start = start;
+    return found;
   }
 
  private:
-  StoredDocuments stored_;
-  In<float> lengths_;
+  WordPart part_;
+  Held held_;
   std::vector<std::uint8_t> classes_;
-  int least_class_ = length_classes - 1, largest_class_ = 0;
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   mutable std::shared_ptr<const Once> once_;
 };
@@ -102,58 +97,44 @@ struct WordParts {
   }
 };
 
-FormQuery query_of(const In<std::int32_t>& slots, const In<std::int32_t>& words, const In<std::uint8_t>& is_exact,
-                   const In<double>& factors, const Saturation& saturation) {
-  constexpr double largest = 1e100;
+void make_query(FormQuery* self, const In<std::int32_t>& slots, const In<std::int32_t>& words,
+                const In<std::uint8_t>& is_exact, const In<double>& factors, double stem, double floor, double slope) {
+  const auto fits = [](double value) { return value >= 0 && value <= 1e100; };
   require(words.length() == slots.length() && is_exact.length() == slots.length(), "one word and form for each slot");
-  FormQuery query{{}, {factors.data(), factors.data() + factors.length()}, saturation};
-  for (const double factor : query.factors) require(factor >= 0 && factor <= largest, "factors must not be negative");
-  for (const double value : {saturation.stem, saturation.floor, saturation.slope}) {
-    require(value >= 0 && value <= largest, "the constants must not be negative");
-  }
+  require_all(factors, fits, "factors must not be negative");
+  require(fits(stem) && fits(floor) && fits(slope), "the constants must not be negative");
+  FormQuery query{{}, {factors.data(), factors.data() + factors.length()}, {stem, floor, slope}};
   for (std::int64_t i = 0; i < slots.length(); ++i) {
     const std::int32_t slot = slots.data()[i];
     require(slot >= 0 && slot < factors.length(), "slots must lie in 0 .. factors - 1");
     require(i == 0 || slots.data()[i - 1] <= slot, "slots must not fall");
     query.forms.push_back({slot, words.data()[i], is_exact.data()[i] != 0});
   }
-  return query;
+  new (self) FormQuery(std::move(query));
 }
 
 std::tuple<Made<std::int64_t>, Made<double>, std::int64_t, std::int64_t> best(
-    const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots, const In<std::int32_t>& words,
-    const In<std::uint8_t>& is_exact, const In<double>& factors, double stem, double floor, double slope,
-    const Allowed& allowed, std::int64_t k) {
-  const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
+    const std::vector<const WordDocuments*>& parts, const FormQuery& query, const Allowed& allowed, std::int64_t k) {
   const WordParts all(parts, &query.saturation);
+  const bool* const mask = mask_of(allowed, all.rows);
   require(k >= 0, "k must not be negative");
-  require(!allowed || allowed->length() == all.rows, "allowed has one value for each row");
-  const bool* mask = allowed ? allowed->data() : nullptr;
   BestRows found;
-  bool sound = true;
-  if (k > 0) {
-    run_native([&](Watch& watch) { sound = best_by_words(all.parts, query, mask, k, found, watch); });
+  run_native([&](Watch& watch) { found = best_by_words(all.parts, query, mask, k, watch); });
+  std::vector<std::int64_t> rows;
+  std::vector<double> scores;
+  for (const auto& [score, row] : found.best) {
+    rows.push_back(row);
+    scores.push_back(score);
   }
-  require(sound, "the lists lead outside of themselves");
-  auto rows = make_array(std::int64_t{0}, found.best.size());
-  auto scores = make_array(0.0, found.best.size());
-  for (std::size_t i = 0; i < found.best.size(); ++i) {
-    rows.data()[i] = found.best[i].row;
-    scores.data()[i] = found.best[i].score;
-  }
-  return {std::move(rows), std::move(scores), found.visited, found.evaluated};
+  return {as_array(std::move(rows)), as_array(std::move(scores)), found.visited, found.evaluated};
 }
 
-Made<double> scores(const std::vector<const WordDocuments*>& parts, const In<std::int32_t>& slots,
-                    const In<std::int32_t>& words, const In<std::uint8_t>& is_exact, const In<double>& factors,
-                    double stem, double floor, double slope, const In<std::int64_t>& rows) {
-  const FormQuery query = query_of(slots, words, is_exact, factors, {stem, floor, slope});
+Made<double> scores(const std::vector<const WordDocuments*>& parts, const FormQuery& query,
+                    const In<std::int64_t>& rows) {
   const WordParts all(parts, nullptr);
   auto values = make_array(0.0, rows.length());
-  require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
-  run_sound("the bags lead outside of themselves", [&](Watch& watch) {
-    return scores_of(all.parts, query, rows.data(), rows.length(), values.data(), watch);
-  });
+  require_range(rows, 0, all.rows, "rows must lie in the parts");
+  run_native([&](Watch& watch) { scores_of(all.parts, query, rows.span(), values.data(), watch); });
   return values;
 }
 
@@ -162,18 +143,14 @@ std::tuple<Made<std::int64_t, 2>, Made<double, 2>, Made<bool>> near(const std::v
                                                                     const In<double>& idf, const In<std::int64_t>& rows,
                                                                     const In<std::int32_t>& wanted, std::int64_t m) {
   const WordParts all(parts, nullptr);
-  require_range(rows.data(), rows.length(), 0, all.rows, "rows must lie in the parts");
+  require_range(rows, 0, all.rows, "rows must lie in the parts");
   auto found = make_array(std::int64_t{-1}, rows.length(), m);
   auto cosines = make_array(0.0, rows.length(), m);
   auto complete = make_array(false, rows.length());
-  for (std::int64_t i = 1; i < wanted.length(); ++i) {
-    require(wanted.data()[i - 1] < wanted.data()[i], "the wanted stems must rise");
-  }
+  require_rising(wanted, "the wanted stems must rise");
   const StemWeights stems{group_of.data(), group_of.length(), idf.data(), idf.length()};
-  const std::vector<std::int32_t> all_wanted(wanted.data(), wanted.data() + wanted.length());
-  run_sound("the bags lead outside of themselves", [&](Watch& watch) {
-    return near_rows(all.parts, stems, rows.data(), rows.length(), all_wanted, m, found.data(), cosines.data(),
-                     complete.data(), watch);
+  run_native([&](Watch& watch) {
+    near_rows(all.parts, stems, rows.span(), wanted.span(), m, found.data(), cosines.data(), complete.data(), watch);
   });
   return {std::move(found), std::move(cosines), std::move(complete)};
 }
@@ -187,9 +164,8 @@ Made<std::int64_t> frequencies(const StoredWordLists& lists, const In<std::int64
     const std::int64_t before = i == 0 ? 0 : starts.data()[i - 1];
     require(starts.data()[i] >= before && starts.data()[i] <= words.length(), "starts must rise within the words");
   }
-  run_sound("the lists lead outside of themselves", [&](Watch& watch) {
-    return stem_frequencies(lists.get(), starts.data(), words.data(), stems, df.data(), watch);
-  });
+  run_native(
+      [&](Watch& watch) { stem_frequencies(lists.get(), starts.data(), words.data(), stems, df.data(), watch); });
   return df;
 }
 
@@ -198,11 +174,8 @@ std::tuple<Made<std::int32_t>, Made<std::uint64_t>, Made<std::int32_t>, std::int
   const std::int64_t all = known.length() + keys.length();
   require(numbers.length() == known.length(), "one number for each known key");
   require(all <= std::numeric_limits<std::int32_t>::max(), "too many keys");
-  for (const In<std::uint64_t>* some : {&known, &keys}) {
-    bool rise = true;
-    for (std::int64_t i = 1; i < some->length(); ++i) rise &= some->data()[i - 1] < some->data()[i];
-    require(rise, "keys must rise");
-  }
+  require_rising(known, "keys must rise");
+  require_rising(keys, "keys must rise");
   auto groups = make_array(std::int32_t{0}, keys.length());
   auto merged = make_array(std::uint64_t{0}, all);
   auto merged_numbers = make_array(std::int32_t{0}, all);
@@ -220,17 +193,14 @@ std::pair<Made<std::int64_t, 2>, Made<double, 2>> among(const In<std::int64_t>& 
   require(rows >= 0 && indptr.data()[0] == 0 && indptr.data()[rows] == stems.length(), "indptr must span the stems");
   for (std::int64_t i = 0; i < rows; ++i) require(indptr.data()[i] <= indptr.data()[i + 1], "indptr must not fall");
   require(counts.length() == stems.length() && weight.length() == stems.length(), "one count and weight a stem");
-  require_range(stems.data(), stems.length(), 0, groups, "stems must lie in 0 .. groups - 1");
-  bool fits = true;
-  for (std::int64_t i = 0; i < counts.length(); ++i) {
-    fits &= counts.data()[i] > 0 && weight.data()[i] >= 0 && std::isfinite(weight.data()[i]);
-  }
-  require(fits, "counts must be positive and weights not negative");
+  require_range(stems, 0, groups, "stems must lie in 0 .. groups - 1");
+  require_all(counts, [](std::int32_t one) { return one > 0; }, "counts must be positive");
+  require_all(weight, [](double one) { return one >= 0 && std::isfinite(one); }, "weights must not be negative");
   auto found = make_array(std::int64_t{-1}, rows, m);
   auto cosines = make_array(0.0, rows, m);
   run_native([&](Watch& watch) {
-    nearest_among(indptr.data(), stems.data(), counts.data(), weight.data(), rows, groups, m, found.data(),
-                  cosines.data(), watch);
+    nearest_among({indptr.span(), stems.span(), counts.span(), weight.span(), groups}, m, found.data(), cosines.data(),
+                  watch);
   });
   return {std::move(found), std::move(cosines)};
 }
@@ -239,12 +209,14 @@ std::pair<Made<std::int64_t, 2>, Made<double, 2>> among(const In<std::int64_t>& 
 
 void bind_word_search(nb::module_& m) {
   nb::class_<WordDocuments>(m, "WordDocuments", "Stored documents with the tokens of each, for word search.")
-      .def(nb::init<const StoredDocuments&, In<float>>(), "stored"_a, "lengths"_in);
-  m.def("best_by_words", &best, "parts"_a, "slots"_in, "words"_in, "is_exact"_in, "factors"_in, "stem"_a, "floor"_a,
-        "slope"_a, "allowed"_in.none(), "k"_a,
+      .def(nb::init<const StoredDocuments&, const In<float>&>(), "stored"_a, "lengths"_in);
+  nb::class_<FormQuery>(m, "FormQuery", "The forms of the words of a query, by slot, and what BM25 needs beside them.")
+      .def("__init__", &make_query, "slots"_in, "words"_in, "is_exact"_in, "factors"_in, "stem"_a, "floor"_a,
+           "slope"_a);
+  m.def("best_by_words", &best, "parts"_a, "query"_a, "allowed"_in.none(), "k"_a,
         "The best rows and their scores, and how many entries of lists and documents were looked at.");
-  m.def("scores_by_words", &scores, "parts"_a, "slots"_in, "words"_in, "is_exact"_in, "factors"_in, "stem"_a, "floor"_a,
-        "slope"_a, "rows"_in, "The scores of some documents, 0 where one has no word of the query.");
+  m.def("scores_by_words", &scores, "parts"_a, "query"_a, "rows"_in,
+        "The scores of some documents, 0 where one has no word of the query.");
   m.def(
       "near_rows", &near, "parts"_a, "group_of"_in, "idf"_in, "rows"_in, "wanted"_in, "m"_a,
       "For each of some documents the nearest others (-1: none), their cosines, and whether it has all wanted stems.");

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "stored/weights.hpp"
+#include "support/at.hpp"
 #include "words/word_search.hpp"
 
 namespace wordferry {
@@ -18,29 +18,27 @@ struct Entry {
 // The documents as rows of unit vectors over stems that are numbered as they come.
 class Rows {
  public:
-  Rows(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts, const double* weight,
-       std::int64_t rows, std::int64_t groups)
-      : starts_{0} {
-    std::vector<std::int32_t> local(static_cast<std::size_t>(groups), -1);
+  explicit Rows(const StemRows& all) : starts_{0} {
+    std::vector<std::int32_t> local(at(all.groups), -1);
     std::vector<std::size_t> place;  // of each stem, its last entry
-    for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::size_t row = 0; row + 1 < all.indptr.size(); ++row) {
       const std::size_t first = entries_.size();
-      for (std::int64_t at = indptr[row]; at < indptr[row + 1]; ++at) {
-        if (weight[at] == 0) continue;  // stop words
-        std::int32_t& number = local[static_cast<std::size_t>(stems[at])];
+      for (auto k = at(all.indptr[row]); k < at(all.indptr[row + 1]); ++k) {
+        if (all.weight[k] == 0) continue;  // stop words
+        std::int32_t& number = local[at(all.stems[k])];
         if (number < 0) {
           number = static_cast<std::int32_t>(place.size());
           place.push_back(0);
           sizes_.push_back(0);
-          idf_.push_back(weight[at]);
+          idf_.push_back(all.weight[k]);
         }
-        std::size_t& known = place[static_cast<std::size_t>(number)];
+        std::size_t& known = place[at(number)];
         if (known < first || known >= entries_.size() || entries_[known].stem != number) {
           known = entries_.size();
           entries_.push_back({number, 0.0});
-          ++sizes_[static_cast<std::size_t>(number)];
+          ++sizes_[at(number)];
         }
-        entries_[known].weight += counts[at];  // the count for now
+        entries_[known].weight += all.counts[k];  // the count for now
       }
       scale(first);
       starts_.push_back(entries_.size());
@@ -55,14 +53,13 @@ class Rows {
  private:
   void scale(std::size_t first) {
     double squares = 0;
-    for (std::size_t at = first; at < entries_.size(); ++at) {
-      Entry& entry = entries_[at];
-      entry.weight =
-          (1.0 + (entry.weight == 1.0 ? 0.0 : std::log(entry.weight))) * idf_[static_cast<std::size_t>(entry.stem)];
+    for (std::size_t k = first; k < entries_.size(); ++k) {
+      Entry& entry = entries_[k];
+      entry.weight = (1.0 + (entry.weight == 1.0 ? 0.0 : std::log(entry.weight))) * idf_[at(entry.stem)];
       squares += entry.weight * entry.weight;
     }
     const double length = std::sqrt(squares);
-    for (std::size_t at = first; at < entries_.size(); ++at) entries_[at].weight /= length;
+    for (std::size_t k = first; k < entries_.size(); ++k) entries_[k].weight /= length;
   }
 
   std::vector<Entry> entries_;
@@ -93,7 +90,7 @@ class Frequent {
     }
     for (std::size_t row = 0; row < size_; ++row) {
       for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
-        const std::size_t place = places_[static_cast<std::size_t>(entry->stem)];
+        const std::size_t place = places_[at(entry->stem)];
         if (place != none) weights_[place + row] = entry->weight;
       }
     }
@@ -117,7 +114,7 @@ std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
   std::vector<std::size_t> fill(next);
   for (std::size_t row = 0; row < n; ++row) {
     for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
-      postings[fill[static_cast<std::size_t>(entry->stem)]++] = {row, entry->weight};
+      postings[fill[at(entry->stem)]++] = {row, entry->weight};
     }
   }
   const Frequent frequent(rows);
@@ -126,14 +123,14 @@ std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
   for (std::size_t row = 0; row < n; ++row) {
     double* out = products.data() + row * n;
     for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
-      const auto stem = static_cast<std::size_t>(entry->stem);
+      const auto stem = at(entry->stem);
       if (const double* const weights = frequent.of(stem)) {
         add_scaled(weights + row + 1, entry->weight, n - row - 1, out + row + 1);
         pace.spend(static_cast<std::int64_t>((n - row) / 4) + 1);
         continue;
       }
       const std::size_t first = ++next[stem];  // rows rise, so the list's head is this row: only later ones are left
-      for (std::size_t at = first; at < fill[stem]; ++at) out[postings[at].row] += entry->weight * postings[at].weight;
+      for (std::size_t k = first; k < fill[stem]; ++k) out[postings[k].row] += entry->weight * postings[k].weight;
       pace.spend(static_cast<std::int64_t>(fill[stem] - first) + 1);
     }
     for (std::size_t other = row + 1; other < n; ++other) products[other * n + row] = out[other];
@@ -143,12 +140,10 @@ std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
 
 }  // namespace
 
-void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const std::int32_t* counts,
-                   const double* weight, std::int64_t rows, std::int64_t groups, std::int64_t m, std::int64_t* found,
-                   double* cosines, Watch& watch) {
-  const Rows documents(indptr, stems, counts, weight, rows, groups);
+void nearest_among(const StemRows& rows, std::int64_t m, std::int64_t* found, double* cosines, Watch& watch) {
+  const Rows documents(rows);
   const std::vector<double> products = cosines_of(documents, watch);
-  const auto n = static_cast<std::size_t>(rows), places = static_cast<std::size_t>(m);
+  const std::size_t n = documents.size(), places = at(m);
   Pace pace(watch);
   for (std::size_t row = 0; row < n; ++row) {
     const double* values = products.data() + row * n;
@@ -158,55 +153,47 @@ void nearest_among(const std::int64_t* indptr, const std::int32_t* stems, const 
     std::fill(best, best + places, 0.0);
     for (std::size_t other = 0; other < n && places > 0; ++other) {
       if (values[other] <= best[places - 1]) continue;  // of equal ones the earlier row stays
-      std::size_t at = places - 1;
-      for (; at > 0 && values[other] > best[at - 1]; --at) {
-        best[at] = best[at - 1];
-        ids[at] = ids[at - 1];
+      std::size_t k = places - 1;
+      for (; k > 0 && values[other] > best[k - 1]; --k) {
+        best[k] = best[k - 1];
+        ids[k] = ids[k - 1];
       }
-      best[at] = values[other];
-      ids[at] = static_cast<std::int64_t>(other);
+      best[k] = values[other];
+      ids[k] = static_cast<std::int64_t>(other);
     }
     pace.spend(static_cast<std::int64_t>(n));
   }
 }
 
-bool near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, const std::int64_t* rows,
-               std::int64_t count, const std::vector<std::int32_t>& wanted, std::int64_t m, std::int64_t* found,
-               double* cosines, bool* complete, Watch& watch) {
+void near_rows(const std::vector<WordPart>& parts, const StemWeights& stems, std::span<const std::int64_t> rows,
+               std::span<const std::int32_t> wanted, std::int64_t m, std::int64_t* found, double* cosines,
+               bool* complete, Watch& watch) {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> groups, counts;
   std::vector<double> weight;
   std::vector<std::int64_t> seen(wanted.size(), -1);
   std::uint64_t marks = 0;  // of the wanted stems, so that most others need not be looked for
   for (const std::int32_t stem : wanted) marks |= std::uint64_t{1} << (stem & 63);
-  bool sound = true, fits = true;
-  for (std::int64_t i = 0; i < count && sound; ++i) {
+  for (std::int64_t i = 0; i < std::ssize(rows); ++i) {
     std::size_t has = 0;
-    const WordPart& part = part_of(parts, rows[i]);
-    sound = part.bags.each(rows[i] - part.start, [&](std::int32_t word, std::int32_t often) {
+    const WordPart& part = part_of(parts, rows[at(i)]);
+    part.bags.each(rows[at(i)] - part.start, [&](std::int32_t word, std::int32_t often) {
       const std::int32_t group = word >= 0 && word < stems.words ? stems.group_of[word] : -1;
-      if (group < 0 || group >= stems.groups || often <= 0) {
-        fits = false;
-        return;
-      }
+      require_inside(group >= 0 && group < stems.groups && often > 0);
       groups.push_back(group);
       counts.push_back(often);
       weight.push_back(stems.idf[group]);
       if ((marks >> (group & 63) & 1) == 0) return;
       const auto place = std::lower_bound(wanted.begin(), wanted.end(), group);
       if (place == wanted.end() || *place != group) return;
-      std::int64_t& last_seen = seen[static_cast<std::size_t>(place - wanted.begin())];
+      std::int64_t& last_seen = seen[at(place - wanted.begin())];
       has += last_seen != i ? 1 : 0;
       last_seen = i;
     });
-    sound = sound && fits;
     complete[i] = has == wanted.size();
     indptr.push_back(static_cast<std::int64_t>(groups.size()));
   }
-  if (!sound) return false;
-  nearest_among(indptr.data(), groups.data(), counts.data(), weight.data(), count, stems.groups, m, found, cosines,
-                watch);
-  return true;
+  nearest_among({indptr, groups, counts, weight, stems.groups}, m, found, cosines, watch);
 }
 
 }  // namespace wordferry

@@ -8,13 +8,74 @@
 #include "stored/bit_sums.hpp"
 #include "support/at.hpp"
 #include "support/compiler.hpp"
-#include "words/best.hpp"
-#include "words/query_table.hpp"
 #include "words/word_search.hpp"
 
 namespace wordferry {
 
 namespace {
+
+// The words of a query by their number, so that the score of a bag is found in one walk over it.
+class QueryTable {
+ public:
+  explicit QueryTable(const FormQuery& query)
+      : query_(&query), exact_(query.factors.size(), 0), other_(query.factors.size(), 0) {
+    for (const StoredForm& form : query.forms) uses_.push_back({form.word, form.slot, form.exact});
+    std::stable_sort(uses_.begin(), uses_.end(), [](const Use& a, const Use& b) { return a.word < b.word; });
+    std::size_t size = 16;
+    while (size < 4 * uses_.size()) size *= 2;
+    heads_.assign(size, -1);
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      if (i > 0 && uses_[i - 1].word == uses_[i].word) continue;
+      std::size_t place = slot_of(uses_[i].word, size);
+      while (heads_[place] >= 0) place = (place + 1) & (size - 1);
+      heads_[place] = static_cast<std::int32_t>(i);
+    }
+  }
+
+  // The score of a row of a part.
+  double score(const WordPart& part, std::int64_t row) {
+    part.bags.each(row, [&](std::int32_t word, std::int32_t count) { add(word, count); });
+    std::sort(touched_.begin(), touched_.end());
+    const Saturation& saturation = query_->saturation;
+    const double rest = saturation.floor + saturation.slope * static_cast<double>(tokens_of(part.lengths, row));
+    double score = 0.0;
+    for (const std::int32_t slot : touched_) {
+      const auto place = at(slot);
+      const double tf = static_cast<double>(exact_[place]) + saturation.stem * static_cast<double>(other_[place]);
+      if (tf > 0) score += query_->factors[place] * (tf / (tf + rest));
+      exact_[place] = other_[place] = 0;
+    }
+    touched_.clear();
+    return score;
+  }
+
+ private:
+  struct Use {
+    std::int32_t word, slot;
+    bool exact;
+  };
+
+  static std::size_t slot_of(std::int32_t word, std::size_t size) {
+    return (static_cast<std::uint32_t>(word) * 2654435761u >> 8) & (size - 1);
+  }
+
+  void add(std::int32_t word, std::int32_t count) {
+    std::size_t place = slot_of(word, heads_.size());
+    while (heads_[place] >= 0 && uses_[at(heads_[place])].word != word) place = (place + 1) & (heads_.size() - 1);
+    if (heads_[place] < 0) return;
+    for (std::size_t i = at(heads_[place]); i < uses_.size() && uses_[i].word == word; ++i) {
+      const auto slot = at(uses_[i].slot);
+      if (exact_[slot] == 0 && other_[slot] == 0) touched_.push_back(uses_[i].slot);
+      (uses_[i].exact ? exact_ : other_)[slot] += count;
+    }
+  }
+
+  const FormQuery* query_;
+  std::vector<Use> uses_;
+  std::vector<std::int32_t> heads_;  // by a hash of the word: its first use, or -1
+  std::vector<std::int64_t> exact_, other_;
+  std::vector<std::int32_t> touched_;
+};
 
 constexpr std::uint32_t most_counted = 15;  // so often or more often counts as if it were always
 constexpr std::uint32_t full = 1 << 16;     // the whole of a saturation
@@ -40,17 +101,17 @@ class Table {
       for (std::uint32_t count = 0; count <= most_counted; ++count) {
         const double tf = scale * (beside_bits ? count + 1 : count);
         const double part = count == most_counted && tf > 0 ? 1.0 : std::min(saturated(tf, rest) * (1 + 1e-9), 1.0);
-        values_[count * length_classes + at(length)] =
+        values_[count * class_count + at(length)] =
             static_cast<std::uint32_t>(std::ceil(std::max(part - less, 0.0) * full));
       }
     }
   }
   std::uint32_t at_least(std::int32_t count, std::uint8_t length) const {
-    return values_[std::min(static_cast<std::uint32_t>(count), most_counted) * length_classes + length];
+    return values_[std::min(static_cast<std::uint32_t>(count), most_counted) * class_count + length];
   }
 
  private:
-  std::uint32_t values_[(most_counted + 1) * length_classes];
+  std::uint32_t values_[(most_counted + 1) * class_count];
 };
 
 // sums[row] += at least what the word gives the rows of a list; beside bits, what it gives for coming more than once.
@@ -71,9 +132,7 @@ void add_list(const ListedRows& list, int width, std::uint64_t weight_once, std:
       add(i + 3);
     }
     for (; i < list.once; ++i) add(i);
-    left.rows += list.once;
-    left.size -= list.once;
-    left.once = 0;
+    left = list.repeated();
   }
   each_listed(left, width, [&](std::uint16_t row, std::int32_t count) {
     sums[row] = static_cast<Sum>(sums[row] + share_of<Sum>(weight, table.at_least(count, lengths[row])));
@@ -90,20 +149,13 @@ void share_sums(const GroupSums& from, const std::uint16_t* once, std::uint16_t*
 // The first scan_step from `first` on with a row that reaches `need`; `rows` where there is none. Sums are there for
 // whole chunks.
 template <class Sum>
-WF_ALWAYS_INLINE std::int64_t chunk_from(const Sum* sums, std::int64_t first, std::int64_t rows, Sum need) {
+std::int64_t next_chunk(const Sum* sums, std::int64_t first, std::int64_t rows, Sum need) {
   for (; first < rows; first += scan_step) {
     int found = 0;
     for (std::int64_t i = 0; i < scan_step; ++i) found |= sums[first + i] >= need ? 1 : 0;
     if (found != 0) return first;
   }
   return rows;
-}
-
-std::int64_t next_chunk(const std::uint16_t* sums, std::int64_t first, std::int64_t rows, std::uint16_t need) {
-  return chunk_from(sums, first, rows, need);
-}
-std::int64_t next_chunk(const std::uint32_t* sums, std::int64_t first, std::int64_t rows, std::uint32_t need) {
-  return chunk_from(sums, first, rows, need);
 }
 
 // Of many bounds those that matter: where about the k largest so far begin.
@@ -139,11 +191,10 @@ class Largest {
 template <class Sum>
 class Search {
  public:
-  Search(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
-         BestRows& found, Watch& watch)
+  Search(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k, Watch& watch)
       : parts_(parts), query_(query), allowed_(allowed), kept_(k), table_(query), sums_(at(list_block_rows), 0),
-        largest_(at(k), sizeof(Sum) == 2 ? 4 : 19), found_(found), pace_(watch) {
-    int least = length_classes - 1, most = 0;
+        largest_(at(k), sizeof(Sum) == 2 ? 4 : 19), pace_(watch) {
+    int least = class_count - 1, most = 0;
     for (const WordPart& part : parts) {
       least = std::min(least, part.least_class);
       most = std::max(most, part.largest_class);
@@ -168,20 +219,20 @@ class Search {
     }
   }
 
-  bool run() {
+  BestRows run() {
     std::vector<Block> blocks;
     for (const WordPart& part : parts_) {
       for (std::int64_t low = 0; low < part.bags.rows; low += list_block_rows) blocks.push_back({&part, low, 0, false});
     }
-    for (Block& block : blocks) {
-      if (!look_at(block, 0)) return false;
-    }
-    if (!evaluate()) return false;
+    for (Block& block : blocks) look_at(block, 0);
+    evaluate();
     for (Block& block : blocks) {  // nearly never: bounds were further from the scores than was thought
-      if (block.touched && block.need > needed() && !(look_at(block, needed()) && evaluate())) return false;
+      if (!block.touched || block.need <= needed()) continue;
+      look_at(block, needed());
+      evaluate();
     }
     found_.best = std::move(kept_).sorted();
-    return true;
+    return std::move(found_);
   }
 
  private:
@@ -208,22 +259,19 @@ class Search {
 
   // The least bound with which a row may still be among the best.
   Sum needed() const {
-    const double least = kept_.full() ? kept_.least() / unit_ * (1 - 1e-9) : 0.0;
+    const double least = kept_.full() ? kept_.worst() / unit_ * (1 - 1e-9) : 0.0;
     return static_cast<Sum>(std::clamp(std::floor(least), 1.0, largest()));
   }
 
   // Keeps the rows of a block whose bound reaches `need`, but for those that were kept before; 0 is what is probable.
-  bool look_at(Block& block, Sum need) {
+  void look_at(Block& block, Sum need) {
     const WordPart& part = *block.part;
     const std::int64_t rows = std::min(list_block_rows, part.bags.rows - block.low);
     const bool again = block.touched;
-    std::int64_t visited = 0;
-    if (!sum_up(part, block.low / list_block_rows, visited)) return false;
-    if (visited == 0) return true;
+    const std::int64_t visited = sum_up(part, block.low / list_block_rows);
+    if (visited == 0) return;
     found_.visited += visited;
-    for (std::int64_t row = rows; row < list_block_rows; ++row) {
-      if (sums_[at(row)] != 0) return false;
-    }
+    for (std::int64_t row = rows; row < list_block_rows; ++row) require_inside(sums_[at(row)] == 0);
     const bool* const allowed = allowed_ == nullptr ? nullptr : allowed_ + part.start + block.low;
     const bool new_ones = largest_.enough();
     if (!new_ones) {
@@ -244,25 +292,25 @@ class Search {
       }
     }
     pace_.spend(list_block_rows / 4);
-    return true;
   }
 
-  bool sum_up(const WordPart& part, std::int64_t block, std::int64_t& visited) {
+  // Answers how many entries of lists there were.
+  std::int64_t sum_up(const WordPart& part, std::int64_t block) {
     const BlockLists all(part.lists, block);
-    if (!all.sound()) return false;
     const std::size_t count = query_.forms.size();
+    std::int64_t visited = 0;
     places_.clear();
     for (const StoredForm& form : query_.forms) places_.push_back(all.places(form.word));
     lists_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (!all.read(places_[i], lists_[i])) return false;
+      lists_[i] = all.read(places_[i]);
       visited += lists_[i].size + lists_[i].present;
     }
-    if (visited == 0) return true;
+    if (visited == 0) return 0;
     const std::int64_t low = block * list_block_rows;
     sum_bits_up(part.once + low, all.groups());
     for (std::size_t i = 0; i < count; ++i) {
-      if (i + 2 < count) fetch_ahead(lists_[i + 2]);
+      if (i + 2 < count) fetch_list(lists_[i + 2]);
       if (lists_[i].size == 0) continue;
       const StoredForm& form = query_.forms[i];
       const Table& table = tables_[(lists_[i].bits != nullptr ? 2u : 0u) + (form.exact ? 1u : 0u)];
@@ -270,7 +318,7 @@ class Search {
                part.length_classes + low, sums_.data());
       pace_.spend(2 * lists_[i].size + 200);
     }
-    return true;
+    return visited;
   }
 
   // Words with bits: all of them together where sums have 16 bits, else row by row. Forgets the sums of another block.
@@ -301,42 +349,32 @@ class Search {
   }
 
   // The scores of the candidates, those with the largest bounds first, as long as one may still be among the best.
-  bool evaluate() {
+  void evaluate() {
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.bound != b.bound ? a.bound > b.bound : a.part->start + a.row < b.part->start + b.row;
     });
     constexpr std::size_t in_advance = 8;
     for (std::size_t i = 0; i < candidates_.size() && candidates_[i].bound >= needed(); ++i) {
-      if (i + 2 * in_advance < candidates_.size()) fetch_places(candidates_[i + 2 * in_advance]);
-      if (i + in_advance < candidates_.size()) fetch_bags(candidates_[i + in_advance]);
+      if (const std::size_t next = i + 2 * in_advance; next < candidates_.size()) {
+        candidates_[next].part->bags.fetch_place(candidates_[next].row);
+        prefetch_line(candidates_[next].part->lengths + candidates_[next].row);
+      }
+      if (const std::size_t next = i + in_advance; next < candidates_.size()) {
+        candidates_[next].part->bags.fetch_row(candidates_[next].row);
+      }
       const Candidate& one = candidates_[i];
-      double score = 0.0;
-      if (!table_.score(*one.part, one.row, score)) return false;
-      kept_.offer_any(score, one.part->start + one.row);
+      const double score = table_.score(*one.part, one.row);
+      if (score > 0.0) kept_.offer(score, one.part->start + one.row);
       ++found_.evaluated;
       pace_.spend(500);
     }
     candidates_.clear();
-    return true;
   }
-
-  static void fetch_ahead(const ListedRows& list) {
-    constexpr std::int64_t most = 256, numbers = 32;  // of a line
-    for (std::int64_t i = 0; i < std::min(list.size, most); i += numbers) prefetch_line(list.rows + i);
-    if (list.once < list.size) prefetch_line(list.counts);
-  }
-
-  static void fetch_places(const Candidate& one) {
-    one.part->bags.fetch_place(one.row);
-    prefetch_line(one.part->lengths + one.row);
-  }
-
-  static void fetch_bags(const Candidate& one) { one.part->bags.fetch_row(one.row); }
 
   const std::vector<WordPart>& parts_;
   const FormQuery& query_;
   const bool* allowed_;
-  Best kept_;
+  BestScores kept_;
   QueryTable table_;
   std::vector<Table> tables_;  // other forms, the word itself; then the same beside bits
   std::vector<Sum> sums_;
@@ -347,30 +385,29 @@ class Search {
   std::vector<WeighedBits> bits_;
   std::vector<Candidate> candidates_;
   Largest largest_;
-  BestRows& found_;
+  BestRows found_;
   Pace pace_;
 };
 
 }  // namespace
 
-bool best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
-                   BestRows& found, Watch& watch) {
+BestRows best_by_words(const std::vector<WordPart>& parts, const FormQuery& query, const bool* allowed, std::int64_t k,
+                       Watch& watch) {
   constexpr std::size_t few = 1000;
-  if (query.forms.size() <= few) return Search<std::uint16_t>(parts, query, allowed, k, found, watch).run();
-  return Search<std::uint32_t>(parts, query, allowed, k, found, watch).run();
+  if (k == 0) return {};
+  if (query.forms.size() <= few) return Search<std::uint16_t>(parts, query, allowed, k, watch).run();
+  return Search<std::uint32_t>(parts, query, allowed, k, watch).run();
 }
 
-bool scores_of(const std::vector<WordPart>& parts, const FormQuery& query, const std::int64_t* rows, std::int64_t count,
+void scores_of(const std::vector<WordPart>& parts, const FormQuery& query, std::span<const std::int64_t> rows,
                double* scores, Watch& watch) {
   QueryTable table(query);
   Pace pace(watch);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto part = std::partition_point(parts.begin(), parts.end(),
-                                           [&](const WordPart& one) { return one.start + one.bags.rows <= rows[i]; });
-    if (!table.score(*part, rows[i] - part->start, scores[i])) return false;
+  for (const std::int64_t row : rows) {
+    const WordPart& part = part_of(parts, row);
+    *scores++ = table.score(part, row - part.start);
     pace.spend(500);
   }
-  return true;
 }
 
 }  // namespace wordferry

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/at.hpp"
+
 namespace wordferry {
 
 namespace {
@@ -29,25 +31,23 @@ std::int64_t tokens_of(const float* lengths, std::int64_t row) {
   return lengths[row] >= 0.0f && lengths[row] < most ? static_cast<std::int64_t>(lengths[row]) : 0;
 }
 
-bool stem_frequencies(const StoredLists& stored, const std::int64_t* starts, const std::int32_t* words,
+void stem_frequencies(const StoredLists& stored, const std::int64_t* starts, const std::int32_t* words,
                       std::int64_t groups, std::int64_t* df, Watch& watch) {
-  std::vector<std::uint32_t> seen(static_cast<std::size_t>(list_block_rows), 0);
+  std::vector<std::uint32_t> seen(at(list_block_rows), 0);
   std::uint32_t stamp = 0;
   Pace pace(watch);
   for (std::int64_t block = 0; block < stored.block_count; ++block) {
     const BlockLists lists(stored, block);
-    if (!lists.sound()) return false;
     for (std::int64_t group = 0; group < groups; ++group) {
       const bool alone = starts[group + 1] - starts[group] == 1;
       ++stamp;
       const auto note = [&](std::int64_t row) {
-        std::uint32_t& last = seen[static_cast<std::size_t>(row)];
+        std::uint32_t& last = seen[at(row)];
         df[group] += last != stamp ? 1 : 0;
         last = stamp;
       };
       for (std::int64_t at = starts[group]; at < starts[group + 1]; ++at) {
-        ListedRows list;
-        if (!lists.find(words[at], list)) return false;
+        const ListedRows list = lists.find(words[at]);
         pace.spend(100 + list.size + list.present);
         if (alone) {
           df[group] += list.bits == nullptr ? list.size : list.present;  // a list beside bits names no other rows
@@ -58,7 +58,6 @@ bool stem_frequencies(const StoredLists& stored, const std::int64_t* starts, con
       }
     }
   }
-  return true;
 }
 
 std::int64_t merge_keys(const std::uint64_t* known, const std::int32_t* numbers, std::int64_t known_count,

@@ -143,7 +143,6 @@ def related_pairs(
     c_max: float,
     overlap: Overlap,
     side: Side,
-    scan: bool,
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     threads: int,
     progress: object | None,
@@ -194,88 +193,6 @@ class Nearest:
         """
         Indices and distances, sorted; places without a candidate are (-1, inf). Nothing can be offered then.
         """
-
-class Points:
-    """
-    Vectors and their squared norms, checked once; not to be changed after that.
-    """
-
-    def __init__(
-        self,
-        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-
-class Candidates:
-    """For each word, what can still be among its r nearest."""
-
-    def __init__(self, words: int, r: int) -> None: ...
-    @property
-    def r(self) -> int: ...
-    @property
-    def counts(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-    def seed(
-        self,
-        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None:
-        """Known lists, nearest first, as the candidates of the first words."""
-
-    def unchanged(
-        self,
-        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        same: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None:
-        """Which of these lists are as they were seeded."""
-
-def select_tile(
-    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    row_ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    column_ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    mirror: bool,
-    overlapping: bool,
-    points: Points,
-    candidates: Candidates,
-) -> float:
-    """Select from a tile of inner products; the sum of its distances."""
-
-def rank_candidates(
-    points: Points,
-    candidates: Candidates,
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-    distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    threads: int,
-) -> None:
-    """The candidates of some words by (true distance, id)."""
-
-def pair_distances(
-    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    threads: int,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
-    """True distances of pairs of vectors."""
-
-def product_error(dimensions: int) -> float: ...
-def nearest_centroids(
-    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    half_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-) -> None: ...
-def union_graph(
-    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-) -> tuple[
-    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
-    Annotated[NDArray[numpy.float32], dict(shape=(None,))],
-]:
-    """
-    indptr, indices and data of the graph that joins i and j when either lists the other.
-    """
 
 class Joining:
     """New words, compared with all others: the lists and links that change."""
@@ -340,50 +257,94 @@ class Joining:
     ) -> None:
         """The changed rows, and where all rows are."""
 
-@overload
-def count_lists(
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def count_lists(
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def count_lists(
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def count_lists(
+class Points:
+    """
+    Vectors and their squared norms, checked once; not to be changed after that.
+    """
+
+    def __init__(
+        self,
+        vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+class Candidates:
+    """For each word, what can still be among its r nearest."""
+
+    def __init__(self, words: int, r: int) -> None: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def counts(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def seed(
+        self,
+        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None:
+        """Known lists, nearest first, as the candidates of the first words."""
+
+    def unchanged(
+        self,
+        own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        same: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None:
+        """Which of these lists are as they were seeded."""
+
+def select_tile(
+    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    row_ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    column_ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    mirror: bool,
+    overlapping: bool,
+    points: Points,
+    candidates: Candidates,
+) -> float:
+    """Select from a tile of inner products; the sum of its distances."""
+
+def rank_candidates(
+    points: Points,
+    candidates: Candidates,
     words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+    distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """The candidates of some words by (true distance, id)."""
+
+def pair_distances(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """True distances of pairs of vectors."""
+
+def product_error(dimensions: int) -> float: ...
+def nearest_centroids(
+    products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    half_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
-@overload
+def union_graph(
+    own: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+]:
+    """
+    indptr, indices and data of the graph that joins i and j when either lists the other.
+    """
+
 def count_lists(
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def count_lists(
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
@@ -391,7 +352,8 @@ def count_lists(
 @overload
 def place_lists(
     indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
@@ -404,7 +366,8 @@ def place_lists(
 @overload
 def place_lists(
     indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
     once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
@@ -417,46 +380,8 @@ def place_lists(
 @overload
 def place_lists(
     indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-    out_counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-    out_bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def place_lists(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-    out_counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-    out_bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def place_lists(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    bits: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out_rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-    out_counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-    out_bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
-) -> None: ...
-@overload
-def place_lists(
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    words: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     once: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     repeated: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
@@ -488,7 +413,6 @@ class Repeats:
 class StoredWordLists:
     """Posting lists as they are stored."""
 
-    @overload
     def __init__(
         self,
         documents: int,
@@ -496,35 +420,9 @@ class StoredWordLists:
         words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bit_blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bit_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bit_sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        documents: int,
-        blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bit_blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bit_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bit_sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        bits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        documents: int,
-        blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         bit_blocks: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         bit_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         bit_sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -576,75 +474,6 @@ class WeighedDocuments:
         longest: float,
         repeats: Repeats,
     ) -> None: ...
-
-def list_bounds(
-    lists: StoredWordLists,
-    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    repeats: Repeats,
-    rest: float,
-    threads: int,
-) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")], int]:
-    """
-    For each row the rest less what touched words save, and entries visited.
-    """
-
-class ListQuery:
-    """A query of Rel-RWMD against documents with lists."""
-
-    def __init__(
-        self,
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        positions: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        related: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        c_max: float,
-        overlap: Overlap,
-        vocabulary: int,
-    ) -> None: ...
-
-class CosineShare:
-    """What the cosine distance adds to a share of Rel-RWMD."""
-
-    def __init__(
-        self,
-        unit: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        moved: float,
-        unshared: float,
-        lost: float,
-    ) -> None: ...
-
-def nearest_by_lists(
-    queries: Sequence[ListQuery],
-    parts: Sequence[WeighedDocuments],
-    weights: WordWeights,
-    allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    cosines: Sequence[CosineShare],
-    slack: float,
-    k: int,
-    threads: int,
-) -> tuple[
-    Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
-    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
-    int,
-    int,
-]:
-    """
-    The nearest rows to each query of a panel and their distances; how many entries of lists and documents were looked at.
-    """
-
-def list_distances(
-    query: ListQuery,
-    parts: Sequence[WeighedDocuments],
-    weights: WordWeights,
-    cosines: Sequence[CosineShare],
-    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
-    """The distances of some rows to a query."""
 
 class WordVectors:
     """Vectors, which of them a word has, and what words weigh."""
@@ -716,6 +545,75 @@ class CentroidQuery:
     ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
         """The distances of some rows."""
 
+class ListQuery:
+    """A query of Rel-RWMD against documents with lists."""
+
+    def __init__(
+        self,
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        masses: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        positions: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        related: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        c_max: float,
+        overlap: Overlap,
+        vocabulary: int,
+    ) -> None: ...
+
+class CosineShare:
+    """What the cosine distance adds to a share of Rel-RWMD."""
+
+    def __init__(
+        self,
+        unit: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        moved: float,
+        unshared: float,
+        lost: float,
+    ) -> None: ...
+
+def list_bounds(
+    lists: StoredWordLists,
+    touched: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    near: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    gain: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    common: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    repeats: Repeats,
+    rest: float,
+    threads: int,
+) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")], int]:
+    """
+    For each row the rest less what touched words save, and entries visited.
+    """
+
+def nearest_by_lists(
+    queries: Sequence[ListQuery],
+    parts: Sequence[WeighedDocuments],
+    weights: WordWeights,
+    allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    cosines: Sequence[CosineShare],
+    slack: float,
+    k: int,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+    int,
+    int,
+]:
+    """
+    The nearest rows to each query of a panel and their distances; how many entries of lists and documents were looked at.
+    """
+
+def list_distances(
+    query: ListQuery,
+    parts: Sequence[WeighedDocuments],
+    weights: WordWeights,
+    cosines: Sequence[CosineShare],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]:
+    """The distances of some rows to a query."""
+
 class WordDocuments:
     """Stored documents with the tokens of each, for word search."""
 
@@ -725,15 +623,25 @@ class WordDocuments:
         lengths: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
+class FormQuery:
+    """
+    The forms of the words of a query, by slot, and what BM25 needs beside them.
+    """
+
+    def __init__(
+        self,
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        is_exact: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        stem: float,
+        floor: float,
+        slope: float,
+    ) -> None: ...
+
 def best_by_words(
     parts: Sequence[WordDocuments],
-    slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_exact: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    stem: float,
-    floor: float,
-    slope: float,
+    query: FormQuery,
     allowed: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     k: int,
 ) -> tuple[
@@ -748,13 +656,7 @@ def best_by_words(
 
 def scores_by_words(
     parts: Sequence[WordDocuments],
-    slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_exact: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    stem: float,
-    floor: float,
-    slope: float,
+    query: FormQuery,
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """The scores of some documents, 0 where one has no word of the query."""
@@ -833,21 +735,6 @@ def best_by_meaning(
     The documents with the largest cosines: how many there are, and for each part the count, the sum and the sum of squares of the cosines of those that are alive, in parts of 2^18.
     """
 
-class CountedTexts:
-    @property
-    def documents(self) -> int: ...
-    @property
-    def pairs(self) -> int: ...
-    @property
-    def new_words(self) -> bytes: ...
-    def fill(
-        self,
-        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
-        tokens: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None: ...
-
 class WordCounter:
     def __init__(
         self,
@@ -873,7 +760,16 @@ class WordCounter:
         split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
         next: int,
         threads: int,
-    ) -> CountedTexts: ...
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+        bytes,
+    ]:
+        """
+        Documents as bags of words: indptr, words, counts and the tokens of each document; and the new words.
+        """
 
 class TransportKind(enum.Enum):
     """What a pair of documents is compared by, given distances of words."""

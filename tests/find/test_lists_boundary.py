@@ -38,7 +38,8 @@ def best(part: Any, **other: Any) -> tuple[Any, ...]:
         "allowed": None,
         "k": 2,
     }
-    return tuple(_native.best_by_words([part], *(given | other).values()))
+    *query, allowed, k = (given | other).values()
+    return tuple(_native.best_by_words([part], _native.FormQuery(*query), allowed, k))
 
 
 @pytest.mark.parametrize(

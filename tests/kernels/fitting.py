@@ -78,6 +78,10 @@ def _word_documents() -> Any:
     return _native.WordDocuments(_stored(), _f4(2))
 
 
+def _forms() -> list[Any]:
+    return [_i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _ones("u1", 3), _ones("f8", 2), 0.5, 1.0, 0.1]
+
+
 def _weights() -> Any:
     """Of each word; one does not count."""
     return _native.WordWeights(np.array([1.0, 2.0, 0.5, 0.0, 1.0]))
@@ -188,7 +192,7 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "document_minima": lambda: [csr(), _f4(WORDS, 16), _f4(1, 32, 16), 16, 2],
         "panel_sums": lambda: [csr(), csr(), graph, 1.0, _native.PanelKind.omr, out, False, True, True, 2, None],
         "word_distances": lambda: [_f4(5, 3), _f4(5), _f4(16, 3), _f4(16), _f4(5, 16), 2],
-        "related_pairs": lambda: [csr(), csr(), graph, 1.0, omr, both, False, out, 2, None],
+        "related_pairs": lambda: [csr(), csr(), graph, 1.0, omr, both, out, 2, None],
         "rank_candidates": lambda: [
             points, _native.Candidates(4, 2), _i("i4", 0, 3), _ones("i4", 2, 2), _ones("f8", 2, 2), 2,
         ],
@@ -227,19 +231,14 @@ def fitting() -> dict[str, Callable[[], list[Any]]]:
         "StoredDocuments": _stored_arrays,
         "StoredDocuments.sums": lambda: [_stored(), _ones("f8", WORDS), True, _repeats(), 2],
         "WordDocuments": lambda: [_stored(), _f4(2)],
-        "best_by_words": lambda: [
-            [_word_documents()] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _ones("u1", 3), _ones("f8", 2), 0.5, 1.0,
-            0.1, np.ones(4, bool), 3,
-        ],
+        "FormQuery": _forms,
+        "best_by_words": lambda: [[_word_documents()] * 2, _native.FormQuery(*_forms()), np.ones(4, bool), 3],
         "CodedDocuments": lambda: [_ones("i1", 2, 3), _f4(2)],
         "best_by_meaning": lambda: [
             [_native.CodedDocuments(_ones("i1", 2, 3), _f4(2))] * 2, _i("i2", 5, 0, 7), 0.1, np.ones(4, bool),
             np.ones(4, bool), _ones("i8", 3), _ones("f8", 3),
         ],
-        "scores_by_words": lambda: [
-            [_word_documents()] * 2, _i("i4", 0, 0, 1), _i("i4", 0, 4, 2), _ones("u1", 3), _ones("f8", 2), 0.5, 1.0,
-            0.1, _i("i8", 3, 0),
-        ],
+        "scores_by_words": lambda: [[_word_documents()] * 2, _native.FormQuery(*_forms()), _i("i8", 3, 0)],
         "near_rows": lambda: [
             [_word_documents()] * 2, _i("i4", 0, 1, 1, 0, 0), _ones("f8", 2), _i("i8", 3, 0), _i("i4", 0, 1), 1,
         ],

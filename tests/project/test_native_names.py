@@ -10,8 +10,8 @@ NATIVE = Path(__file__).parents[2] / "native"
 NOT_YET: set[str] = set()
 """Folders in which names still occur twice."""
 HEAD = r"^(?:template <[^>]*>\s*)?(?:struct|class|enum class|enum)"
-DEFINED = re.compile(HEAD + r"\s+(\w+)(?:\s+final)?\s*(?::[^;{]*)?\{", re.MULTILINE)
-"""At the start of a line: a type inside of another has the name of that one before its own."""
+DEFINED = re.compile(HEAD + r"\s+(\w+)(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.MULTILINE)
+"""At the start of a line: a type inside of another is indented, or has the name of that one before its own."""
 
 
 def test_no_type_is_defined_in_two_files() -> None:

@@ -104,9 +104,6 @@ WRONG = {
     "a block before the first word": lambda: passes.accumulate(
         good(), good(), passes.aligned(1, 16, 16), -1, f32(3, 3), omr=True, add=False, threads=1
     ),
-    "scan of residual": lambda: passes.related_pairs(
-        good(), good(), GRAPH, 1, "residual", "both", f32(3, 3), scan=True
-    ),
     "pairs of other words": lambda: passes.related_pairs(good(words=5), good(), GRAPH, 1, "omr", "both", f32(3, 3)),
     "more than one x": lambda: passes.dense_pairs(
         good(), good(), passes.aligned(4, 16), i32(3), 1, 4, 1.0, Overlap.omr, Side.both, f32(3, 3), 1

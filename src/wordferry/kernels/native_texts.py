@@ -54,12 +54,9 @@ class WordCounter:
         data = [text.encode("ascii") if isinstance(text, str) else _joined(text) for text in documents]
         split = np.fromiter((isinstance(text, str) for text in documents), np.uint8, len(data))
         ends = np.cumsum(np.fromiter(map(len, data), np.int64, len(data)))
-        found = self._native.count(b"".join(data), ends, split, next_code, threads)
-        pairs = np.empty(found.pairs, np.int32), np.empty(found.pairs, np.int32)
-        indptr, tokens = np.empty(len(data) + 1, np.int64), np.empty(len(data), np.int64)
-        found.fill(indptr, *pairs, tokens)
-        new = found.new_words.split(_END)[:-1]
-        return CountedTexts(indptr, *pairs, tokens, [word.decode("utf-8", "surrogatepass") for word in new])
+        indptr, own, counts, tokens, new = self._native.count(b"".join(data), ends, split, next_code, threads)
+        words = [word.decode("utf-8", "surrogatepass") for word in new.split(_END)[:-1]]
+        return CountedTexts(indptr, own, counts, tokens, words)
 
 
 def _joined(words: Iterable[str]) -> bytes:

@@ -144,14 +144,11 @@ def related_pairs(
     side: str,
     out: Float32Array,
     *,
-    scan: bool = False,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> None:
-    """Rel-RWMD pair by pair through the lists of related words; ``scan`` serves a few x with one pass over y each."""
-    _native.related_pairs(
-        x, y, graph, c_max, _native.Overlap[overlap], _native.Side[side], scan, out, threads, progress
-    )
+    """Rel-RWMD pair by pair: a table of the words each x has or is related to, and one pass over y."""
+    _native.related_pairs(x, y, graph, c_max, _native.Overlap[overlap], _native.Side[side], out, threads, progress)
 
 
 def whole_view(matrix: Csr) -> WholeView:

@@ -56,14 +56,16 @@ def best(
 
     ValueError when lists or bags lead outside of themselves, which only damaged ones do.
     """
-    asked = (forms.slots, forms.words, forms.is_exact, forms.factors)
-    return BestRows(*_native.best_by_words(parts, *asked, *saturation, allowed, k))
+    return BestRows(*_native.best_by_words(parts, _query(forms, saturation), allowed, k))
 
 
 def scores(parts: Sequence[WordDocuments], forms: QueryForms, saturation: Saturation, rows: Int64Array) -> Float64Array:
     """The score of each of some rows, to the bit what :func:`best` says; 0 where a row has no word of the query."""
-    asked = (forms.slots, forms.words, forms.is_exact, forms.factors)
-    return _native.scores_by_words(parts, *asked, *saturation, rows)
+    return _native.scores_by_words(parts, _query(forms, saturation), rows)
+
+
+def _query(forms: QueryForms, saturation: Saturation) -> _native.FormQuery:
+    return _native.FormQuery(forms.slots, forms.words, forms.is_exact, forms.factors, *saturation)
 
 
 class Stems(NamedTuple):

@@ -76,7 +76,6 @@ class RelatedLists(Method):
     title = "pair by pair through the lists of related words"
     algorithm = "standard"
     few_first = True
-    scan = False
 
     def cost(self, problem: Problem) -> float:
         rows, columns = problem.shape
@@ -93,7 +92,6 @@ class RelatedLists(Method):
             problem.overlap,
             problem.side,
             out,
-            scan=self.scan,
             threads=problem.run.threads,
             progress=report,
         )
@@ -105,7 +103,6 @@ class Scan(RelatedLists):
     name = "scan"
     title = "one pass over the collection for each query"
     algorithm = "linear"
-    scan = True
 
     def applies(self, problem: Problem) -> bool:
         return problem.overlap != "residual"
