@@ -83,7 +83,7 @@ class Selector {
     cull(word);
     if (counts_[slot(word)] > (candidates_.r + candidates_.capacity) / 2) {
       rank(word);
-      const std::int64_t kept = std::min(candidates_.r, std::ssize(ranked_)), base = base_of(word);
+      const std::int64_t kept = std::min<std::int64_t>(candidates_.r, std::ssize(ranked_)), base = base_of(word);
       for (std::int64_t k = 0; k < kept; ++k) {
         ids_[base + k] = ranked_[at(k)].id;
         squares_[base + k] = ranked_[at(k)].tile_square;
@@ -184,6 +184,8 @@ class Selector {
   std::vector<RankedCandidate> ranked_;
 };
 
+constexpr std::int64_t scan_width = 128;  // pairs that are looked at together
+
 // What of a row of inner products deserves a closer look.
 struct RowScan {
   float norm;           // of the row's word
@@ -192,16 +194,13 @@ struct RowScan {
   const float* limits;  // likewise: no pair further than this, but for the rounding, is of use to the column
 };
 
-constexpr std::int64_t scan_width = 128;  // pairs that are looked at together
-
-// Squared distances of up to scan_width pairs of one row from column `start` on, which of them deserve a closer look,
-// and the sum of the distances where it is asked for. Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum +=
+// Squared distances of up to scan_width pairs of one row, which of them deserve a closer look, and the sum of the
+// distances where it is asked for. Plain lines: squares[k] = norm + norms[k] - 2 products[k]; sum +=
 // sqrt(max(squares[k], 0)); flagged are pairs no further than either limit and, for the sum, those that lose digits.
 template <bool Sum>
-double scan_segment(const RowScan& row, const float* WF_RESTRICT products, std::int64_t start, std::int64_t count,
-                    float limit, float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
-  const float norm = row.norm, error = row.error;
-  const float *WF_RESTRICT norms = row.norms + start, *WF_RESTRICT limits = row.limits + start;
+double scan_segment(const float* WF_RESTRICT products, std::int64_t count, float norm, float limit,
+                    const float* WF_RESTRICT norms, const float* WF_RESTRICT limits, float error,
+                    float* WF_RESTRICT squares, std::uint8_t* WF_RESTRICT flags) {
   float roots[scan_width];
   for (std::int64_t k = 0; k < count; ++k) {
     const float both = norm + norms[k];
@@ -235,7 +234,8 @@ double scan_row(const RowScan& row, const float* products, std::int64_t columns,
   double sum = 0;
   for (std::int64_t start = 0; start < columns; start += scan_width) {
     const std::int64_t count = std::min(scan_width, columns - start);
-    sum += scan_segment<Sum>(row, products + start, start, count, limit(), squares, flags);
+    sum += scan_segment<Sum>(products + start, count, row.norm, limit(), row.norms + start, row.limits + start,
+                             row.error, squares, flags);
     std::fill(flags + count, flags + (count + 7) / 8 * 8, std::uint8_t{0});
     for (std::int64_t eighth = 0; eighth < count; eighth += 8) {
       std::uint64_t eight;  // one flag per byte, lowest byte first

@@ -78,7 +78,7 @@ struct PassTable {
 
 // sums[r][lane] = sum over the words of document r, two at a time so that neither sum waits for the other.
 template <bool WithMass, class SlotNumber>
-void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots, const PassTable& table,
+void pass_rows(const CsrF& pass, std::int64_t begin, std::int64_t end, const SlotNumber* slots, PassTable table,
                Lanes* sums) {
   const auto add = [&](Lanes& sum, std::int64_t k) WF_INLINE_LAMBDA {
     const std::uint32_t slot = slots[pass.indices[k]];
@@ -197,17 +197,6 @@ class PanelTable {
   LaneArray near_, mass_;
 };
 
-// Asks for the lines that `store_sums` will write, so that they arrive while the sums are being made.
-void expect_store(const PanelJob& job, std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
-  const std::int64_t rows = job.transposed ? count : end - begin;
-  const std::int64_t columns = job.transposed ? end - begin : count;
-  const float* out = job.out + (job.transposed ? first * job.stride + begin : begin * job.stride + first);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; j += lane_width) prefetch_for_writing(out + i * job.stride + j);
-    prefetch_for_writing(out + i * job.stride + columns - 1);
-  }
-}
-
 template <bool combine>
 inline void put(float* target, float value) {
   *target = combine ? std::max(*target, value) : value;
@@ -275,7 +264,6 @@ void panel_sums(const PanelJob& job, int threads, Watch& watch) {
     for (std::int64_t begin = low; begin < high; begin += chunk_rows) {
       watch.check();
       const std::int64_t end = std::min(begin + chunk_rows, high);
-      expect_store(job, begin, end, first, count);
       table.pass_over(pass, begin, end, sums.data());
       (job.combine ? store_sums<true> : store_sums<false>)(job, sums.data(), begin, end, first, count);
     }

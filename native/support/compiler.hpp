@@ -8,14 +8,17 @@
 #if defined(WF_GNU)
 #define WF_ALWAYS_INLINE __attribute__((always_inline)) inline
 #define WF_INLINE_LAMBDA __attribute__((always_inline))
+#define WF_FLATTEN __attribute__((flatten))
 #define WF_RESTRICT __restrict__
 #elif defined(_MSC_VER)
 #define WF_ALWAYS_INLINE __forceinline
 #define WF_INLINE_LAMBDA
+#define WF_FLATTEN
 #define WF_RESTRICT __restrict
 #else
 #define WF_ALWAYS_INLINE inline
 #define WF_INLINE_LAMBDA
+#define WF_FLATTEN
 #define WF_RESTRICT
 #endif
 
@@ -25,13 +28,6 @@ namespace wordferry {
 inline void prefetch_line([[maybe_unused]] const void* address) {
 #if defined(WF_GNU)
   __builtin_prefetch(address);
-#endif
-}
-
-// The same, to be written.
-inline void prefetch_for_writing([[maybe_unused]] const void* address) {
-#if defined(WF_GNU)
-  __builtin_prefetch(address, 1);
 #endif
 }
 

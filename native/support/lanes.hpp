@@ -101,6 +101,16 @@ WF_ALWAYS_INLINE float least_lane(const Lanes& lanes) { return least_of_16<HalfL
 WF_ALWAYS_INLINE std::int32_t least_lane(const NumberLanes& lanes) { return least_of_16<HalfNumbers>(lanes); }
 WF_ALWAYS_INLINE double least_lane(const DoubleLanes& lanes) { return least_of_8(lanes); }
 
+// By halves.
+WF_ALWAYS_INLINE float sum_of_lanes(const Lanes& lanes) {
+  const HalfLanes low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
+  const HalfLanes high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+  HalfLanes sum = low + high;
+  sum += __builtin_shufflevector(sum, sum, 4, 5, 6, 7, 0, 1, 2, 3);
+  sum += __builtin_shufflevector(sum, sum, 2, 3, 0, 1, 6, 7, 4, 5);
+  return sum[0] + sum[1];
+}
+
 #else
 
 struct alignas(64) Lanes {
@@ -152,18 +162,14 @@ inline void fill_lanes(Lanes& a, float value) {
 }
 inline void keep_positive(Lanes& a) { keep_higher(a, Lanes{}); }
 inline float least_lane(const Lanes& lanes) { return *std::min_element(lanes.value, lanes.value + lane_count); }
+inline float sum_of_lanes(Lanes lanes) {
+  for (int half = lane_count / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes.value[i] += lanes.value[i + half];
+  }
+  return lanes.value[0];
+}
 
 #endif
-
-// By halves.
-WF_ALWAYS_INLINE float sum_of_lanes(const Lanes& lanes) {
-  float sums[lane_count];
-  std::memcpy(sums, &lanes, sizeof sums);
-  for (int half = lane_count / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
-  }
-  return sums[0];
-}
 
 // Sixteen sums of products, each step of which is rounded once. In halves, because that is how GCC makes good code of
 // it for registers of 256 bits and of 512.

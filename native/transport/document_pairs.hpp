@@ -82,24 +82,23 @@ double single_pair(const float* vectors, int dimensions, std::vector<CountedWord
 // words that share a row of costs always stays: they cost less onto themselves than that row says.
 struct Left {
   struct Side {
-    std::vector<std::int32_t> words, places;  // places: among all words of the document
+    std::vector<std::int32_t> words;
     std::vector<Mass> mass;
 
     void clear() {
       words.clear();
-      places.clear();
       mass.clear();
     }
-    void add(std::int32_t word, std::int32_t place, Mass some) {
+    void add(std::int32_t word, Mass some) {
       words.push_back(word);
-      places.push_back(place);
       mass.push_back(some);
     }
     int size() const { return static_cast<int>(words.size()); }
   };
 
   Side x, y;
-  double total = 1;   // all mass, common included
+  std::vector<std::int32_t> places;  // of the words of x among those of the query
+  double total = 1;                  // all mass, common included
   bool swap = false;  // y is the side of the sources: of the two the one that has to be for values to be the same both
                       // ways round
   void set_swap() { swap = x.size() != y.size() ? y.size() < x.size() : y.words < x.words; }

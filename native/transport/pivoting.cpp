@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/at.hpp"
+#include "support/compiler.hpp"
 #include "transport/cost_rows.hpp"
 #include "transport/solver.hpp"
 
@@ -146,7 +147,7 @@ void Solver::set_potentials() {
 }
 
 // Pivots until no arc gains. False when rounding keeps it from ending: exact arithmetic then goes on from here.
-bool Solver::improve() {
+WF_FLATTEN bool Solver::improve() {
   constexpr std::int64_t pivots_at_once = 4096, pivots_a_node = 200, few_pivots = 32;
   candidates_.resize(at(m_));
   minima_.resize(at(m_));

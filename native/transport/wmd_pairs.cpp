@@ -93,7 +93,7 @@ class WmdPairs : public Pairs {
         continue;
       }
       if (is_shared) slot = to.size();
-      to.add(from.words[i], from.places[i], from.mass[i]);
+      to.add(from.words[i], from.mass[i]);
     }
     return slot;
   }
@@ -102,6 +102,12 @@ class WmdPairs : public Pairs {
     const Left& left = rest_.left();
     if (costs_.shared_row < 0 && costs_.shared_column < 0) return left;
     const int x_slot = merge(left.x, costs_.row_of, costs_.shared_row, merged_.x);
+    merged_.places.clear();
+    for (std::size_t i = 0, next = 0; i < left.x.words.size() && next < merged_.x.words.size(); ++i) {
+      if (left.x.words[i] != merged_.x.words[next]) continue;
+      merged_.places.push_back(left.places[i]);
+      ++next;
+    }
     const int y_slot = merge(left.y, costs_.column_of, costs_.shared_column, merged_.y);
     merged_.set_swap();
     flat_ = merged_.swap ? Solver::Flat{y_slot, x_slot} : Solver::Flat{x_slot, y_slot};
@@ -143,7 +149,7 @@ class WmdPairs : public Pairs {
   // From the table in which the distances of one word to all of the query's lie together; sixteen words at a time, so
   // that a row of costs is written a cache line at a time.
   void gather_table(const Left& left, int xs, int ys) {
-    const std::int32_t* places = left.x.places.data();
+    const std::int32_t* places = left.places.data();
     const auto column = [&](int j) { return table_.data() + static_cast<std::ptrdiff_t>(columns_[at(j)]) * stride_; };
     int j = 0;
     for (; !left.swap && j + lane_count <= ys; j += lane_count) {
@@ -194,9 +200,13 @@ bool Rest::find(std::int64_t query, std::int64_t other, double& value) {
   left.total = static_cast<double>(x_total) * static_cast<double>(x_scale);
   left.x.clear();
   left.y.clear();
+  left.places.clear();
   std::int64_t i = xb, j = yb;
-  const auto keep_x = [&](Mass mass) { left.x.add(x_.indices[i], static_cast<std::int32_t>(i - xb), mass); };
-  const auto keep_y = [&](Mass mass) { left.y.add(y_.indices[j], static_cast<std::int32_t>(j - yb), mass); };
+  const auto keep_x = [&](Mass mass) {
+    left.x.add(x_.indices[i], mass);
+    left.places.push_back(static_cast<std::int32_t>(i - xb));
+  };
+  const auto keep_y = [&](Mass mass) { left.y.add(y_.indices[j], mass); };
   while (i < xe || j < ye) {
     if (j == ye || (i < xe && x_.indices[i] < y_.indices[j])) {
       keep_x(x_.data[i] * x_scale);

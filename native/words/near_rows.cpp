@@ -73,38 +73,6 @@ struct Posting {
   double weight;
 };
 
-// out += weight * values.
-void add_scaled(const double* values, double weight, std::size_t size, double* out) {
-  for (std::size_t i = 0; i < size; ++i) out[i] += weight * values[i];
-}
-
-// The weights of stems that many rows have, one for each row: zeros add nothing, and no place has to be looked up.
-class Frequent {
- public:
-  Frequent(const Rows& rows) : size_(rows.size()), places_(rows.sizes().size(), none) {
-    constexpr std::size_t often = 6;  // one row in this many
-    for (std::size_t stem = 0; stem < places_.size(); ++stem) {
-      if (often * rows.sizes()[stem] < size_) continue;
-      places_[stem] = weights_.size();
-      weights_.resize(weights_.size() + size_, 0.0);
-    }
-    for (std::size_t row = 0; row < size_; ++row) {
-      for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
-        const std::size_t place = places_[at(entry->stem)];
-        if (place != none) weights_[place + row] = entry->weight;
-      }
-    }
-  }
-  // Null for a stem that few rows have.
-  const double* of(std::size_t stem) const { return places_[stem] == none ? nullptr : weights_.data() + places_[stem]; }
-
- private:
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
-  std::size_t size_;
-  std::vector<std::size_t> places_;
-  std::vector<double> weights_;
-};
-
 // All cosines between the rows; the diagonal stays 0.
 std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
   const std::size_t n = rows.size();
@@ -117,18 +85,12 @@ std::vector<double> cosines_of(const Rows& rows, Watch& watch) {
       postings[fill[at(entry->stem)]++] = {row, entry->weight};
     }
   }
-  const Frequent frequent(rows);
   std::vector<double> products(n * n, 0.0);
   Pace pace(watch);
   for (std::size_t row = 0; row < n; ++row) {
     double* out = products.data() + row * n;
     for (const Entry* entry = rows.begin(row); entry != rows.end(row); ++entry) {
       const auto stem = at(entry->stem);
-      if (const double* const weights = frequent.of(stem)) {
-        add_scaled(weights + row + 1, entry->weight, n - row - 1, out + row + 1);
-        pace.spend(static_cast<std::int64_t>((n - row) / 4) + 1);
-        continue;
-      }
       const std::size_t first = ++next[stem];  // rows rise, so the list's head is this row: only later ones are left
       for (std::size_t k = first; k < fill[stem]; ++k) out[postings[k].row] += entry->weight * postings[k].weight;
       pace.spend(static_cast<std::int64_t>(fill[stem] - first) + 1);
