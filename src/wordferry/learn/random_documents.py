@@ -91,7 +91,7 @@ class WordMoverEmbedding(TransformerMixin, WordMover):  # type: ignore[misc]
         distance: str = "wmd",
         *,
         source: str = "corpus",
-        max_words: int = 24,
+        max_words: int = 64,
         gamma: float | str = "median",
         supervised: bool = False,
         weights: Any = AUTO_WEIGHTS,
