@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 import harness
 from harness import Results, least, timed
+from wordferry.base.runtime import blas_threads
 from wordferry.judge.voting import error_rate
 from wordferry.learn import SupervisedWordMover, WordMoverEmbedding
 from wordferry.learn.metric import LabelledDocuments, Metric, TransportLoss
@@ -209,7 +210,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     options = parser.parse_args()
     results = Results("learn", options)
-    compare_steps(results)
+    with blas_threads(1):
+        compare_steps(results)
     for name in options.sets:
         run_set(results, name, division_of(options.data / name, options), options)
     if options.sets:
