@@ -11,9 +11,9 @@ import pytest
 
 from wordferry.errors import InputError, NotFound
 from wordferry.judge.selection import PAPER_R
-from wordferry.reproduce import Plan, Source, data_folder, reproduce
+from wordferry.reproduce import Plan, Source, data_folder, learned, reproduce
 from wordferry.reproduce import run as running
-from wordferry.reproduce.bench import open_set
+from wordferry.reproduce.bench import Clock, open_set
 from wordferry.reproduce.cells import Cell, run_paper, without_duplicates
 from wordferry.reproduce.findings import findings
 from wordferry.reproduce.store import Store, fingerprint_of
@@ -173,6 +173,20 @@ def test_a_cell_is_the_classifier_s_error(data):
     model.fit(bench.counts[split.train], bench.classes[split.train])
     right = model.score(bench.counts[split.test], bench.classes[split.test])
     assert cell["error"] == pytest.approx(100 * (1 - right))
+
+
+def test_learned_features_are_those_of_the_supervised_embedding(data):
+    pytest.importorskip("sklearn")
+    from wordferry.learn import WordMoverEmbedding
+
+    bench = open_set("tiny", Source(data), Source(data).load_vectors(), threads=1)
+    cell = Cell("learned", "tiny", 0, "learned wme + svm")
+    counts = bench.counts[bench.splits[0].train]
+    classes = bench.classes[bench.splits[0].train]
+    ours = learned._model(cell, bench, Clock())[0].fit_transform(counts, classes)
+    settings = {"embeddings": bench.embeddings, "random_state": learned.SEED, "threads": 1}
+    model = WordMoverEmbedding(learned._RANDOM_DOCUMENTS, supervised=True, **settings)
+    np.testing.assert_allclose(ours / np.sqrt(2), model.fit_transform(counts, classes), rtol=1e-6)
 
 
 def made(errors, protocol="paper"):
