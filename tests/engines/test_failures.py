@@ -88,7 +88,7 @@ def nodes():
 def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("failures")
     source = write(folder / "in", SMALL)
-    jobs.knn_graph(source, str(folder / "one"), 4, Choices(block=20), shards=4)
+    jobs.knn_graph(source, str(folder / "one"), 4, Choices(block=5), shards=4)
     return source, contents(folder / "one")
 
 
@@ -129,7 +129,7 @@ def test_the_number_of_nodes_does_not_show_and_each_gets_the_shared_data_once(no
     nodes.grow(count)
     engine = nodes.engine()
     try:
-        jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=20), shards=4, engine=engine)
+        jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=5), shards=4, engine=engine)
     finally:
         engine.close()
     assert contents(tmp_path / "out") == expected
@@ -145,8 +145,8 @@ def test_kill_a_worker_or_a_node(nodes, small, tmp_path, what):
     engine = nodes.engine()
     try:
         journal = tmp_path / "out.job" / "done.jsonl"
-        thread = kill_when(journal, 50, a_worker if what == "worker" else nodes.kill_node)
-        summary = jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=20), shards=4, engine=engine)
+        thread = kill_when(journal, 60, a_worker if what == "worker" else nodes.kill_node)
+        summary = jobs.knn_graph(source, str(tmp_path / "out"), 4, Choices(block=5), shards=4, engine=engine)
         thread.join()
     finally:
         engine.close()
@@ -171,12 +171,12 @@ def run_twice(line: list[str], journal: Path, least: int) -> dict:
 def test_kill_the_driver(nodes, small, tmp_path):
     source, expected = small
     nodes.grow(2)
-    line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "20", "--json"]
+    line = [sys.executable, "-m", "wordferry", "cluster", "knn-graph", source, "-k", "4", "--block", "5", "--json"]
     line += ["--shards", "4"]
     line += ["-o", str(tmp_path / "out"), "--address", nodes.cluster.address, "--workers", "2"]
-    found = run_twice(line, tmp_path / "out.job" / "done.jsonl", 50)
+    found = run_twice(line, tmp_path / "out.job" / "done.jsonl", 60)
     assert contents(tmp_path / "out") == expected
-    assert found["resumed"] >= 50
+    assert found["resumed"] >= 60
     assert found["repeated"] <= found["tasks"] / 10
 
 
@@ -186,7 +186,7 @@ def test_a_hundred_thousand_documents_survive_all_three(nodes, tmp_path):
     """A worker, a node and the driver are killed during one k-NN graph of 100,000 documents."""
     count = int(os.environ.get("WORDFERRY_FAILURE_DOCUMENTS", "100000"))
     source = write(tmp_path / "in", count)
-    choices = Choices(block=max(20, count // 16))
+    choices = Choices(block=max(5, count // 200))
     started = time.monotonic()
     jobs.knn_graph(source, str(tmp_path / "one"), 10, choices, shards=8)
     print(f"undisturbed, one process: {time.monotonic() - started:.0f} s")
@@ -204,8 +204,8 @@ def test_a_hundred_thousand_documents_survive_all_three(nodes, tmp_path):
     ]
     line += ["--workers", "2"]
     journal = tmp_path / "out.job" / "done.jsonl"
-    threads = [kill_when(journal, 60, a_worker), kill_when(journal, 200, nodes.kill_node)]
-    found = run_twice(line, journal, 130)
+    threads = [kill_when(journal, 60, a_worker), kill_when(journal, 320, nodes.kill_node)]
+    found = run_twice(line, journal, 250)
     for thread in threads:
         thread.join()
     print(found)

@@ -143,7 +143,7 @@ def test_votes_are_those_of_the_classifier(tmp_path, given):
 
 
 def test_a_stopped_job_goes_on_and_repeats_only_what_was_not_done(source, tmp_path, monkeypatch):
-    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20), shards=2)
+    jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=9), shards=2)
     done = []
     true = tasks.perform
 
@@ -155,10 +155,10 @@ def test_a_stopped_job_goes_on_and_repeats_only_what_was_not_done(source, tmp_pa
 
     monkeypatch.setattr("wordferry.engines.engine.perform", stopping)
     with pytest.raises(KeyboardInterrupt):
-        jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=20), shards=2)
+        jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=9), shards=2)
     again = []
     monkeypatch.setattr("wordferry.engines.engine.perform", lambda *a: (again.append(a[0].name), true(*a))[1])
-    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=20), shards=2)
+    summary = jobs.knn_graph(source, str(tmp_path / "b"), 4, Choices(block=9), shards=2)
     assert not set(done) & set(again)
     assert summary.resumed == 15
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
@@ -167,7 +167,7 @@ def test_a_stopped_job_goes_on_and_repeats_only_what_was_not_done(source, tmp_pa
 def test_a_file_that_lost_its_bytes_is_made_again(source, tmp_path):
     jobs.knn_graph(source, str(tmp_path / "a"), 4, Choices(block=20), keep=True)
     expected = contents(tmp_path / "a")
-    victim = tmp_path / "a.job" / "near-000001-00000.npz"
+    victim = tmp_path / "a.job" / "near-000001.parquet"
     victim.write_bytes(victim.read_bytes()[:-1])
     with (tmp_path / "a.job" / "done.jsonl").open("ab") as stream:
         stream.write(b'{"task": "near-0000')  # a kill in the middle of a line
@@ -248,14 +248,14 @@ def test_kill_the_driver_and_start_again(source, tmp_path):
     journal = tmp_path / "b.job" / "done.jsonl"
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
     limit = time.monotonic() + 120
-    while not journal.exists() or journal.read_bytes().count(b"\n") < 40:
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 25:
         assert process.poll() is None, "the job was done before it could be killed"
         assert time.monotonic() < limit
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     done = subprocess.run(line, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["resumed"] >= 40
+    assert json.loads(done.stdout)["resumed"] >= 25
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -18,11 +18,11 @@ from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
 from wordferry.engines.run import JobRun, JobSummary, empty_output
-from wordferry.engines.sources import SUFFIXES, cut
-from wordferry.engines.tasks import Task, TaskFunction, parquet_bytes
+from wordferry.engines.sources import SUFFIXES, SourcePart, cut
+from wordferry.engines.tasks import Task, TaskFunction, json_values, load, parquet_bytes
 from wordferry.errors import InputError
 from wordferry.find.settings import Settings
-from wordferry.index.duplicates import Duplicates, checked_threshold
+from wordferry.index.duplicates import Duplicates, Pair, checked_threshold
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask
 from wordferry.judge.voting import RECOMMENDED_DISTANCE, RECOMMENDED_K, RECOMMENDED_WEIGHTS, check_voting
@@ -30,7 +30,7 @@ from wordferry.shards import ask_tasks
 from wordferry.shards.ask_tasks import AskInputs, Target
 from wordferry.shards.building import Choices, ShardBuild
 from wordferry.shards.manifest import FILE, SHARDS
-from wordferry.shards.shard import Common, Shard
+from wordferry.shards.shard import Common
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
 
@@ -56,7 +56,7 @@ def knn_graph(
         :class:`wordferry.engines.run.JobRun`.
     """
     job = ShardJob("knn-graph", documents, output, choices, {"k": whole_number(k, "k")}, **run)
-    return job.nearest(AskInputs(job.start(), k), ask_tasks.merge)
+    return job.answer(ask_tasks.near, k=k, options=job.how)
 
 
 def top_k(
@@ -77,10 +77,9 @@ def top_k(
     :func:`knn_graph`; queries are files in the forms of documents.
     """
     plan = Ask.check(k, filter, None if rerank is None else Measure(rerank), candidates)
-    first = plan.candidates if plan.rerank is not None else None
-    options = {"k": k, "filter": filter, "rerank": rerank, "candidates": first}
-    job = ShardJob("top-k", documents, output, choices, options, queries=queries, **run)
-    return job.nearest(AskInputs(job.start(), k, {"filter": filter}, rerank, first), ask_tasks.merge)
+    options = {"filter": filter, "rerank": rerank, "candidates": None if rerank is None else plan.candidates}
+    job = ShardJob("top-k", documents, output, choices, {"k": k, **options}, queries=queries, **run)
+    return job.answer(ask_tasks.near, k=k, options=options | job.how)
 
 
 def classify(
@@ -107,7 +106,7 @@ def classify(
     choices = replace(choices, distance=distance, weights=weights)
     options = {"k": whole_number(k, "k"), "voting": check_voting(voting)}
     job = ShardJob("classify", train, output, choices, options, queries=test, **run)
-    return job.nearest(AskInputs(job.start(), k, voting=voting), ask_tasks.votes)
+    return job.answer(ask_tasks.votes, k=k, options=job.how, voting=voting)
 
 
 def duplicates(
@@ -126,15 +125,22 @@ def duplicates(
     if threshold is not None or (choices is not None and choices.distance is not None):
         checked_threshold(threshold, find_distance((choices and choices.distance) or RECOMMENDED).name)
     job = ShardJob("duplicates", documents, output, choices, {"threshold": threshold}, **run)
-    shared = job.asking(AskInputs(job.start()))
-    limit = checked_threshold(threshold, ask_tasks.distance_of(shared))
-    shared = replace(shared, threshold=limit)
-    names = job.ask("close", ask_tasks.close, shared, lambda batch, shard: shard >= batch["shard"])
-    done = job.run.run(job.final("pairs", ask_tasks.pairs, {"close": names}), shared)
-    groups, members = _groups(job, [name for some in names for name in some])
-    job.output.write("groups.parquet", groups)
-    found = sum(int(one.facts["pairs"]) for one in done.values())
-    return job.finish(done, {"threshold": limit, "pairs_found": found, "documents_in_groups": members})
+    target = job.start()
+    limit = checked_threshold(threshold, ask_tasks.distance_of(target, job.choices.distance))
+    found: list[Pair] = []
+    order: dict[str, int] = {}
+    for number, name in enumerate(job.ask(ask_tasks.close, target, options=job.how, threshold=limit)):
+        rows = json_values(load(job.run.folder, name), "pairs")
+        pairs = Duplicates(Pair(*values) for _, _, *values in rows)
+        for first, second, *values in rows:
+            order |= {values[0]: first, values[1]: second}
+        job.output.write(f"part-{number:05d}.parquet", parquet_bytes(pairs.to_columns()))
+        found += pairs
+    every = Duplicates(sorted(found, key=lambda pair: pair.distance), order=order)
+    group = {id: one.representative for one in every.groups for id in (one.representative, *one.others)}
+    ids = sorted(group, key=order.__getitem__)
+    job.output.write("groups.parquet", parquet_bytes({"id": ids, "group": [group[id] for id in ids]}))
+    return job.finish(target, {"threshold": limit, "pairs_found": len(every), "documents_in_groups": len(ids)})
 
 
 def search(
@@ -153,24 +159,16 @@ def search(
     ``constants`` are those of :meth:`wordferry.Index.search` (``candidates`` among them), the other arguments those of
     :func:`top_k`.
     """
-    shard = Shard(Common(folder), 0)
-    try:
-        Settings().changed(**shard.config.settings).changed(**(constants or {}))
-        whole_number(k, "k")
-        compile_filter(filter)
-    finally:
-        shard.close()
+    Settings().changed(**Common(folder).config.settings).changed(**(constants or {}))
+    whole_number(k, "k")
+    compile_filter(filter)
     given = {"k": k, "filter": filter, "constants": dict(constants or {})}
     job = ShardJob("search", folder, output, choices or Choices(block=200), given, queries=queries, **run)
-    shared = AskInputs(job.start(), k, {"filter": filter, **(constants or {})}, fields=job.choices.fields)
-    bests = job.ask("best", ask_tasks.best, shared)
-    stems = job.ask("stems", ask_tasks.stems, shared, best=bests)
-    done = job.run.run(job.final("found", ask_tasks.rank, {"best": bests, "stems": stems}), shared)
-    return job.finish(done, {})
+    return job.answer(ask_tasks.best, k=k, options={"filter": filter, **(constants or {})})
 
 
 class ShardJob:
-    """One job: shards, built or given, which are asked in batches of queries or of their own documents."""
+    """One job: an index or shards, given or built, asked in batches of queries or of their own documents."""
 
     def __init__(
         self,
@@ -188,8 +186,9 @@ class ShardJob:
     ) -> None:
         self.output = empty_output(output)
         self.choices = replace(choices or Choices(), on_empty="keep")
+        self.how = {name: getattr(self.choices, name) for name in ("distance", "weights", "unknown")}
+        """Options of :meth:`wordferry.Index.similar`."""
         whole_number(self.choices.block, "block", of="documents")
-        self.parts = None if queries is None else cut(queries, self.choices.block, self.choices.fields)
         self._build: ShardBuild | None = None
         self._target: Target | None = None
         held = _names(documents)
@@ -197,105 +196,68 @@ class ShardJob:
             if shards is not None or embeddings is not None or tokenizer is not None:
                 raise InputError(f"{documents} is an index already: shards, vectors and tokenizer are those it has.")
             self._target = Target.of(documents, sharded=FILE in held)
-            own: Mapping[str, Any] = {"index": self._target.identity, "choices": asdict(self.choices)}
+            self.documents, self.shards = self._target.documents, self._target.shards or 1
+            own: Mapping[str, Any] = {"index": self._target.state, "choices": asdict(self.choices)}
         else:
             self._build = ShardBuild(documents, self.choices, embeddings, tokenizer, labelled=kind == "classify")
-            count = math.ceil(self._build.documents / _SHARD) if shards is None else whole_number(shards, "shards")
-            self._shards = min(count, self._build.documents)
-            own = {**self._build.plan, "shards": self._shards}
-        asked = None if self.parts is None else [part.to_json() for part in self.parts]
+            self.documents = self._build.documents
+            count = math.ceil(self.documents / _SHARD) if shards is None else whole_number(shards, "shards")
+            self.shards = min(count, self.documents)
+            own = {**self._build.plan, "shards": self.shards}
+        self._parts = None if queries is None else self._cut(queries)
+        asked = None if self._parts is None else [part.to_json() for part in self._parts]
         plan = {"format": 1, "job": kind, "options": dict(options), "queries": asked, **own}
         self.run = JobRun(self.output, plan, **run)
 
+    def _cut(self, queries: str) -> list[SourcePart]:
+        """Queries in batches, of which there are as many as shards at least: so many workers find something to do."""
+        parts = cut(queries, self.choices.block, self.choices.fields)
+        fewer = math.ceil(sum(part.rows for part in parts) / self.shards)
+        return parts if fewer >= self.choices.block else cut(queries, fewer, self.choices.fields)
+
     def start(self) -> Target:
         """Read the queries once, build the shards where they are not given, and say what is asked."""
-        if self.parts is not None:
-            tasks = [
-                Task(f"queries-{part.number:06d}", ask_tasks.check_queries, {"part": part.to_json()})
-                for part in self.parts
-            ]
-            self.run.run(tasks, self.choices.fields)
+        if self._parts is not None:
+            self._perform("queries", ask_tasks.check_queries, self.choices.fields)
         if self._build is not None:
             place = Location(self.run.folder / SHARDS)
-            self._build.run(self.run, place, self._shards)
+            self._build.run(self.run, place, self.shards)
             self._target = Target.of(place.address, sharded=True)
         assert self._target is not None
-        self.target = self._target
-        self._batches = list(self._cut())
-        return self.target
+        return self._target
 
-    def _cut(self) -> Iterator[dict[str, Any]]:
-        """Batches of queries, or of the documents themselves."""
-        if self.parts is not None:
-            yield from ({"part": part.to_json()} for part in self.parts)
-            return
-        for shard, size in enumerate(self.target.sizes()):
-            for start in range(0, size, self.choices.block):
-                yield {"shard": shard, "start": start, "stop": min(size, start + self.choices.block)}
+    def _perform(self, kind: str, function: TaskFunction, shared: Any) -> dict[str, Done]:
+        """A task for every batch of queries, or of the documents themselves."""
+        if self._parts is not None:
+            batches: list[dict[str, Any]] = [{"part": part.to_json()} for part in self._parts]
+        else:
+            step = min(self.choices.block, math.ceil(self.documents / self.shards))
+            starts = range(0, self.documents, step)
+            batches = [{"start": start, "stop": min(self.documents, start + step)} for start in starts]
+        return self.run.run([Task(f"{kind}-{n:06d}", function, batch) for n, batch in enumerate(batches)], shared)
 
-    def asking(self, shared: AskInputs) -> AskInputs:
-        """A question with the job's own distance, weights and fields."""
-        own = {name: getattr(self.choices, name) for name in ("distance", "weights", "unknown")}
-        return replace(shared, options={**shared.options, **own}, fields=self.choices.fields, device=device_name())
+    def ask(self, function: TaskFunction, target: Target, **asked: Any) -> dict[str, Done]:
+        """Ask an index, by a task for every batch."""
+        shared = AskInputs(target, self.choices.fields, device_name(), **asked)
+        return self._perform(function.__name__, function, shared)
 
-    def ask(
-        self,
-        kind: str,
-        function: TaskFunction,
-        shared: AskInputs,
-        wanted: Callable[[Mapping[str, Any], int], bool] = lambda batch, shard: True,
-        **more: list[list[str]],
-    ) -> list[list[str]]:
-        """A task for every shard and batch that is wanted; the names of the tasks by batch.
-
-        Tasks of one shard follow each other, so that a worker opens it once.
-        """
-        names: list[list[str]] = [[] for _ in self._batches]
-        tasks = []
-        for shard in range(len(self.target.firsts)):
-            for number, batch in enumerate(self._batches):
-                if wanted(batch, shard):
-                    names[number].append(f"{kind}-{number:06d}-{shard:05d}")
-                    given = {name: some[number] for name, some in more.items()}
-                    tasks.append(Task(names[number][-1], function, {"batch": batch, "shard": shard, **given}))
-        self.run.run(tasks, shared)
-        return names
-
-    def final(self, kind: str, function: TaskFunction, names: Mapping[str, list[list[str]]]) -> list[Task]:
-        """A task for every batch, given the names of the tasks before it: each makes one part of the answer."""
-        return [
-            Task(f"{kind}-{number:06d}", function, {name: some[number] for name, some in names.items()})
-            for number in range(len(self._batches))
-        ]
-
-    def nearest(self, question: AskInputs, last: TaskFunction) -> JobSummary:
-        """Ask all shards for near documents, and make the answer with the last kind of task."""
-        shared = self.asking(question)
-        names = self.ask("near", ask_tasks.near, shared)
-        done = self.run.run(self.final("merge", last, {"near": names}), shared)
+    def answer(self, function: TaskFunction, **asked: Any) -> JobSummary:
+        """Ask, each task for one part of the answer; write the parts, and sum up."""
+        target = self.start()
+        done = self.ask(function, target, **asked)
+        self.run.write(done)
         facts = [one.facts for one in done.values()]
         voted = {name: sum(int(one[name]) for one in facts) for name in ("labelled", "right") if name in facts[0]}
-        return self.finish(done, voted)
+        return self.finish(target, voted)
 
-    def finish(self, done: Mapping[str, Done], facts: Mapping[str, Any]) -> JobSummary:
-        """Write the answer, and sum up."""
-        self.run.write(done)
-        documents = self.target.documents
-        queries = documents if self.parts is None else sum(part.rows for part in self.parts)
-        own = {"queries": queries, "pairs": queries * documents, "shards": len(self.target.firsts)}
-        return self.run.finish(documents, {**own, **facts})
+    def finish(self, target: Target, facts: Mapping[str, Any]) -> JobSummary:
+        """Let go of the index, and sum up."""
+        ask_tasks.close_opened()
+        queries = target.documents if self._parts is None else sum(part.rows for part in self._parts)
+        own = {"queries": queries, "pairs": queries * target.documents, "shards": target.shards or 1}
+        return self.run.finish(target.documents, {**own, **facts})
 
 
 def _names(documents: str) -> list[str]:
     """The names of what a folder holds; none of a file."""
     return [] if documents.endswith(SUFFIXES) else Location(documents).names()
-
-
-def _groups(job: ShardJob, tasks: list[str]) -> tuple[bytes, int]:
-    """The groups that all pairs form; memory holds the pairs."""
-    found = ask_tasks.close_pairs(job.run.folder, tasks)
-    order = {pair.first: row for row, _, pair in found} | {pair.second: row for _, row, pair in found}
-    pairs = Duplicates(sorted((pair for _, _, pair in found), key=lambda pair: pair.distance), order=order)
-    group = {id: one.representative for one in pairs.groups for id in (one.representative, *one.others)}
-    ids = sorted(group, key=order.__getitem__)
-    return parquet_bytes({"id": ids, "group": [group[id] for id in ids]}), len(ids)

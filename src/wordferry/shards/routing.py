@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from wordferry.base.runtime import usable_cores
 from wordferry.errors import StorageError
 from wordferry.index.config import Config
-from wordferry.index.search.requests import Ask
-from wordferry.shards.shard import Common, NamedMeasure, Shard
+from wordferry.shards.shard import Common, Shard
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,13 @@ class ShardRouter(ABC):
     def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Ask some shards, each its own question: the answers by shard, in their order; one may be missing."""
 
-    def _answers(self, found: dict[int, Any]) -> ShardAnswers:
+    def every(self, method: str, *arguments: Any) -> ShardAnswers:
+        """Ask all shards one question."""
+        found = self.ask(method, dict.fromkeys(range(len(self.names)), arguments))
         missing = tuple(name for number, name in enumerate(self.names) if number not in found)
         if missing and (self.strict or not found):
             raise StorageError(f"No answer from the shards {', '.join(missing)}. Ask again in a moment.")
         return ShardAnswers(list(found.values()), list(found), missing)
-
-    def every(self, method: str, *arguments: Any) -> ShardAnswers:
-        """Ask all shards one question."""
-        return self._answers(self.ask(method, dict.fromkeys(range(len(self.names)), arguments)))
 
     def some(self, arguments: Mapping[int, tuple[Any, ...]], method: str) -> list[Any]:
         """Ask some shards, each its own question; who gives no answer is asked once more."""
@@ -75,16 +72,6 @@ class ShardRouter(ABC):
                 return answer
         raise StorageError("No shard answers. Ask again in a moment.")
 
-    def near(self, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask) -> ShardAnswers:
-        """Ask all shards for near documents; the one that holds the document asked about leaves it out."""
-        numbers = range(len(self.names))
-        holds: set[int] = set()
-        if ask.without is not None:
-            found = self.ask("find", dict.fromkeys(numbers, (ask.without,)))
-            holds = {number for number, one in found.items() if one is not None}
-        other = replace(ask, without=None)
-        return self._answers(self.ask("near", {n: (asked, how, ask if n in holds else other) for n in numbers}))
-
     @abstractmethod
     def close(self) -> None:
         """Let go of the shards."""
@@ -93,10 +80,10 @@ class ShardRouter(ABC):
 class InProcess(ShardRouter):
     """All shards opened in this process, asked by a few threads."""
 
-    def __init__(self, common: Common) -> None:
+    def __init__(self, common: Common, threads: int | None = None) -> None:
         super().__init__(common)
         self.shards: list[Shard] = []
-        self._pool = ThreadPoolExecutor(min(len(self.names), usable_cores()), "wordferry-shard")
+        self._pool = ThreadPoolExecutor(min(len(self.names), threads or usable_cores()), "wordferry-shard")
         try:
             for number in range(len(self.names)):
                 self.shards.append(Shard(common, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float64Array, Int32Array, Int64Array
+from wordferry.base.arrays import Counts, Float64Array, Int64Array
 from wordferry.engines.location import Location
 from wordferry.errors import FormatError, VocabularyMismatch, WordferryError
 from wordferry.explanations.explain import Explanation
 from wordferry.find.explaining import ScoreExplanation
-from wordferry.find.ranking import Candidates, QueryWord, Ranking
+from wordferry.find.ranking import Ranking
 from wordferry.find.settings import Settings
 from wordferry.index import Index
+from wordferry.index.config import Config
 from wordferry.index.local import LocalIndex
 from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
@@ -42,26 +44,6 @@ from wordferry.words.related.graph import RelatedWords
 
 WORD_FACTS = ("words", "vectors", "vectors_checksum")
 """What the state of an index says of its dictionary: all shards must say the same."""
-
-
-@dataclass(frozen=True, eq=False)
-class Best:
-    """What one query finds in a shard by words and meaning: rows of the whole collection."""
-
-    found: Candidates
-    query: tuple[QueryWord, ...]
-    missing: tuple[str, ...]
-    settings: Settings
-
-
-@dataclass(frozen=True, eq=False)
-class StemBags:
-    """The bags of some documents by stem, with what each stem weighs."""
-
-    indptr: Int64Array
-    stems: Int32Array
-    counts: Int32Array
-    idf: Float64Array
 
 
 @dataclass(frozen=True)
@@ -109,6 +91,12 @@ class Common:
         if not right:
             raise VocabularyMismatch(f"{folder} is not the one that the shards were built with.")
         return folder
+
+    @cached_property
+    def config(self) -> Config:
+        """What was chosen when the shards were built, as the first one says it."""
+        with closing(Shard(self, 0)) as shard:
+            return shard.config
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -175,8 +163,11 @@ class Shard(LocalIndex):
 
     # -- by words ---------------------------------------------------------------------------------------------------
 
-    def best(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> tuple[list[Best], dict[str, int]]:
-        """What each query, given as tokens, finds by itself: as many documents as the best k may come from."""
+    def best(self, asked: Sequence[Sequence[str]], ask: Ask, settings: Settings) -> tuple[list[Any], dict[str, int]]:
+        """What each query, given as tokens, finds by itself: as many documents as the best k may come from.
+
+        Rows are those of the whole collection; beside them stands what :func:`wordferry.find.ranking.ranked` takes.
+        """
         found, visited, evaluated = [], 0, 0
         with self.state() as (connection, snapshot):
             allowed = snapshot.allowed(ask.condition)
@@ -186,8 +177,7 @@ class Shard(LocalIndex):
                 vector = None if ask.vectors is None else ask.vectors[number]
                 best = ranker.find(query, ask.k, settings, allowed, vector)
                 visited, evaluated = visited + best.visited, evaluated + best.evaluated
-                own = replace(best, rows=best.rows + self.record.first)
-                found.append(Best(own, query, missing, settings))
+                found.append((replace(best, rows=best.rows + self.record.first), (query, missing, settings)))
             pairs = len(asked) * snapshot.count(allowed)
         return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
 
@@ -197,13 +187,13 @@ class Shard(LocalIndex):
             near, _ = self.nearest_in_meaning(connection, snapshot, ask)
         return [(one.rows + self.record.first, 1.0 - one.cosines) for one in near]
 
-    def stems(self, rows: Int64Array) -> StemBags:
-        """The bags of some rows of the collection that are in this shard, in the order given."""
+    def stems(self, rows: Int64Array) -> tuple[Counts, Float64Array]:
+        """The bags by stem of some rows of the collection that are in this shard, in the order given, and their idf."""
         with self.state() as (connection, snapshot):
             ranker, _ = self.words.ranker(connection, snapshot)
-            indptr, words, counts = ranker.source.bags(rows - self.record.first)
-            stems = ranker.forms.group_of[words]
-            return StemBags(indptr, stems, counts.astype(np.int32), ranker.idf[stems])
+            bags = ranker.source.bags(rows - self.record.first)
+            stems = ranker.forms.group_of[bags.words]
+            return Counts(bags.indptr, stems, bags.counts.astype(np.int32)), ranker.idf[stems]
 
     def explain_score(self, ranking: Ranking, names: Sequence[str]) -> ScoreExplanation:
         """What the one score of a ranking is made of; its document is in this shard, its neighbours need not be."""
@@ -217,7 +207,16 @@ class Shard(LocalIndex):
         self, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask
     ) -> tuple[list[list[Near]], dict[str, int]]:
         """The nearest documents to each query, given as tokens, and how much was looked at."""
-        return near_documents(self.index, asked, how, ask)
+        index = self.index
+        measure = index.measure(*how[:3])
+        tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
+        hits = self.similar(tokens, measure, replace(ask, explain=ask.explain and how.second is None))
+        counts = hits[0].counts if hits else {}
+        if how.second is None:
+            return [[_near(hit) for hit in some] for some in hits], counts
+        second = index.measure(how.second, how.weights, how.unknown)
+        again = self.similar(tokens, measure, replace(ask, rerank=second, candidates=ask.k))
+        return [_ordered(*both) for both in zip(hits, again, strict=True)], counts
 
     def explain_texts(self, texts: tuple[Any, Any], how: NamedMeasure) -> Explanation:
         """Why two texts, or lists of tokens, are as far apart as the index says."""
@@ -243,21 +242,6 @@ class Shard(LocalIndex):
     ) -> tuple[list[Document], int]:
         """Some documents in their order, and how many there are that could have been passed over."""
         return self.page(span, after, condition), self.count(condition) if after is None else 0
-
-
-def near_documents(
-    index: Index, asked: Sequence[Sequence[str]], how: NamedMeasure, ask: Ask
-) -> tuple[list[list[Near]], dict[str, int]]:
-    """The documents of an index nearest to each query, given as tokens, and how much was looked at."""
-    measure = index.measure(*how[:3])
-    tokens = [looked_up(some, index.embeddings.vocabulary) for some in asked]
-    hits = index.backend.similar(tokens, measure, replace(ask, explain=ask.explain and how.second is None))
-    counts = hits[0].counts if hits else {}
-    if how.second is None:
-        return [[_near(hit) for hit in some] for some in hits], counts
-    second = index.measure(how.second, how.weights, how.unknown)
-    again = index.backend.similar(tokens, measure, replace(ask, rerank=second, candidates=ask.k))
-    return [_ordered(*both) for both in zip(hits, again, strict=True)], counts
 
 
 def _ordered(candidates: Iterable[Any], again: Iterable[Any]) -> list[Near]:

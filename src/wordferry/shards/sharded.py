@@ -14,14 +14,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wordferry.base.arrays import Int64Array
+from wordferry.base.arrays import Counts, Int64Array
 from wordferry.base.runtime import no_progress, progress_for
 from wordferry.compare.measure import Measure
 from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import NotFound, Unsupported
 from wordferry.explanations.explain import Explanation
+from wordferry.find.documents import Surroundings, have_all
 from wordferry.find.explaining import neighbour_rows
-from wordferry.find.ranking import Ranking
+from wordferry.find.ranking import Candidates, Ranking, ranked, stems_of
 from wordferry.find.settings import Settings
 from wordferry.index import Index
 from wordferry.index.config import Config
@@ -31,9 +32,10 @@ from wordferry.index.search.filters import Condition
 from wordferry.index.search.passages import best_passages
 from wordferry.index.search.requests import Ask
 from wordferry.index.search.similar import method_of
-from wordferry.shards.merging import joined, nearest, ranking_of
-from wordferry.shards.routing import InProcess, ShardAnswers, ShardRouter
-from wordferry.shards.shard import Common, NamedMeasure, Near, StemBags
+from wordferry.kernels.meaning import CosineSums
+from wordferry.kernels.words import nearest_among
+from wordferry.shards.routing import InProcess, ShardRouter
+from wordferry.shards.shard import Common, NamedMeasure, Near
 from wordferry.texts.bow import LookedUp
 from wordferry.texts.tokenizers import Tokenizer
 from wordferry.words.embeddings import Embeddings
@@ -42,10 +44,10 @@ from wordferry.words.related.graph import RelatedWords
 _MOST_VALUES = 10_000
 
 
-def open_shards(address: str, encoder: Any = None) -> ShardBackend:
-    """All shards of a folder, or of a bucket, opened in this process."""
+def open_shards(address: str, encoder: Any = None, threads: int | None = None) -> ShardBackend:
+    """All shards of a folder, or of a bucket, opened in this process and asked by at most ``threads`` threads."""
     common = Common(address)
-    return ShardBackend(common, InProcess(common), encoder)
+    return ShardBackend(common, InProcess(common, threads), encoder)
 
 
 class ShardBackend:
@@ -97,25 +99,34 @@ class ShardBackend:
         tokens = [list(some) for some in asked]
         found = self.router.every("best", tokens, replace(ask, progress=None), settings)
         counts = _summed([counts for _, counts in found.answers])
+        method = "words" if ask.vectors is None else "words and meaning"
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(tokens):
-            mine = [answers[number] for answers, _ in found.answers]
-            hits.append(self._ranked(mine, ask, some, counts, found))
+            ranking = self._ranked([answers[number] for answers, _ in found.answers], ask.k)
+            documents = zip(self._at(ranking.rows, "documents_at"), ranking.scores.tolist(), strict=True)
+            own = [
+                self._hit(one, some, partial(self._why, ranking, place), ask.explain, score=score)
+                for place, (one, score) in enumerate(documents)
+            ]
+            hits.append(Hits(own, method=method, counts=counts, missing=found.missing))
             tell(number + 1, len(tokens))
         return hits
 
-    def _ranked(
-        self, found: Sequence[Any], ask: Ask, tokens: list[str], counts: dict[str, int], answers: ShardAnswers
-    ) -> Hits:
+    def _ranked(self, found: Sequence[Any], k: int) -> Ranking:
+        """The ranking of one query by what each shard found; only bags of rows that may be lifted are fetched."""
+        query, _, settings = how = found[0][1]
         groups = len(self.common.statistics.stems)
-        ranking = ranking_of(found, ask.k, groups, self._stems)
-        documents = self._at(ranking.rows, "documents_at")
-        hits = []
-        for place, (one, score) in enumerate(zip(documents, ranking.scores.tolist(), strict=True)):
-            hits.append(self._hit(one, tokens, partial(self._why, ranking, place), ask.explain, score=score))
-        method = "words" if ask.vectors is None else "words and meaning"
-        return Hits(hits, method=method, counts=counts, missing=answers.missing)
+
+        def near(rows: Int64Array, m: int) -> Surroundings:
+            order, parts = self._asked(rows, "stems")
+            bags, idf = Counts.join([own for own, _ in parts]).select(order), np.zeros(groups)
+            for own, weights in parts:  # a shard knows the weights of its own stems
+                idf[own.words] = weights
+            found_near = nearest_among(*bags, idf[bags.words], groups, m)
+            return Surroundings(*found_near, have_all(bags.indptr, bags.words, stems_of(query)))
+
+        return ranked(_best_rows([one for one, _ in found], settings, k), near, k, how)
 
     def _hit(self, one: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
         where = partial(best_passages, (self.tokenizer, self.embeddings, self.common.related), tokens, one.text)
@@ -129,10 +140,6 @@ class ShardBackend:
         names = self._at(near, "ids_at") if len(near) else []
         owner = int(np.searchsorted(self._firsts, ranking.rows[place], side="right")) - 1
         return self.router.one(owner, "explain_score", one, names)
-
-    def _stems(self, rows: Int64Array) -> StemBags:
-        order, parts = self._asked(rows, "stems")
-        return joined(parts, order)
 
     def _at(self, rows: Int64Array, method: str) -> list[Any]:
         """What the shards say of some rows, in their order."""
@@ -157,14 +164,14 @@ class ShardBackend:
         how, last = names_of(measure), names_of(ask.rerank or measure)
         if ask.rerank is not None:
             how = how._replace(second=last.distance)
-        found = self.router.near(tokens, how, replace(ask, k=first, rerank=None, progress=None))
+        found = self.router.every("near", tokens, how, replace(ask, k=first, rerank=None, progress=None))
         options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
         options["missing"] = found.missing
         counts = _summed([counts for _, counts in found.answers])
         tell = progress_for(ask.progress, "searching") or no_progress
         hits = []
         for number, some in enumerate(asked):
-            near = nearest([answers[number] for answers, _ in found.answers], ask.k, first if how.second else None)
+            near = _nearest([answers[number] for answers, _ in found.answers], ask.k, first if how.second else None)
             hits.append(Hits((self._near_hit(one, some, last) for one in near), counts=counts, **options))
             tell(number + 1, len(tokens))
         return hits
@@ -299,6 +306,28 @@ def names_of(measure: Measure) -> NamedMeasure:
 def sharded_index(common: Common, router: ShardRouter) -> Index:
     """An index over shards that a router asks."""
     return Index(ShardBackend(common, router))
+
+
+def _best_rows(found: Sequence[Candidates], settings: Settings, k: int) -> Candidates:
+    """The rows of all shards that the best k may come from: the best by words and those by meaning."""
+    rows, words = (np.concatenate([getattr(one, name) for one in found]) for name in ("rows", "words"))
+    cosines = [one.cosines for one in found if one.cosines is not None]
+    if not cosines:
+        return Candidates(rows, words).kept(settings.wanted(k))
+    total = CosineSums(*(sum(some) for some in zip(*(one.sums for one in found if one.sums is not None), strict=True)))
+    return Candidates(rows, words, np.concatenate(cosines), total).kept(settings.wanted(k, by_meaning=True))
+
+
+def _nearest(found: Sequence[Sequence[Near]], k: int, candidates: int | None) -> list[Near]:
+    """The k nearest of all shards, each of which gives its own in order; ``candidates`` come first by a first distance.
+
+    Shards hold the documents in their order, so a tie goes to the earlier shard, and in it to the earlier place.
+    """
+    every = [(shard, one) for shard, some in enumerate(found) for one in some]
+    best = sorted(every, key=lambda own: own[1].distance)  # which leaves ties as they are
+    if candidates is not None:
+        best = sorted(best[:candidates], key=lambda own: (own[1].second, own[0], own[1].place))
+    return [one for _, one in best[:k]]
 
 
 def _summed(counts: Sequence[dict[str, int]]) -> dict[str, int]:
