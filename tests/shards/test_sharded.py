@@ -105,7 +105,7 @@ def test_the_number_of_shards_and_of_workers_does_not_show(source, sharded, tmp_
     with Index.open(str(tmp_path / "five")) as five:
         assert [shown(hits) for hits in five.search(QUERIES)] == [shown(hits) for hits in sharded.search(QUERIES)]
         assert [shown(hits) for hits in five.similar(QUERIES)] == [shown(hits) for hits in sharded.similar(QUERIES)]
-        assert five.backend.common.manifest.c_max == sharded.backend.common.manifest.c_max
+        assert five.related.c_max == sharded.related.c_max
         five.verify()
 
 

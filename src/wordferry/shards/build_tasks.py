@@ -68,7 +68,6 @@ def count_words(arguments: Mapping[str, Any], folder: Path, shared: CountInputs)
     part = SourcePart(**arguments["part"])
     rows = list(read_part(part, shared.choices.fields))
     ids = [row.id for row in rows]
-    _check_ids(part, ids)
     _check_rows(part, rows)
     dimension = _dimension(part, rows)
     unlabelled = [number for number, row in enumerate(rows) if row.label is None] if shared.labelled else []
@@ -105,16 +104,6 @@ def _dimension(part: SourcePart, rows: Sequence[SourceRow]) -> int:
             where = f"{part.path}, row {part.start + number + 1}"
             raise FormatError(f"{where}: the vector has {len(row.vector)} dimensions, those before it have {found}.")
     return found
-
-
-def _check_ids(part: SourcePart, ids: Sequence[str]) -> None:
-    """Refuse an id that two rows of a part have."""
-    seen: dict[str, int] = {}
-    for number, one in enumerate(ids):
-        if one in seen:
-            first, second = part.start + seen[one] + 1, part.start + number + 1
-            raise FormatError(f"{part.path}: rows {first} and {second} have the same id {one!r}.")
-        seen[one] = number
 
 
 def _hashes(ids: Sequence[str]) -> Any:

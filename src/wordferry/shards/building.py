@@ -174,10 +174,12 @@ class ShardBuild:
         order = np.argsort(hashes, kind="stable")
         for place in np.flatnonzero(hashes[order][1:] == hashes[order][:-1]).tolist():
             pair = [self._at(row) for row in sorted((int(order[place]), int(order[place + 1])))]
-            ids = [json_values(files[part.number], "ids")[row] for part, row in pair]
-            if ids[0] == ids[1]:
-                one, other = (f"{part.path}, row {part.start + row + 1}" for part, row in pair)
-                raise FormatError(f"{one} and {other} have the same id {ids[0]!r}.")
+            one, other = (json_values(files[part.number], "ids")[row] for part, row in pair)
+            if one == other:
+                (file, first), (another, second) = ((part.path, part.start + row + 1) for part, row in pair)
+                where = f"{file}, row {first} and {another}, row {second}"
+                where = where if file != another else f"{file}: rows {first} and {second}"
+                raise FormatError(f"{where} have the same id {one!r}.")
 
     def _at(self, number: int) -> tuple[SourcePart, int]:
         """The part that holds a document of the collection, and its place there."""
@@ -187,16 +189,18 @@ class ShardBuild:
     def _share(self, counted: _Counted) -> None:
         """Put what all shards share beside them: vectors and related words."""
         folder = self._run.folder
-        present = self.place.names()
+        if not (folder / EMBEDDINGS).exists():
+            self.embeddings.save(folder / EMBEDDINGS)
+        if counted.vectors and not (folder / RELATED).exists():
+            words = self.embeddings.restrict(counted.words[: counted.vectors])
+            RelatedWords.build(words, self.choices.r, progress=self._run.progress).save(folder / RELATED)
         for name in (EMBEDDINGS, RELATED):
-            if not (folder / name).exists():
-                if name == EMBEDDINGS:
-                    self.embeddings.save(folder / name)
-                elif counted.vectors:
-                    words = self.embeddings.restrict(counted.words[: counted.vectors])
-                    RelatedWords.build(words, self.choices.r, progress=self._run.progress).save(folder / name)
-            if name not in present and (folder / name).exists():
-                self.place.upload(folder / name, name)
+            self._upload(name)
+
+    def _upload(self, name: str) -> None:
+        """Put a folder of the job's own where the shards are, if it has one and they do not."""
+        if (self._run.folder / name).exists() and name not in self.place.names():
+            self.place.upload(self._run.folder / name, name)
 
     def _build(self, counted: _Counted, shards: int) -> dict[str, Done]:
         """Every shard by a task of its own; one whose files are gone is built again."""
@@ -233,38 +237,18 @@ class ShardBuild:
             own = (facts["identity"], facts["generation"], facts["files"])
             records.append(ShardRecord(facts["name"], first, count, *own))
             first += count
-        counts = (first, tokens, known)
-        statistics = CollectionStatistics(*counts, counted.frequencies, stems[1], stems[0], frozenset(fields))
         folder = self._run.folder
-        if STATISTICS not in self.place.names():
-            if not (folder / STATISTICS).exists():
-                statistics.save(folder / STATISTICS)
-            self.place.upload(folder / STATISTICS, STATISTICS)
-        self._remove_others({record.name for record in records})
-        manifest = self._manifest(records, states.pop())
+        if not (folder / STATISTICS).exists():
+            counts = (first, tokens, known, counted.frequencies)
+            CollectionStatistics(*counts, stems[1], stems[0], frozenset(fields)).save(folder / STATISTICS)
+        self._upload(STATISTICS)
+        for name in set(self.place.names(SHARDS)) - {record.name for record in records}:
+            self.place.remove(f"{SHARDS}/{name}")  # a worker had built it before it died
+        names = [name for name in (EMBEDDINGS, RELATED, STATISTICS) if (folder / name).exists()]
+        common = {name: storage.file_digest(folder / name / storage.MANIFEST) for name in names}
+        manifest = Manifest(first, self.embeddings.fingerprint, states.pop(), common, tuple(records))
         manifest.write(self.place)
         return manifest
-
-    def _manifest(self, records: list[ShardRecord], state: tuple[int, ...]) -> Manifest:
-        folder = self._run.folder
-        names = [name for name in (EMBEDDINGS, RELATED, STATISTICS) if (folder / name).exists()]
-        related = RelatedWords.load(folder / RELATED) if RELATED in names else None
-        c_max = None if related is None or np.isnan(related.c_max) else float(related.c_max)
-        return Manifest(
-            sum(record.documents for record in records),
-            self.embeddings.fingerprint,
-            words=state,
-            r=self.choices.r,
-            c_max=c_max,
-            common={name: storage.file_digest(folder / name / storage.MANIFEST) for name in names},
-            shards=tuple(records),
-        )
-
-    def _remove_others(self, wanted: set[str]) -> None:
-        """Remove shards that a worker had built before it died."""
-        for name in self.place.names(SHARDS):
-            if name not in wanted:
-                self.place.remove(f"{SHARDS}/{name}")
 
 
 def _counts(part: SourcePart) -> str:

@@ -44,8 +44,6 @@ class Manifest:
     """The fingerprint of the word vectors."""
     words: tuple[int, ...]
     """How many words there are, how many have a vector, and a checksum of those: every shard has the same."""
-    r: int
-    c_max: float | None
     common: Mapping[str, str]
     """The checksum of the manifest of each folder that all shards share."""
     shards: tuple[ShardRecord, ...]

@@ -19,9 +19,10 @@ from wordferry.base.checks import whole_number
 from wordferry.base.runtime import logger, optional_import
 from wordferry.engines.on_ray import Ray
 from wordferry.errors import InputError, WordferryError
+from wordferry.index import Index
 from wordferry.shards.routing import ShardRouter
 from wordferry.shards.shard import Common, Shard
-from wordferry.shards.sharded import sharded_index
+from wordferry.shards.sharded import ShardBackend
 
 OnMissing = Literal["answer", "error"]
 _SECONDS = 10.0
@@ -150,7 +151,7 @@ class Serving:
         try:
             self._ray.get([one.ask.remote("facts", ()) for some in self._replicas for one in some])
             self._router = RayBackend(common, self._replicas, on_missing, seconds)
-            self.index = sharded_index(common, self._router)
+            self.index = Index(ShardBackend(common, self._router))
         except BaseException as error:
             self.close()
             if isinstance(error, self._ray.exceptions.RayTaskError) and isinstance(error.cause, WordferryError):

@@ -24,7 +24,6 @@ from wordferry.find.documents import Surroundings, have_all
 from wordferry.find.explaining import neighbour_rows
 from wordferry.find.ranking import Candidates, Ranking, ranked, stems_of
 from wordferry.find.settings import Settings
-from wordferry.index import Index
 from wordferry.index.config import Config
 from wordferry.index.results import Document, Hit, Hits, Why
 from wordferry.index.search.fields import Field
@@ -301,11 +300,6 @@ class ShardBackend:
 def names_of(measure: Measure) -> NamedMeasure:
     """A measure as every shard can be told of it."""
     return NamedMeasure(measure.distance.name, measure.weights, measure.unknown)
-
-
-def sharded_index(common: Common, router: ShardRouter) -> Index:
-    """An index over shards that a router asks."""
-    return Index(ShardBackend(common, router))
 
 
 def _best_rows(found: Sequence[Candidates], settings: Settings, k: int) -> Candidates:
