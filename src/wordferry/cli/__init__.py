@@ -25,7 +25,7 @@ COMMANDS = {
     "explain": "distance",
     "duplicates": "duplicates",
     "classify": "classify",
-    "learn": "learn",
+    "learn": "classify",
     "judge": "judge",
     "reproduce": "reproduce",
     "map": "map",

@@ -1,16 +1,19 @@
-"""``wordferry classify``: name the classes of documents by their nearest labelled ones."""
+"""``wordferry classify | learn``: classes by the nearest labelled documents, and vectors that tell classes apart."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+import wordferry
 from wordferry.cli import options
-from wordferry.cli.options import PATH, argument, bundle, command, option
-from wordferry.cli.output import ROWS, Output, note
+from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
+from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
+from wordferry.errors import InputError
 
 CLASSIFIED = (
     option(
@@ -45,10 +48,9 @@ def classify(train: Path, test: Path | None, r: str, fields: dict[str, Any], out
 
     Errors are counted where the classes are known.
     """
-    from wordferry.errors import InputError
 
     known, asked = _read(train, test, fields)
-    labelled(known, train, fields)
+    _labelled(known, train, fields)
     if r != "cv" and not r.isdigit():
         raise InputError(f"-r must be a whole number or cv, got {r!r}.")
     model = _model(r=r if r == "cv" else int(r), **given)
@@ -69,7 +71,6 @@ def classify(train: Path, test: Path | None, r: str, fields: dict[str, Any], out
 
 def _model(k: int, learned: Path | None, embeddings: Path | None, **given: Any) -> Any:
     """The classifier: with given or default vectors, or with vectors and weights that were learned before."""
-    from wordferry.errors import InputError
 
     if learned is None:
         from wordferry.neighbors import WordMoverClassifier
@@ -93,9 +94,61 @@ def _model(k: int, learned: Path | None, embeddings: Path | None, **given: Any) 
     )
 
 
-def labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any]:
+@command(
+    argument("train", "Labelled documents: JSON lines, CSV, TSV, Parquet, or a folder.", type=PATH),
+    argument("target", "The folder to write.", type=PATH),
+    "--embeddings",
+    option("--dimensions n_components", "Dimensions of the learned vectors (default: all).", type=POSITIVE),
+    option("--steps max_iter", "Steps of training, at most.", type=POSITIVE, default=200),
+    option("--checkpoint", "A folder to keep the state in; a later call goes on from there.", type=PATH),
+    "--threads --seed",
+    bundle("fields", "--text --label"),
+    "--overwrite",
+    SUMMARY,
+    examples=[
+        "wordferry learn train.jsonl learned",
+        "wordferry classify train.jsonl test.jsonl --learned learned",
+    ],
+)
+def learn(train: Path, target: Path, fields: dict[str, Any], overwrite: bool, out: Output, **given: Any) -> None:
+    """Learn word vectors and word weights from labelled documents.
+
+    The folder holds vectors that every command takes as --embeddings; --weights norm uses the learned weights.
+    Ctrl-C ends the training and writes the best so far.
+    """
+    from wordferry.learn import SupervisedWordMover
+
+    options.check_target(target, overwrite)
+    known = _labelled(
+        [record for record in wordferry.read_documents(train, **fields) if record.split != "test"], train, fields
+    )
+    given |= {"embeddings": options.load_vectors(given["embeddings"]), "random_state": given.pop("seed")}
+    with (
+        progress_bar(f"learning from {len(known)} documents") as progress,
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always", RuntimeWarning)
+        model = SupervisedWordMover(progress=progress, on_empty="keep", **given)
+        model.fit([record.text for record in known], [record.label for record in known])
+    for warning in told:
+        note(str(warning.message))
+    model.embeddings_.save(target, overwrite=overwrite)
+    note(f"wrote {len(model.embeddings_)} words of {model.embeddings_.dimensions} dimensions to {target}")
+    losses = [held for *_, held in model.history_ if held == held]  # none where nothing was held out
+    out.facts(
+        {
+            "documents": len(known),
+            "classes": len(model.classes_),
+            "dimensions": model.embeddings_.dimensions,
+            "steps": model.n_iter_,
+            "loss_before": round(losses[0], 4) if losses else None,
+            "loss_after": round(min(losses), 4) if losses else None,
+        }
+    )
+
+
+def _labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any]:
     """Documents of which every one has a class."""
-    from wordferry.errors import InputError
 
     if any(record.label is None for record in known):
         raise InputError(f"Every document of {train} needs a class in the field {fields['label']!r}.")
@@ -104,18 +157,16 @@ def labelled(known: list[Any], train: Path, fields: dict[str, Any]) -> list[Any]
 
 def _read(train: Path, test: Path | None, fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """The labelled documents, and those to classify."""
-    from wordferry.errors import InputError
-    from wordferry.texts.documents import read_documents
 
-    records = list(read_documents(train, **fields))
+    records = list(wordferry.read_documents(train, **fields))
     if test is not None:
         # The class of a document to classify may well be unknown.
         try:
-            return records, list(read_documents(test, **fields))
+            return records, list(wordferry.read_documents(test, **fields))
         except InputError:
             if fields["label"] == "label":
                 raise
-            return records, list(read_documents(test, text=fields["text"]))
+            return records, list(wordferry.read_documents(test, text=fields["text"]))
     known = [record for record in records if record.split == "train"]
     asked = [record for record in records if record.split == "test"]
     if not known or not asked:

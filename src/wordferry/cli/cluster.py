@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.classify import CLASSIFIED, VOTING
 from wordferry.cli.options import PATH, POSITIVE, Group, argument, bundle, command, option
@@ -43,9 +44,7 @@ def running(
     """The engine that was asked for and a bar, for as long as the job runs."""
     given: dict[str, Any] = {"work": work, "keep": keep}
     if embeddings is not None:
-        from wordferry.words.loaders import load_embeddings
-
-        given["embeddings"] = load_embeddings(embeddings)
+        given["embeddings"] = wordferry.load_embeddings(embeddings)
     engine: Any
     if address is None:
         from wordferry.engines.engine import Local

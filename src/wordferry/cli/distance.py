@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import PATH, POSITIVE, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, note, terminal_width
-
-if TYPE_CHECKING:
-    from wordferry.compare.measure import Measure
+from wordferry.errors import InputError
 
 FIRST = argument("a", "A text; @FILE reads one from a file, @- from the standard input.")
 SECOND = argument("b", "The text to compare it with, or @FILE or @-.")
@@ -34,14 +33,12 @@ HOW = bundle("how", "--embeddings", RELATED, "--overlap --weights=counts --unkno
 )
 def distance(a: str, b: str, distance: str, all: bool, how: dict[str, Any], out: Output) -> None:
     """The distance of two texts."""
-    from wordferry.compare.distances import DISTANCES, find_distance
-    from wordferry.errors import InputError
 
     if all and how["overlap"] is not None:
         raise InputError("--overlap belongs to one distance; leave out --all or --overlap.")
     texts = [options.read_text(a), options.read_text(b)]
     rows = []
-    for measure in _measures(list(DISTANCES) if all else [find_distance(distance)], how):
+    for measure in _measures(list(wordferry.DISTANCES) if all else [wordferry.find_distance(distance)], how):
         record = measure.distance
         rows.append({"distance": record.name, "value": measure.pair(texts[0], texts[1]), "title": record.title})
     out.write(rows)
@@ -80,13 +77,10 @@ def explain(
         out.write(told.to_rows()[:limit])
 
 
-def _measures(distances: list[Any], how: dict[str, Any]) -> list[Measure]:
+def _measures(distances: list[Any], how: dict[str, Any]) -> list[wordferry.Measure]:
     """How to compare by each of some distances, with vectors and related words that are loaded once."""
-    from wordferry.compare.distances import find_distance
-    from wordferry.compare.measure import Measure
-    from wordferry.words.related.graph import RelatedWords
 
-    records = [find_distance(one) for one in distances]
-    related = None if how["related"] is None else RelatedWords.load(how["related"])
+    records = [wordferry.find_distance(one) for one in distances]
+    related = None if how["related"] is None else wordferry.RelatedWords.load(how["related"])
     given = {**how, "embeddings": options.load_vectors(how["embeddings"]), "related": related}
-    return [Measure(record, **given) for record in records]
+    return [wordferry.Measure(record, **given) for record in records]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import wordferry
 from wordferry.cli.options import PATH, command, option
 from wordferry.cli.output import ROWS, Output, note, progress_bar
+from wordferry.errors import InputError
 
 if TYPE_CHECKING:
-    from wordferry.index import Index
     from wordferry.index.duplicates import Duplicates
 
 
@@ -34,8 +35,6 @@ def duplicates(
     index: Path, review: Path | None, delete: Path | None, dry_run: bool, pairs: bool, out: Output, **given: Any
 ) -> None:
     """Find documents that are nearly the same, review and delete them."""
-    from wordferry.errors import InputError
-    from wordferry.index import Index
 
     if given["threshold"] is not None and delete is not None:
         raise InputError(
@@ -43,7 +42,7 @@ def duplicates(
         )
     if dry_run and delete is None:
         raise InputError("--dry-run belongs to --delete.")
-    with Index.open(index) as opened:
+    with wordferry.Index.open(index) as opened:
         if delete is not None:
             gone = opened.prune(delete, dry_run=dry_run)
             out.write({"id": id, "action": "would be deleted" if dry_run else "deleted"} for id in gone)
@@ -63,11 +62,9 @@ def duplicates(
         )
 
 
-def _found(opened: Index, against: Path | None, given: dict[str, Any]) -> Duplicates:
+def _found(opened: wordferry.Index, against: Path | None, given: dict[str, Any]) -> Duplicates:
     if against is not None:
-        from wordferry.texts.documents import read_documents
-
-        return opened.leakage(read_documents(against), **given)
+        return opened.leakage(wordferry.read_documents(against), **given)
     with progress_bar("comparing") as progress:
         return opened.duplicates(progress=progress, **given)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import PATH, Group, argument, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
@@ -33,12 +34,12 @@ def convert(
     source: Path, target: Path, words: Path | None, keep_first: bool, overwrite: bool, out: Output, **given: Any
 ) -> None:
     """Write word vectors as a folder that opens at once (memory-mapped)."""
-    from wordferry.words.loaders import describe, load_embeddings, read_words
+    from wordferry.words.loaders import describe, read_words
 
     options.check_target(target, overwrite)
     with progress_bar(f"reading {source.name}") as progress:
         given |= {"words": read_words(words) if words else None, "on_duplicate": "first" if keep_first else "error"}
-        found = load_embeddings(source, progress=progress, **given)
+        found = wordferry.load_embeddings(source, progress=progress, **given)
     found.save(target, overwrite=overwrite)
     note(f"wrote {len(found)} words of {found.dimensions} dimensions to {target}")
     out.facts(describe(target))

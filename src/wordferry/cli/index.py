@@ -1,7 +1,4 @@
-"""``wordferry index create | add | delete | info | verify | compact``: a collection on disk.
-
-The commands that only read documents are in ``cli/listing``.
-"""
+"""``wordferry index list | get | export | create | add | delete | info | verify | compact``: a collection on disk."""
 
 from __future__ import annotations
 
@@ -13,16 +10,168 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordferry.cli import listing, options
+import click
+
+import wordferry
+from wordferry.cli import options
 from wordferry.cli.options import PATH, Group, argument, bundle, command, option
-from wordferry.cli.output import SUMMARY, Output, note, progress_bar
+from wordferry.cli.output import CSV, ROWS, SUMMARY, Output, note, progress_bar, shortened
+from wordferry.errors import InputError, NotFound, WordferryError
 
 if TYPE_CHECKING:
+    from wordferry.index.results import Document
     from wordferry.texts.documents import Record
 
 index = Group("index", "Make a searchable collection on disk and change it.")
-for _one in listing.COMMANDS:
-    index.add_command(_one)
+
+
+@command(
+    "INDEX --filter",
+    "-k=100",
+    option("--offset", "How many documents to pass over first.", type=click.IntRange(min=0), default=0),
+    ROWS,
+    examples=["wordferry index list news --filter topic=sport", "wordferry index list news --csv"],
+    group=index,
+)
+def list_(index: Path, filter: tuple[str, ...], k: int, offset: int, out: Output) -> None:
+    """List documents in the order in which they were added.
+
+    Each with its id, label, metadata and the head of the text.
+    """
+
+    wanted = options.parse_filters(filter)
+    with wordferry.Index.open(index) as opened:
+        found = opened.page(k, offset=offset, filter=wanted)
+        total = opened.count(wanted)
+    out.write(_listed(document, out.table) for document in found)
+    end = offset + len(found)
+    what = "documents that pass the filter" if wanted else "documents"
+    if found and total > len(found):
+        more = f"; --offset {end} shows the next" if end < total else ""
+        note(f"{offset + 1} to {end} of {total} {what}{more}")
+    elif not found:
+        note(f"wordferry: {total} {what} in {index}" + (f", none after {offset}." if total else "."))
+
+
+@command(
+    "INDEX",
+    argument("ids", "The ids of documents.", nargs=-1, required=True),
+    ROWS,
+    examples=["wordferry index get news article-17"],
+    group=index,
+)
+def get(index: Path, ids: tuple[str, ...], out: Output) -> int:
+    """Show documents by id, with their whole text and metadata.
+
+    One that is missing does not stop the others.
+    """
+
+    missing = 0
+    with wordferry.Index.open(index) as opened:
+        for id in ids:
+            try:
+                document = opened.get(id)
+            except NotFound as error:
+                missing += 1
+                note(f"wordferry: {error}")
+                continue
+            if out.table:
+                _print(document)
+            else:
+                out.write([_row(document, document.text)])
+    return int(missing > 0)
+
+
+@command(
+    "INDEX",
+    option("-o --output", "The file: .jsonl, .json, .csv or .parquet (default: JSON lines on stdout).", type=PATH),
+    CSV,
+    "--filter",
+    bundle(
+        "names",
+        option("--text", "The name of the field for the text.", default="text"),
+        option("--id", "The name of the field for the id.", default="id"),
+        option("--label", "The name of the field for the label.", default="label"),
+        option("--vectors", "Write the vectors of documents too, into this field (not CSV)."),
+    ),
+    examples=[
+        "wordferry index export news -o news.jsonl",
+        "wordferry index export news -o sport.parquet --filter topic=sport",
+        "wordferry index export news | wordferry index create copy -",
+    ],
+    group=index,
+)
+def export(index: Path, output: Path | None, as_csv: bool, filter: tuple[str, ...], names: dict[str, str]) -> None:
+    """Write documents into a file that 'create' and 'add' read.
+
+    JSON brings back the same documents; in Parquet and CSV a missing field comes back as null, and CSV makes text of
+    whatever is no number.
+    """
+
+    if as_csv and output is not None:
+        raise InputError(f"The ending of -o {output} says what is written; leave out --csv.")
+    format = None if output is not None else "csv" if as_csv else "jsonl"
+    with wordferry.Index.open(index) as opened, progress_bar("writing documents") as progress:
+        count = opened.export(output, format=format, filter=options.parse_filters(filter), **names, progress=progress)
+    note(f"{output or index}: {count} documents")
+
+
+@command(
+    "INDEX",
+    option("-o --output", "The folder to write documents, queries and words into.", type=PATH, required=True),
+    option("--format", "parquet, jsonl, qdrant, milvus, opensearch or pgvector.", default="parquet"),
+    option("--queries", "A file with one query per line, to write as well.", type=PATH),
+    option("--error", "Leave out what changes a distance by no more.", type=click.FloatRange(0.0, 2.0), default=0.0),
+    SUMMARY,
+    examples=["wordferry index export-sparse news -o vectors --format qdrant --queries queries.txt --error 0.1"],
+    group=index,
+)
+def export_sparse(index: Path, output: Path, format: str, queries: Path | None, error: float, out: Output) -> None:
+    """Write documents as sparse vectors for other engines.
+
+    Their inner products rank like rel-rwmd; engines that search sparse vectors take them.
+    """
+    from wordferry.engines.sparse import Sparse, write_vectors, write_words
+
+    ending = "parquet" if format == "parquet" else "jsonl"
+    output.mkdir(parents=True, exist_ok=True)
+    with wordferry.Index.open(index) as opened:
+        found = list(opened)
+        texts = [one.text if isinstance(one.text, str) else list(one.text) for one in found]
+        made = Sparse.of(texts, embeddings=opened.embeddings, tokenizer=opened.tokenizer, error=error)
+    with progress_bar("documents") as progress:
+        vectors, ids = made.documents(progress), [one.id for one in found]
+        facts = write_vectors(output / f"documents.{ending}", vectors, ids, format, made.dimensions)
+    write_words(output / "words.txt", made)
+    row = {"documents": facts["vectors"], "entries": facts["entries"], "dimensions": made.dimensions}
+    if queries is not None:
+        lines = [line for line in queries.read_text(encoding="utf-8").splitlines() if line.strip()]
+        names = [f"query-{number}" for number in range(1, len(lines) + 1)]
+        file = output / f"queries.{ending}"
+        row["queries"] = write_vectors(file, [made.queries(lines)], names, format, made.dimensions)["vectors"]
+    out.facts(row | {"c_max": round(made.c_max, 6), "output": str(output)})
+
+
+def _row(document: Document, text: Any) -> dict[str, Any]:
+    row = {"id": document.id, "label": document.label, "metadata": dict(document.metadata)}
+    return row | {"text": text if isinstance(text, str) else list(text)}
+
+
+def _listed(document: Document, table: bool) -> dict[str, Any]:
+    row = _row(document, shortened(document.text))
+    if table:
+        row["metadata"] = ", ".join(f"{key}={value}" for key, value in document.metadata.items())
+    return row
+
+
+def _print(document: Document) -> None:
+    """One document for people."""
+    facts = {"id": document.id, "label": document.label, **document.metadata}
+    for name, value in facts.items():
+        if value is not None:
+            click.echo(f"{name}: {value}")
+    click.echo(f"\n{document.text if isinstance(document.text, str) else ' '.join(document.text)}\n")
+
 
 DOCUMENTS = "A file or folder of documents, or - for the standard input."
 FIELDS = bundle(
@@ -70,9 +219,8 @@ class _Source:
         return {"added": added} | ({"dropped": self.read - added} if self.read > added else {})
 
     def __iter__(self) -> Iterator[Record]:
-        from wordferry.texts.documents import read_documents
 
-        for record in read_documents(self.path, **self.fields):
+        for record in wordferry.read_documents(self.path, **self.fields):
             self.read += 1
             yield record
 
@@ -107,13 +255,14 @@ def create(
 
     A large collection is added in steps. If the command is stopped, the same command with --resume goes on after them.
     """
-    from wordferry.index import Index
     from wordferry.index.write.create import check_target, swap_in
 
     check_target(index, overwrite)
     beside = index.absolute().with_name(f".{index.name}.new")  # so that it is there whole or not at all
     resume = resume and beside.exists()
-    opened = Index.open(beside) if resume else Index.create(beside, overwrite=True, **_choices(choices))
+    opened = (
+        wordferry.Index.open(beside) if resume else wordferry.Index.create(beside, overwrite=True, **_choices(choices))
+    )
     facts = {"added": 0}
     with _kept_when_stopped(beside), _coverage_told_later():
         with opened:
@@ -144,11 +293,10 @@ def create(
 )
 def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: Output, **given: Any) -> None:
     """Add documents, all of them or none."""
-    from wordferry.index import Index
 
     source = _Source(documents, fields)
     with (
-        Index.open(index) as opened,
+        wordferry.Index.open(index) as opened,
         progress_bar("adding documents") as progress,
         progress_bar("relating words") as relating,
         _coverage_told_later(),
@@ -172,10 +320,9 @@ def add(index: Path, documents: str, upsert: bool, fields: dict[str, Any], out: 
 )
 def delete(index: Path, ids: tuple[str, ...], missing_ok: bool, out: Output) -> None:
     """Delete documents by id, all of them or none."""
-    from wordferry.index import Index
 
     names = [line.rstrip("\n") for line in sys.stdin if line.strip()] if ids == ("-",) else list(ids)
-    with Index.open(index) as opened:
+    with wordferry.Index.open(index) as opened:
         count = opened.delete(names, missing_ok=missing_ok)
     _report(index, out, {"deleted": count})
 
@@ -183,9 +330,8 @@ def delete(index: Path, ids: tuple[str, ...], missing_ok: bool, out: Output) -> 
 @command("INDEX", SUMMARY, examples=["wordferry index info news"], group=index)
 def info(index: Path, out: Output) -> None:
     """Show what an index holds, how it compares, and its size."""
-    from wordferry.index import Index
 
-    with Index.open(index) as opened:
+    with wordferry.Index.open(index) as opened:
         facts, config = opened.stats().to_json(), opened.config
         choices = {"weights": config.weights, "unknown": config.unknown, "language": config.language}
         if opened.backend.dimension:
@@ -203,9 +349,7 @@ def verify(index: Path, out: Output) -> None:
     """
     from dataclasses import asdict
 
-    from wordferry.index import Index
-
-    with Index.open(index) as opened:
+    with wordferry.Index.open(index) as opened:
         out.facts(asdict(opened.verify()))
     note(f"{index} is sound")
 
@@ -219,9 +363,8 @@ def verify(index: Path, out: Output) -> None:
 )
 def compact(index: Path, rebuild: bool, out: Output) -> None:
     """Drop what deleted documents left, and join files."""
-    from wordferry.index import Index
 
-    with Index.open(index) as opened:
+    with wordferry.Index.open(index) as opened:
         before = opened.stats().bytes if not rebuild else 0
         opened.compact(rebuild=rebuild)
     _report(index, out, {"bytes_before": before} if before else {})
@@ -229,27 +372,24 @@ def compact(index: Path, rebuild: bool, out: Output) -> None:
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
     """The options of ``Index.create``."""
-    from wordferry.words.related.graph import RelatedWords
 
     r, stop, related = given.pop("r"), given.pop("stop"), given["related"]
     if stop is not None:
         given["stop"] = options.read_text(stop).split() if stop.startswith("@") else None if stop == "none" else stop
-    given["related"] = r if related is None else RelatedWords.load(related)
+    given["related"] = r if related is None else wordferry.RelatedWords.load(related)
     return given | {"settings": options.parse_settings(given["settings"])}
 
 
 @contextmanager
 def _kept_when_stopped(beside: Path) -> Iterator[None]:
     """Keep what a create that was stopped has stored, for --resume; remove the folder if that is nothing."""
-    from wordferry.errors import WordferryError
-    from wordferry.index import Index
 
     try:
         yield
     except BaseException as error:
         stored = 0
         try:
-            with Index.open(beside) as index:
+            with wordferry.Index.open(beside) as index:
                 stored = len(index)
         except WordferryError:
             pass
@@ -274,9 +414,8 @@ def _coverage_told_later() -> Iterator[None]:
 
 
 def _report(path: Path, out: Output, facts: dict[str, int]) -> None:
-    from wordferry.index import Index
 
-    with Index.open(path) as index:
+    with wordferry.Index.open(path) as index:
         stats = index.stats()
     row = {"index": str(path), **facts, "documents": stats.documents, "words": stats.words, "bytes": stats.bytes}
     out.facts(row | {"coverage": round(stats.coverage, 3)})

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import PATH, Group, argument, bundle, command, option
 from wordferry.cli.output import ROWS, Output, progress_bar
@@ -129,9 +130,7 @@ def triplets(file: Path | None, system: tuple[str, ...], given: dict[str, Any], 
     from wordferry.judge.likeness import judge_triplets
 
     if file is None:
-        from wordferry.texts.datasets import sample
-
-        collection = sample()
+        collection = wordferry.sample()
         numbers = {record.id: i for i, record in enumerate(collection.articles)}
         triples = [(numbers[a], numbers[b], numbers[c]) for a, b, c in collection.triplets]
         documents: list[Any] = [record.text for record in collection.articles]

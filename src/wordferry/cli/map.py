@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import wordferry
 from wordferry.cli.options import PATH, POSITIVE, command, option
 from wordferry.cli.output import SUMMARY, Output, note, progress_bar
 from wordferry.errors import InputError
@@ -33,12 +34,11 @@ def map(
 
     The page has clusters, search, and the reasons why neighbours are near.
     """
-    from wordferry.index import Index
 
     if output is None and parquet is None and not topics:
         raise InputError("Say what to make of the map: -o PAGE.html, --parquet FILE or --topics.")
     title = given.pop("title") or index.resolve().name
-    with Index.open(index) as opened, progress_bar("drawing the map") as progress:
+    with wordferry.Index.open(index) as opened, progress_bar("drawing the map") as progress:
         drawn = opened.map(neighbours=given.pop("k"), progress=progress, **given)
     if output is not None:
         drawn.to_html(output, title=title)

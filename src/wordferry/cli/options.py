@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from wordferry.errors import EmptyDocumentError, InputError, WordferryError
+import wordferry
+from wordferry.errors import EmptyDocumentError, InputError, NotFound, WordferryError
 
 if TYPE_CHECKING:
     from wordferry.words.embeddings import Embeddings
@@ -172,9 +173,8 @@ def bundle(
 
 def complete_distance(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of distances that begin with ``incomplete``, for the shell's completion."""
-    from wordferry.compare.distances import DISTANCES
 
-    return [name for name in DISTANCES if name.startswith(incomplete)]
+    return [name for name in wordferry.DISTANCES if name.startswith(incomplete)]
 
 
 DISTANCE: dict[str, Any] = {"metavar": "DISTANCE", "shell_complete": complete_distance}
@@ -245,13 +245,11 @@ def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:
     """The vectors of a file or folder, or the default ones; only the first ``limit`` words if given."""
     import numpy as np
 
-    from wordferry.texts.datasets import default_embeddings
-    from wordferry.words.loaders import load_embeddings
     from wordferry.words.loaders.given import as_embeddings
 
     if path is not None:
-        return as_embeddings(path) if limit is None else load_embeddings(path, limit=limit)
-    vectors = default_embeddings()
+        return as_embeddings(path) if limit is None else wordferry.load_embeddings(path, limit=limit)
+    vectors = wordferry.default_embeddings()
     return vectors if limit is None or limit >= len(vectors) else vectors.restrict(np.arange(limit))
 
 
@@ -268,7 +266,6 @@ def read_text(argument: str) -> str:
     if argument.startswith("@@"):
         return argument[1:]
     from wordferry.base.streams import text_lines
-    from wordferry.errors import NotFound
 
     path = argument[1:]
     if path != "-" and not Path(path).is_file():

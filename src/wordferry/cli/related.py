@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import PATH, POSITIVE, Group, argument, command, option
 from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
-
-if TYPE_CHECKING:
-    from wordferry.words.related.graph import RelatedWords
 
 related = Group("related", "Find related words, keep them, show them and draw them.")
 BAR = 24
@@ -32,13 +30,12 @@ BAR = 24
 )
 def build(target: Path, embeddings: Path | None, limit: int | None, overwrite: bool, out: Output, **given: Any) -> None:
     """Find the r nearest words of every word and keep them in a folder."""
-    from wordferry.words.related.graph import RelatedWords
 
     options.check_target(target, overwrite)
     vectors = options.load_vectors(embeddings, limit)
     given["memory"] <<= 20
     with progress_bar(f"related words of {len(vectors)} words") as progress:
-        found = RelatedWords.build(vectors, progress=progress, **given)
+        found = wordferry.RelatedWords.build(vectors, progress=progress, **given)
     found.save(target, overwrite=overwrite)
     note(f"wrote related words of {len(found)} words to {target} ({found.record.method})")
     out.facts(_facts(found))
@@ -53,9 +50,8 @@ def build(target: Path, embeddings: Path | None, limit: int | None, overwrite: b
 )
 def info(path: Path, verify: bool, out: Output) -> None:
     """Show how related words were found: method, r, c_max, recall."""
-    from wordferry.words.related.graph import RelatedWords
 
-    out.facts(_facts(RelatedWords.load(path, verify=verify)))
+    out.facts(_facts(wordferry.RelatedWords.load(path, verify=verify)))
 
 
 @command(
@@ -74,11 +70,10 @@ def show(
     Beside their distances stands c_max, the distance of all others.
     A word is related when it is among the r nearest of the word asked for (own), or that one among its.
     """
-    from wordferry.words.related.graph import RelatedWords
     from wordferry.words.related.whole import related_of
 
     if related is not None:
-        found = RelatedWords.load(related)
+        found = wordferry.RelatedWords.load(related)
     else:
         vectors = options.load_vectors(embeddings, limit)
         vectors.vocabulary.id(word)  # an unknown word fails before the work begins
@@ -122,7 +117,7 @@ def _with_bars(rows: list[dict[str, Any]], c_max: float) -> list[dict[str, Any]]
     return [{**row, "": bar} for row, bar in zip(rows, bars, strict=True)]
 
 
-def _facts(related: RelatedWords) -> dict[str, Any]:
+def _facts(related: wordferry.RelatedWords) -> dict[str, Any]:
     """What is known about related words, flat; what does not apply is None."""
     from dataclasses import asdict
 

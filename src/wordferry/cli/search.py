@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import argument, command, option
 from wordferry.cli.output import ROWS, Output, emit_table, note, shortened, terminal_width
+from wordferry.errors import FormatError, InputError
 
 if TYPE_CHECKING:
-    from wordferry.errors import FormatError
-    from wordferry.index import Hits, Index
+    from wordferry.index import Hits
 
 BATCH = 64
 Ask = Callable[[list[str]], "list[Hits]"]
@@ -43,10 +44,9 @@ def search(index: Path, query: str, encoder: str | None, strict: bool, out: Outp
     Those that have the words are found, and those that stand near such documents. In an index with an encoder meaning
     counts too; --set meaning=0 asks for words alone.
     """
-    from wordferry.index import Index
 
     given |= {"filter": options.parse_filters(given["filter"]), **options.parse_settings(given.pop("settings"))}
-    with Index.open(index, encoder=encoder) as opened:
+    with wordferry.Index.open(index, encoder=encoder) as opened:
         return _Asking(opened, given, out, strict).all(query, lambda batch: opened.search(batch, **given))
 
 
@@ -69,11 +69,9 @@ def similar(
     index: Path, query: str | None, id: str | None, encoder: str | None, strict: bool, out: Output, **given: Any
 ) -> int:
     """Find the documents nearest to a text, or to one of them."""
-    from wordferry.errors import InputError
-    from wordferry.index import Index
 
     given["filter"] = options.parse_filters(given["filter"])
-    with Index.open(index, encoder=encoder) as opened:
+    with wordferry.Index.open(index, encoder=encoder) as opened:
         asking = _Asking(opened, given, out, strict)
         if query is not None and id is None:
             return asking.all(query, lambda batch: opened.similar(batch, **given))
@@ -86,7 +84,7 @@ def similar(
 class _Asking:
     """Asks an index, and prints the hits or why there are none."""
 
-    opened: Index
+    opened: wordferry.Index
     given: Mapping[str, Any]
     out: Output
     strict: bool
@@ -129,7 +127,6 @@ class _Asking:
 
 def _asked(batch: list[Query], ask: Ask, *, alone: bool) -> Iterator[Hits | None]:
     """The hits of a batch; None for a query that is refused, which is named by its line."""
-    from wordferry.errors import FormatError
 
     found = iter(ask([str(text) for _, text in batch if not isinstance(text, FormatError)]))
     for line, text in batch:
@@ -153,7 +150,6 @@ def _batches(query: str) -> Iterator[list[Query]]:
 
 def _lines() -> Iterator[str | FormatError]:
     """The lines of the standard input; in the place of one that is not UTF-8, what is wrong with it."""
-    from wordferry.errors import FormatError
 
     for line in getattr(sys.stdin, "buffer", sys.stdin):
         try:

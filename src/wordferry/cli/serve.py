@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import wordferry
 from wordferry.cli import options
 from wordferry.cli.options import POSITIVE, bundle, command, option
 from wordferry.cli.output import note
 from wordferry.errors import InputError
 
 if TYPE_CHECKING:
-    from wordferry.index import Index
     from wordferry.web.settings import Settings
 
 LIMITS = bundle(
@@ -50,14 +50,13 @@ def serve(index: Path, encoder: str | None, quiet: bool, **given: Any) -> None:
     lines are JSON on stderr and never hold a document's or a query's text. Ctrl-C or SIGTERM answers what ends soon,
     cancels the rest, and ends within five seconds.
     """
-    from wordferry.index import Index
 
     settings = service_settings(**given)
-    with Index.open(index, encoder=encoder) as opened:
+    with wordferry.Index.open(index, encoder=encoder) as opened:
         listen(opened, index, settings, quiet)
 
 
-def listen(opened: Index, name: str | Path, settings: Settings, quiet: bool) -> None:
+def listen(opened: wordferry.Index, name: str | Path, settings: Settings, quiet: bool) -> None:
     """Serve an opened index until it is stopped."""
     from wordferry.web.server import run
 
