@@ -63,23 +63,18 @@ class TextPairs:
         own = self._index.config.distance
         return list(dict.fromkeys(wanted or [own if own in PAIRED else RECOMMENDED]))
 
-    def texts(self, a: str, b: str) -> tuple[list[str], list[str]]:
+    def texts(self, a: str, b: str) -> list[list[str]]:
         """The words of two texts."""
-        found = []
-        for name, text in (("a", a), ("b", b)):
-            found.append(self._engine.tokens(text))
-            if not found[-1]:
-                raise no_word(text, f"{name}: {_SIDES[name]}")
-        return found[0], found[1]
+        return [self._compared(name, {"text": text}, every=True).tokens for name, text in (("a", a), ("b", b))]
 
     def distances(
-        self, words: tuple[list[str], list[str]], names: Sequence[str], related: RelatedWords | None
+        self, words: Sequence[list[str]], names: Sequence[str], related: RelatedWords | None
     ) -> dict[str, Any]:
         """The distance of two texts by each name, as Python and the command line give it."""
-        values = {}
+        values, (a, b) = {}, words
         for name in names:
             check_cancelled()
-            values[name] = self._measure(name, related).pair(*words)
+            values[name] = self._measure(name, related).pair(a, b)
         return {"values": values}
 
     def pair(self, request: Any, how: dict[str, str]) -> ComparedPair:

@@ -23,7 +23,6 @@ class Packed:
     """A map as the page takes it: compressed texts and arrays."""
 
     key: Key
-    documents: int
     texts: bytes
     arrays: bytes
 
@@ -92,4 +91,4 @@ class Mapping:
 
         drawn = index.map(threads=max(1, usable_cores() - 1), progress=told)
         check_cancelled()
-        return Packed(key, len(drawn), packed_texts(drawn, "Map"), packed_arrays(drawn))
+        return Packed(key, packed_texts(drawn, "Map"), packed_arrays(drawn))

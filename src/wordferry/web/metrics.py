@@ -60,27 +60,23 @@ class Metrics:
     def text(self, gauges: dict[str, tuple[str, float]]) -> str:
         """The page of ``/metrics``; ``gauges`` maps a name to its meaning and present value."""
         with self._lock:
-            lines = [
-                "# HELP wordferry_requests_total Requests answered.",
-                "# TYPE wordferry_requests_total counter",
-            ]
+            lines = _head("wordferry_requests_total", "counter", "Requests answered.")
             for (method, route, status), count in sorted(self._requests.items()):
                 labels = f'method="{method}",route="{route}",status="{status}"'
                 lines.append(f"wordferry_requests_total{{{labels}}} {count}")
-            lines += [
-                "# HELP wordferry_request_seconds Time from the request's first byte to the answer's last.",
-                "# TYPE wordferry_request_seconds histogram",
-            ]
+            meaning = "Time from the request's first byte to the answer's last."
+            lines += _head("wordferry_request_seconds", "histogram", meaning)
             for route, histogram in sorted(self._seconds.items()):
                 lines += histogram.lines("wordferry_request_seconds", f'route="{route}"')
-            lines += [
-                "# HELP wordferry_search_batch_texts Texts answered by one search call.",
-                "# TYPE wordferry_search_batch_texts histogram",
-                *self._batches.lines("wordferry_search_batch_texts", ""),
-            ]
+            lines += _head("wordferry_search_batch_texts", "histogram", "Texts answered by one search call.")
+            lines += self._batches.lines("wordferry_search_batch_texts", "")
         for name, (meaning, value) in {**gauges, "wordferry_start_seconds": ("Start time.", self.started)}.items():
-            lines += [f"# HELP {name} {meaning}", f"# TYPE {name} gauge", f"{name} {value!r}"]
+            lines += [*_head(name, "gauge", meaning), f"{name} {value!r}"]
         return "\n".join(lines) + "\n"
+
+
+def _head(name: str, kind: str, meaning: str) -> list[str]:
+    return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
 
 
 def resident_bytes() -> float:

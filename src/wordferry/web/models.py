@@ -21,18 +21,23 @@ class ErrorAnswer(BaseModel):
     error: str
 
 
-class HitAnswer(BaseModel):
-    """One document found."""
+class DocumentAnswer(BaseModel):
+    """A stored document."""
 
     id: str
+    text: str
+    label: str | None = None
+    metadata: dict[str, Any]
+
+
+class HitAnswer(DocumentAnswer):
+    """One document found."""
+
     score: float | None = Field(default=None, description="Of a search by words: the larger, the better.")
     explanation: ScoreExplanation | None = Field(default=None, description="What the score is made of.")
     distance: float | None = Field(
         default=None, description="Of a comparison: the smaller, the nearer. Null where it is infinite."
     )
-    text: str
-    label: str | None = None
-    metadata: dict[str, Any]
 
 
 class SearchResult(BaseModel):
@@ -138,15 +143,6 @@ class FieldsAnswer(BaseModel):
     """What documents can be filtered by, the field of most documents first."""
 
     fields: list[FieldAnswer]
-
-
-class DocumentAnswer(BaseModel):
-    """A stored document."""
-
-    id: str
-    text: str
-    label: str | None = None
-    metadata: dict[str, Any]
 
 
 class DocumentPage(BaseModel):

@@ -14,6 +14,7 @@ from wordferry.web.settings import Limits
 
 _LONGEST_KEY = 256
 _LONGEST_VALUE = 4_096
+_PLAIN = [{"type": name} for name in ("number", "boolean", "null")]
 _KEY = r'^[^"\\\x00-\x1f]*$'
 _DISTANCE = "How to compare; null: the index's own distance."
 _HERE = {"text": "Obama speaks to the media in Illinois"}
@@ -125,11 +126,11 @@ def _storing(limits: Limits, text: Any, identity: Any) -> dict[str, type[BaseMod
     """Requests that store documents."""
     key: Any = Annotated[str, Field(min_length=1, max_length=_LONGEST_KEY, pattern=_KEY)]
     whole: Any = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-    described = WithJsonSchema(
+    described = WithJsonSchema(  # pydantic's own allows every key beside the pattern
         {
             "type": "object",
             "propertyNames": {"minLength": 1, "maxLength": _LONGEST_KEY, "pattern": _KEY},
-            "additionalProperties": {"anyOf": _of_types("string", "number", "boolean", "null")},
+            "additionalProperties": {"anyOf": [{"type": "string"}, *_PLAIN]},
             "maxProperties": limits.metadata_keys,
         }
     )
@@ -160,7 +161,8 @@ def _filter_check(limits: Limits) -> Callable[[dict[str, Any]], dict[str, Any]]:
         if isinstance(value, str) and len(value) > _LONGEST_VALUE:
             raise ValueError(f"{key}: a text to compare with may have {_LONGEST_VALUE} characters at most")
         if isinstance(value, dict | list):
-            raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {_kind(value)}")
+            kind = "a list" if isinstance(value, list) else "an object"
+            raise ValueError(f"{key}: expected a text, number, true, false or null to compare with, got {kind}")
         return 1
 
     def terms(key: str, wanted: Any) -> int:
@@ -182,18 +184,10 @@ def _filter_check(limits: Limits) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 def _filter_schema() -> WithJsonSchema:
     """What a filter looks like: keys with values, or with operators and their values."""
-    scalar = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_of_types("number", "boolean", "null")]}
+    scalar = {"anyOf": [{"type": "string", "maxLength": _LONGEST_VALUE}, *_PLAIN]}
     values = {"anyOf": [scalar, {"type": "array", "items": scalar}]}
     rules = {"type": "object", "additionalProperties": values}
     wanted = {"anyOf": [scalar, rules]}
     return WithJsonSchema(
         {"type": "object", "propertyNames": {"maxLength": _LONGEST_KEY}, "additionalProperties": wanted}
     )
-
-
-def _of_types(*names: str) -> list[dict[str, str]]:
-    return [{"type": name} for name in names]
-
-
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else "an object"

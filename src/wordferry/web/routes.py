@@ -28,7 +28,7 @@ from wordferry.web.requests import request_models
 from wordferry.web.service import Service, writer_admitted
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_PAGES = {"index.html": "/", "docs.html": "/docs"}
+_PAGES = {"index.html": "/", "docs.html": "/docs", "map.html": "/map"}
 _MEANINGS = {
     400: "The request does not follow the schema.",
     401: "A token is needed.",
@@ -222,20 +222,13 @@ def page() -> APIRouter:
     """The page and its parts, read once; nothing but these names is ever served."""
     router = APIRouter(include_in_schema=False)
     folder = resources.files("wordferry.web").joinpath("static")
-    for part in folder.iterdir():
-        suffix = "." + part.name.rpartition(".")[2]
+    files = {part.name: part.read_bytes() for part in folder.iterdir() if part.is_file()}
+    files |= {"map.html": service_page().encode(), "map.css": style().encode(), "map.js": script().encode()}
+    for name, body in files.items():
+        suffix = "." + name.rpartition(".")[2]
         if suffix in _MEDIA:
-            path = _PAGES.get(part.name, f"/static/{part.name}")
-            answer = _static(part.read_bytes(), _MEDIA[suffix])
+            path, answer = _PAGES.get(name, f"/static/{name}"), _static(body, _MEDIA[suffix])
             router.add_api_route(path, answer, methods=["GET", "HEAD"], response_class=Response)
-    parts = {
-        "/map": (service_page(), ".html"),
-        "/static/map.css": (style(), ".css"),
-        "/static/map.js": (script(), ".js"),
-    }
-    for path, (text, suffix) in parts.items():
-        answer = _static(text.encode(), _MEDIA[suffix])
-        router.add_api_route(path, answer, methods=["GET", "HEAD"], response_class=Response)
     return router
 
 

@@ -190,40 +190,33 @@ class Service:
         return dumped({"distance": request.distance, "results": [orjson.Fragment(one) for one in results]})
 
     async def similar(self, request: Any) -> bytes:
-        """The documents that are like a text, or like a stored one."""
-        like = request.like.model_dump()
-        if request.by == "meaning":
-            return await self._by_meaning(request, like)
-        if request.vector is not None:
+        """The documents that are like a text, or like a stored one: by a distance, or by the vectors of both."""
+        like, meaning = request.like.model_dump(), request.by == "meaning"
+        id = like.get("id")
+        if meaning:
+            self._check_meaning(request, id)
+        elif request.vector is not None:
             raise InputError('vector: Vectors are compared by meaning; send "by": "meaning" as well.')
-        name = request.distance or self.engine.index.config.distance
-        if "text" in like:
-            query = SearchQuery(like["text"], request.k, request.offset)
-        else:
-            text = await self._reads.run(self.engine.text, like["id"])
-            if not text:
-                raise no_word(text, f"The document {like['id']!r}")
-            query = SearchQuery(text, request.k, request.offset, like["id"])
-        (result,) = await self._find([query], {"distance": name} | _weighing(request), request.filter)
+        name = "meaning" if meaning else request.distance or self.engine.index.config.distance
+        query = SearchQuery(like.get("text", ""), request.k, request.offset, id, vector=request.vector)
+        if id is not None:
+            query = replace(query, text=await self._reads.run(self.engine.text, id))
+            if meaning:
+                query = replace(query, vector=await self._reads.run(self.engine.vector, id))
+            elif not query.text:
+                raise no_word(query.text, f"The document {id!r}")
+        how = {"by": "meaning"} if meaning else {"distance": name} | _weighing(request)
+        (result,) = await self._find([query], how, request.filter)
         return b'{"distance":' + dumped(name) + b"," + result[1:]
 
-    async def _by_meaning(self, request: Any, like: dict[str, str]) -> bytes:
-        """The documents whose vectors are nearest to that of a text, or of a stored document."""
+    def _check_meaning(self, request: Any, id: str | None) -> None:
+        """Refuse what does not go with the comparison of vectors, of a text or of a stored document."""
         unfit = [name for name in ("distance", "weights", "unknown") if getattr(request, name) is not None]
-        if unfit or ("id" in like and request.vector is not None):
-            what = (
-                "a stored document has a vector of its own" if not unfit else "the cosine of vectors has no such choice"
-            )
+        if unfit or (id is not None and request.vector is not None):
+            what = "the cosine of vectors has no such choice" if unfit else "a stored document has a vector of its own"
             raise InputError(f"{(unfit or ['vector'])[0]}: By meaning, {what}; leave it out.")
-        query = SearchQuery(like.get("text", ""), request.k, request.offset, like.get("id"), vector=request.vector)
-        if query.without is None:
-            self.engine.check_vectors("by", None if query.vector is None else [query.vector])
-        else:
-            self.engine.check_vectors("by", [])
-            text = await self._reads.run(self.engine.text, query.without)
-            query = replace(query, text=text, vector=await self._reads.run(self.engine.vector, query.without))
-        (result,) = await self._find([query], {"by": "meaning"}, request.filter)
-        return b'{"distance":"meaning",' + result[1:]
+        brought = None if request.vector is None else [request.vector]
+        self.engine.check_vectors("by", brought if id is None else [])
 
     async def _find(
         self, queries: list[SearchQuery], how: dict[str, str], filter: dict[str, Any] | None
