@@ -6,7 +6,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -388,11 +388,8 @@ def _kept_when_stopped(beside: Path) -> Iterator[None]:
         yield
     except BaseException as error:
         stored = 0
-        try:
-            with wordferry.Index.open(beside) as index:
-                stored = len(index)
-        except WordferryError:
-            pass
+        with suppress(WordferryError), wordferry.Index.open(beside) as index:
+            stored = len(index)
         if not stored:
             shutil.rmtree(beside, ignore_errors=True)
         if isinstance(error, KeyboardInterrupt | WordferryError):

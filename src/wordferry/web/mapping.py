@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from wordferry.base.runtime import check_cancelled, usable_cores
-from wordferry.errors import InputError, NotFound, WordferryError
+from wordferry.errors import InputError, NotFound
 from wordferry.web.settings import Limits
 from wordferry.web.workers import Workers
 
@@ -18,24 +17,15 @@ _FIRST_SECONDS = 0.3
 """How long an answer waits for a map that is nearly there."""
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A map as the page takes it: compressed texts and arrays."""
-
-    key: Key
-    texts: bytes
-    arrays: bytes
-
-
 class Mapping:
-    """At most one map is kept and one is being drawn. An older state's is never shown: what was deleted is gone."""
+    """One map, being drawn or ready. An older state's is never shown: what was deleted is gone."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._workers = Workers("map", 1, 1)
-        self._ready: Packed | None = None
-        self._failed: tuple[Key, WordferryError] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[dict[str, bytes]] | None = None
+        self._key: Key = ()
+        """The state that is drawn."""
         self._progress = 0.0
 
     def stop(self) -> None:
@@ -51,37 +41,25 @@ class Mapping:
             )
         if documents == 0:
             raise InputError("The collection is empty, so there is nothing to draw.")
-        if self._ready is not None and self._ready.key != key:
-            self._ready = None
-        if self._ready is None:
-            self._raise_failure(key)
-            if self._task is None or self._task.done():
-                self._progress = 0.0
-                self._task = asyncio.create_task(self._draw(index, key))
-            await asyncio.wait({self._task}, timeout=_FIRST_SECONDS)
-            self._raise_failure(key)
-        ready = self._ready is not None
+        task = self._task
+        if task is None or (task.done() and (self._key != key or task.cancelled())):
+            self._key, self._progress = key, 0.0
+            task = self._task = asyncio.create_task(self._workers.run(self._packed, index))
+        await asyncio.wait({task}, timeout=_FIRST_SECONDS)
+        ready = task.done() and self._key == key
+        if ready and task.exception() is not None:  # said once: whoever asks again starts again
+            self._task = None
+            task.result()
         return {"ready": ready, "progress": 1.0 if ready else round(self._progress, 3), "documents": documents}
 
     def part(self, name: str, key: Key) -> bytes:
-        """The texts or the arrays of the map that is ready."""
-        if self._ready is None or self._ready.key != key:
+        """The texts or the arrays of the map that is ready, compressed as the page takes them."""
+        task = self._task
+        if task is None or not task.done() or self._key != key or task.exception() is not None:
             raise NotFound("No map of the present state is ready. GET /api/map draws one and says when it is.")
-        return self._ready.texts if name == "texts" else self._ready.arrays
+        return task.result()[name]
 
-    def _raise_failure(self, key: Key) -> None:
-        """Say once why a map could not be drawn; whoever asks again starts again."""
-        failed, self._failed = self._failed, None
-        if failed is not None and failed[0] == key:
-            raise failed[1]
-
-    async def _draw(self, index: Any, key: Key) -> None:
-        try:
-            self._ready = await self._workers.run(self._packed, index, key)
-        except WordferryError as error:
-            self._failed = key, error
-
-    def _packed(self, index: Any, key: Key) -> Packed:
+    def _packed(self, index: Any) -> dict[str, bytes]:
         from wordferry.maps.page import packed_arrays, packed_texts
 
         def told(done: int, total: int, /) -> None:
@@ -91,4 +69,4 @@ class Mapping:
 
         drawn = index.map(threads=max(1, usable_cores() - 1), progress=told)
         check_cancelled()
-        return Packed(key, packed_texts(drawn, "Map"), packed_arrays(drawn))
+        return {"texts": packed_texts(drawn, "Map"), "arrays": packed_arrays(drawn)}
