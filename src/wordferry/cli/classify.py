@@ -16,9 +16,7 @@ from wordferry.cli.output import ROWS, SUMMARY, Output, note, progress_bar
 from wordferry.errors import InputError
 
 CLASSIFIED = (
-    option(
-        "-d --distance", options.SHARED["-d --distance"][0] + ".", default="rel-rwmd + 4*cosine", **options.DISTANCE
-    ),
+    options.distance_option("rel-rwmd + 4*cosine"),
     option("--weights", "What a word counts for: counts, idf, log-idf, bm25, norm or auto (log-idf).", default="auto"),
     "--unknown=match",
 )

@@ -161,7 +161,7 @@ def classify(**given: Any) -> None:
     option("-o --output", "The folder or bucket address for the shards.", required=True),
     bundle(
         "choices",
-        options.DEFAULT_DISTANCE,
+        options.distance_option(),
         "--weights=idf --unknown=match -r --on-empty",
         option("--language", "Whose word stems 'search' knows, or none."),
         "--set",

@@ -190,7 +190,7 @@ CHOICES = bundle(
     "--embeddings",
     option("--related", "A folder of related words to start from.", type=PATH),
     "-r",
-    options.DEFAULT_DISTANCE,
+    options.distance_option(),
     "--overlap --weights=idf --unknown=match --on-empty",
     option("--keep", "Where the vectors stay: in the index (copy), where they are (path), in wordferry (package)."),
     option("--language", "Whose stop words, word boundaries and stems are used (default: English); none: no stems."),

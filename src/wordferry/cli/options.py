@@ -237,8 +237,9 @@ def _parts(parts: Sequence[Part | str]) -> list[Part]:
     return [one for part in parts for one in (map(_shared, part.split()) if isinstance(part, str) else [part])]
 
 
-DEFAULT_DISTANCE = option("-d --distance", SHARED["-d --distance"][0] + ".", default="rel-rwmd + 2*cosine", **DISTANCE)
-"""Where no index says which distance it has."""
+def distance_option(default: str = "rel-rwmd + 2*cosine") -> Part:
+    """The distance where no index says which one it has."""
+    return option("-d --distance", SHARED["-d --distance"][0] + ".", default=default, **DISTANCE)
 
 
 def load_vectors(path: Path | None, limit: int | None = None) -> Embeddings:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -231,7 +232,7 @@ class ShardJob:
         if self._parts is not None:
             batches: list[dict[str, Any]] = [{"part": part.to_json()} for part in self._parts]
         else:
-            step = min(self.choices.block, math.ceil(self.documents / self.shards))
+            step = max(1, min(self.choices.block, math.ceil(self.documents / self.shards)))
             starts = range(0, self.documents, step)
             batches = [{"start": start, "stop": min(self.documents, start + step)} for start in starts]
         return self.run.run([Task(f"{kind}-{n:06d}", function, batch) for n, batch in enumerate(batches)], shared)
@@ -246,8 +247,9 @@ class ShardJob:
         target = self.start()
         done = self.ask(function, target, **asked)
         self.run.write(done)
-        facts = [one.facts for one in done.values()]
-        voted = {name: sum(int(one[name]) for one in facts) for name in ("labelled", "right") if name in facts[0]}
+        voted: Counter[str] = Counter()
+        for one in done.values():
+            voted.update({name: int(one.facts[name]) for name in ("labelled", "right") if name in one.facts})
         return self.finish(target, voted)
 
     def finish(self, target: Target, facts: Mapping[str, Any]) -> JobSummary:
