@@ -15,7 +15,7 @@ from wordferry.errors import FormatError, NotFound
 
 FILE = "shards.json"
 EMBEDDINGS, RELATED, STATISTICS, SHARDS = "embeddings", "related", "statistics", "shards"
-_FORMAT = 1
+_FORMAT = 2
 _NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{8}")
 """What a build calls a shard: nothing else is ever joined to a path."""
 
