@@ -11,12 +11,12 @@ namespace wordferry {
 
 namespace {
 
-constexpr double float_error = 6e-8;    // what one operation in float32 may be off, relative to its result
-constexpr float below = 1.0f - 4e-6f;   // times a length in float32: no longer than the true one
-constexpr float above = 1.0f + 8e-6f;   // and longer than one that is no longer than it
-constexpr std::int8_t cut_short = 127;  // the note of a code that is off by more than its square can say
+constexpr double float_error = 6e-8;           // what one operation in float32 may be off, relative to its result
+constexpr float rounding_down = 1.0f - 4e-6f;  // times a length in float32: no longer than the true one
+constexpr float rounding_up = 1.0f + 8e-6f;    // and longer than one that is no longer than it
+constexpr std::int8_t cut_short = 127;         // the note of a code that is off by more than its square can say
 constexpr float far_off = 1e30f;
-constexpr float largest_code = 127.0f;
+constexpr float most_steps = 127.0f;
 
 // How far the root of a square may be off that is itself off by `error`.
 double root_error(double root, double error) { return std::min(std::sqrt(error), root > 0.0 ? error / root : far_off); }
@@ -26,7 +26,7 @@ template <std::size_t Count>
 float coded(const float* values, const std::array<float, Count>& steps, std::int8_t* codes) {
   float squares = 0.0f, offs[Count];
   for (std::size_t c = 0; c < Count; ++c) {
-    const float in_steps = std::clamp(values[c] / steps[c], -largest_code, largest_code);
+    const float in_steps = std::clamp(values[c] / steps[c], -most_steps, most_steps);
     const float code = std::nearbyint(in_steps), off = values[c] - steps[c] * code;
     codes[c] = static_cast<std::int8_t>(code);
     offs[c] = off * off;
@@ -43,7 +43,7 @@ CentroidCodes::CentroidCodes(const CodeFrame& frame)
   const std::int64_t axes = frame.axis_count;
   double squares = 0.0;
   const auto step = [&](bool is_there, std::int64_t c) {
-    const double found = std::max(is_there ? frame.most[c] : 0.0, 1e-6) / static_cast<double>(largest_code);
+    const double found = std::max(is_there ? frame.most[c] : 0.0, 1e-6) / static_cast<double>(most_steps);
     squares += is_there ? found * found : 0.0;
     return static_cast<float>(found);
   };
@@ -167,7 +167,7 @@ std::uint32_t CentroidCodes::near(std::int64_t row, const PlacedQuery& query, co
   const std::int8_t* const notes = codes + (first_axes + 2) * code_group;
   bool any = false;
   for (std::int64_t l = 0; l < code_group; ++l) {
-    const float reach = (limit + query.error + off_by(notes[l])) * above;
+    const float reach = (limit + query.error + off_by(notes[l])) * rounding_up;
     all[l] -= reach * reach;
     any |= all[l] <= 0.0f;
   }
@@ -187,7 +187,7 @@ float CentroidCodes::bound(std::int64_t row, const PlacedQuery& query, float squ
   for (const float one : offs) squares += one;
   const std::int8_t* const group = groups_.data() + row / code_group * group_bytes;
   const float error = off_by(group[(first_axes + 2) * code_group + row % code_group]) + query.error;
-  return std::max(std::sqrt(squares) * below - error, 0.0f);
+  return std::max(std::sqrt(squares) * rounding_down - error, 0.0f);
 }
 
 }  // namespace wordferry

@@ -11,8 +11,8 @@ namespace wordferry {
 
 namespace {
 
-constexpr std::int64_t chunk = 64;  // rows that are looked at together
-constexpr std::int32_t taken = -1;  // instead of what a row saves
+constexpr std::int64_t chunk = 64;      // rows that are looked at together
+constexpr std::int32_t taken_out = -1;  // instead of what a row saves
 constexpr float most_units = 1 << 20;
 constexpr float largest_sum = 1.0e9f;
 constexpr float coarse_units = 1 << 10;  // of c_max, in which bits are summed up
@@ -307,7 +307,7 @@ std::vector<NearRow> BlockSums::take_lowest(std::int64_t count) {
   }
   std::vector<NearRow> rows = std::move(lowest).sorted();
   for (NearRow& one : rows) {
-    saved_.rows[at(one.row)] = taken;
+    saved_.rows[at(one.row)] = taken_out;
     one.row += start_;
   }
   return rows;
@@ -320,7 +320,7 @@ void BlockSums::collect(float limit, std::vector<NearRow>& rows) const {
     if (!everything && low + chunk <= rows_ && !any_enough(saved_.rows.data() + low, block_.totals + low, need))
       continue;
     for (std::int64_t row = low; row < std::min(low + chunk, rows_); ++row) {
-      if (saved_.rows[at(row)] == taken || !allowed(row)) continue;
+      if (saved_.rows[at(row)] == taken_out || !allowed(row)) continue;
       const float found = bound(row);
       if (found <= limit) rows.push_back({found, start_ + row});
     }
