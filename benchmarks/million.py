@@ -35,8 +35,8 @@ import harness
 import serve
 import wordferry
 from harness import Results
-from wordferry.compare.distances import RECOMMENDED
 from wordferry.index import Index
+from wordferry.index.config import RECOMMENDED
 from wordferry.texts.tokenizers import default_tokenizer
 
 KINDS = {"title": 8, "tweet": 15, "40 words": 40, "110 words": 110}

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 import harness
 import wordferry
 from harness import GensimWmd, Results, least, timed
-from wordferry.compare.distances import RECOMMENDED
+from wordferry.index.config import RECOMMENDED
 from wordferry.kernels import passes
 from wordferry.texts.sentences import sentences
 from wordferry.words.related.graph import RelatedWords

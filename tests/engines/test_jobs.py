@@ -15,11 +15,11 @@ from scipy.sparse.csgraph import connected_components
 
 import wordferry
 from tests.engines.collection import write
-from wordferry.compare.distances import RECOMMENDED
 from wordferry.engines import tasks
 from wordferry.engines.engine import Local
 from wordferry.engines.sources import SourceFields, cut, read_part
 from wordferry.errors import FormatError, InputError, NotFound, WordferryError
+from wordferry.index.config import RECOMMENDED
 from wordferry.shards import Choices, jobs
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (pip install 'wordferry[cluster]')")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import wordferry
 from tests.engines.test_jobs import rows
-from wordferry.compare.distances import RECOMMENDED
+from wordferry.index.config import RECOMMENDED
 from wordferry.shards import Choices, jobs
 from wordferry.texts.bow import TfIdf
 from wordferry.texts.weights import fit_weights, weights_of_counts

@@ -13,7 +13,7 @@ from wordferry import Index
 from wordferry.errors import InputError
 from wordferry.index.search import memory, similar
 from wordferry.index.search.lists import RelatedLists
-from wordferry.index.search.requests import Request
+from wordferry.index.search.views import Request
 from wordferry.texts.bow import looked_up
 
 NAMES = [f"name{i}" for i in range(40)]

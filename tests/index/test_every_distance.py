@@ -23,7 +23,7 @@ from wordferry.index import Index
 from wordferry.index.results import Document, Hit
 from wordferry.index.search import centroids, shortlist, similar
 from wordferry.index.search import lists as nearest
-from wordferry.index.search.requests import Request
+from wordferry.index.search.views import Request
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.write import segment_writer as publish
 from wordferry.texts.bow import TfIdf, bags

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import wordferry
-from wordferry.index.search.fields import Field
+from wordferry.index.storage.columns import Field
 
 
 def test_fields_of_an_index(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.index.collection import WORDS, embeddings
 from wordferry import Index
 from wordferry.errors import FormatError
 from wordferry.index.search import memory, similar
-from wordferry.index.search.requests import Request
+from wordferry.index.search.views import Request
 from wordferry.index.storage import stored_weights
 from wordferry.texts.bow import looked_up
 

@@ -13,8 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sorted((ROOT / "src").rglob("*.py"))
 CPP = sorted(file for file in (ROOT / "native").rglob("*") if file.suffix in (".cpp", ".hpp"))
 FILE, FUNCTION, PARAMETERS = 600, 50, 8
-LARGE = {"index/index.py"}
-"""Still to be divided."""
 
 
 def too_long_functions(source: str) -> Iterator[tuple[str, int]]:
@@ -49,13 +47,7 @@ def too_long_bodies(source: str) -> Iterator[tuple[int, int]]:
             yield number + 1, end - number + 1
 
 
-def waiting(file: Path) -> bool:
-    return f"{file.parent.name}/{file.name}" in LARGE
-
-
-@pytest.mark.parametrize(
-    "file", [file for file in (*PYTHON, *CPP) if not waiting(file)], ids=lambda file: str(file.relative_to(ROOT))
-)
+@pytest.mark.parametrize("file", [*PYTHON, *CPP], ids=lambda file: str(file.relative_to(ROOT)))
 def test_sizes(file: Path) -> None:
     source = file.read_text(encoding="utf-8")
     assert source.count("\n") <= FILE

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from html import escape
 from typing import Any, Generic, TypeVar, overload
 
 from wordferry.base.runtime import optional_import
@@ -152,18 +151,20 @@ def html_table(columns: Mapping[str, Sequence[Any]], limit: int = 20) -> str:
     >>> html_table({"id": ["a<b"]})
     '<table><thead><tr><th>id</th></tr></thead><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
     """
+    from html import escape
+
     total = len(next(iter(columns.values()), ()))
     columns = {
         name: values for name, values in columns.items() if not total or any(one is not None for one in values[:limit])
     }
     head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
-    rows = ["".join(_html_cell(values[row]) for values in columns.values()) for row in range(min(limit, total))]
+    rows = ["".join(_html_cell(values[row], escape) for values in columns.values()) for row in range(min(limit, total))]
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     rest = f"<p>{total - limit:,} more rows</p>" if total > limit else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
-def _html_cell(value: Any) -> str:
+def _html_cell(value: Any, escape: Callable[[str], str]) -> str:
     if isinstance(value, bool) or value is None:
         return f"<td>{'' if value is None else value}</td>"
     if isinstance(value, int | float) or hasattr(value, "dtype"):

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["is_sparse", "sparse"]
+__all__ = ["is_sparse", "late_names", "shutil", "sparse", "tempfile"]
 
 
 class _Late:
-    """Stands for a module; what is asked of it is looked up there once."""
+    """Stands for a module; what is asked of it is looked up there."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(importlib.import_module(self._name), attribute)
-        setattr(self, attribute, value)
-        return value
+        return getattr(importlib.import_module(self._name), attribute)
 
 
 if TYPE_CHECKING:
+    import shutil
+    import tempfile
+
     import scipy.sparse as sparse
 else:
-    sparse = _Late("scipy.sparse")
+    sparse, shutil, tempfile = _Late("scipy.sparse"), _Late("shutil"), _Late("tempfile")
+
+
+def late_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names lie in modules below it, each loaded when a name is asked for."""
+
+    def find(name: str) -> Any:
+        home = next((home for home, names in homes.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{home}"), name)
+
+    return find
 
 
 def is_sparse(X: Any) -> bool:

@@ -8,15 +8,12 @@ or the new one, never half of one.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import mmap
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wordferry.base.lazy import shutil, tempfile
 from wordferry.base.streams import plain_npy_header
 from wordferry.errors import FormatError, InputError
 
@@ -134,6 +132,8 @@ def exchange(a: Path, b: Path) -> bool:
     """Swap two names atomically (Linux: renameat2 with RENAME_EXCHANGE); False where that cannot be done."""
     if not sys.platform.startswith("linux"):
         return False
+    import ctypes
+
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
     here, exchange = -100, 2
     return renameat2 is not None and renameat2(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0
@@ -259,16 +259,6 @@ def _read_array(file: Path, mapped: bool) -> npt.NDArray[Any]:
         whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     # A plain array: slices of NumPy's own kind of mapped ones cost far more, and so does making them.
     return np.ndarray(shape, dtype, whole, start, order="F" if fortran else "C")
-
-
-def let_go(values: Iterable[Any]) -> None:
-    """Give the pages of those values that are mapped arrays back to the system, which keeps the files in its cache."""
-    for value in values:
-        base = value
-        while isinstance(base, np.ndarray):
-            base = base.base
-        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            base.madvise(mmap.MADV_DONTNEED)
 
 
 def _join_words(words: Sequence[str]) -> bytes:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from datetime import date, time, timedelta
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 
@@ -43,6 +40,10 @@ def plain_value(value: Any) -> Any:
 
 def _named(value: Any) -> Any:
     """Values of the standard library and of pandas."""
+    from datetime import date, time, timedelta
+    from decimal import Decimal
+    from uuid import UUID
+
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, date | time):  # a datetime is a date, and pandas' Timestamp a datetime

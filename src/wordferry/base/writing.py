@@ -6,14 +6,13 @@ import csv
 import json
 import math
 import os
-import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from wordferry.base.lazy import tempfile
 from wordferry.base.runtime import optional_import
 from wordferry.base.values import column_kind, kind_of
 from wordferry.errors import InputError
@@ -63,7 +62,7 @@ class RowWriter:
             self._out = self._temporary.open("w", encoding="utf-8", newline="", errors="surrogatepass")
         self._spool: IO[str] | None = None
         if self.format in ("csv", "parquet"):
-            self._spool = tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass")  # noqa: SIM115
+            self._spool = tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass")
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write one row."""
@@ -163,4 +162,4 @@ def _beside(path: Path) -> Path:
         raise InputError(f"{path} is a folder; name a file.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.absolute().parent}.")
-    return path.absolute().with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    return path.absolute().with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -17,32 +17,29 @@ from wordferry.compare.nearest import nearest, within
 from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import text_of
 from wordferry.encoders.given import rows_of
-from wordferry.errors import InputError
+from wordferry.errors import InputError, Unsupported
 from wordferry.index.duplicates import Duplicates
 from wordferry.index.local import LocalIndex
 from wordferry.index.search import memory, similar
-from wordferry.index.search.requests import Request
-from wordferry.index.search.views import View
+from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import words_of_row
 from wordferry.index.write.entries import Entry
 from wordferry.texts.bow import looked_up
 from wordferry.texts.tokenizers import words_of
-
-if TYPE_CHECKING:
-    from wordferry.index.backend import Backend
 
 _MANY = 1 << 17
 """From this many documents on the graph is made through the lists: comparing all with all costs more."""
 _BATCH = 1024
 
 
-def _local(backend: Backend) -> LocalIndex:
-    assert isinstance(backend, LocalIndex)
+def _local(backend: Any) -> LocalIndex:
+    if not isinstance(backend, LocalIndex):
+        raise Unsupported(f"{backend.path} is in shards: wordferry cluster compares all of their documents.")
     return backend
 
 
 def duplicates(
-    backend: Backend,
+    backend: Any,
     threshold: float,
     measure: Measure,
     how: tuple[int | None, Progress | None],
@@ -75,7 +72,7 @@ def duplicates(
 
 
 def leakage(
-    backend: Backend,
+    backend: Any,
     given: Sequence[Entry],
     threshold: float,
     measure: Measure,
@@ -122,9 +119,7 @@ def _vectors(index: LocalIndex, given: Sequence[Entry]) -> Float32Array:
     return encoder.encode([text_of(one.words) for one in given])
 
 
-def knn_graph(
-    backend: Backend, k: int, measure: Measure, threads: int | None, progress: Progress | None
-) -> sp.csr_array:
+def knn_graph(backend: Any, k: int, measure: Measure, threads: int | None, progress: Progress | None) -> sp.csr_array:
     """The k nearest others of each document, as a CSR matrix of distances (zeros between equal ones are stored).
 
     A document without words is infinitely far from others, which is not stored.

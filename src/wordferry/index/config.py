@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,14 +14,18 @@ from wordferry.base import storage
 from wordferry.errors import FormatError, InputError, VocabularyMismatch, WordferryError
 from wordferry.index.storage.catalogue import get_meta
 from wordferry.index.storage.segments import check_manifest
-from wordferry.index.storage.vectors import IndexVectors, MadeVectors, source_facts
+from wordferry.index.storage.vectors import IndexVectors, MadeVectors
 from wordferry.texts.datasets import default_embeddings, default_source, given_or_default
 from wordferry.texts.tokenizers import Tokenizer, tokenizer_from_config
 from wordferry.words.embeddings import Embeddings
-from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from wordferry.words.loaders.demand import VectorSource
+
 Keep = Literal["package", "copy", "path"]
+RECOMMENDED = "rel-rwmd + 2*cosine"
+"""What an index compares by unless it is told otherwise: benchmarks/near_copies.py says why."""
 KEEP = ("package", "copy", "path")
 COPY = "embeddings"
 CHECKED_BYTES = 1 << 30
@@ -61,18 +64,11 @@ class Config:
     language: str = "english"
     """Whose stems word search knows."""
     source: dict[str, Any] | None = None
-    """With ``keep="made"``: the model that makes vectors, as ``storage.vectors.source_facts`` names it."""
+    """With ``keep="made"``: the model that makes vectors, as :func:`choose_vectors` names it."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Constants of word search that differ from the defaults."""
     encoder: dict[str, Any] | None = None
     """The name, dimension and fingerprint of the encoder, as :meth:`wordferry.encoders.Encoder.to_json` gives them."""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Config:
-        return cls(**values)
 
     def make_tokenizer(self, words: Vocabulary) -> Tokenizer:
         """The tokenizer of the index, whose vectors are of these words."""
@@ -84,25 +80,46 @@ def read_config(connection: sqlite3.Connection, file: Path) -> Config:
     values = get_meta(connection, "config", file)
     if values is None:
         raise FormatError(f"{file} is damaged: the entry 'config' is missing.")
-    return Config.from_json(values)
+    return Config(**values)
 
 
-def vector_facts(
-    embeddings: Embeddings, keep: str, place: Path | None, source: VectorSource | None = None
-) -> dict[str, Any]:
-    """The part of a :class:`Config` that says which vectors an index has, and where they are."""
-    return {
-        "keep": keep,
+class ChosenVectors(NamedTuple):
+    """The word vectors that a caller chooses for an index."""
+
+    embeddings: Embeddings
+    """Those that are there: none yet where a model makes them as words come."""
+    source: VectorSource | None
+    """That model."""
+    facts: dict[str, Any]
+    """The part of a :class:`Config` that says which vectors these are, and where."""
+
+
+def choose_vectors(given: Any, keep: str | None) -> ChosenVectors:
+    """The vectors of ``embeddings=`` and ``keep=`` of a call; None are the default ones."""
+    from wordferry.words.loaders.demand import VectorSource
+
+    source = VectorSource.of(given)
+    kept, place = _check_keep(keep, given, source)
+    if source is None:
+        embeddings = read_embeddings(given)
+    else:
+        embeddings = Embeddings.adopt(Vocabulary([]), np.zeros((0, source.dimensions), dtype=np.float32))
+    facts: dict[str, Any] = {
+        "keep": kept,
         "path": None if place is None else str(place),
-        "source": None if source is None else source_facts(source),
-        "fingerprint": embeddings.fingerprint if source is None else secrets.token_hex(8),
+        "source": None,
+        "fingerprint": embeddings.fingerprint if source is None else os.urandom(8).hex(),
         "normalized": embeddings.normalized,
         "vocabulary": embeddings.vocabulary.fingerprint,
-        "package": default_source() if keep == "package" else None,
+        "package": default_source() if kept == "package" else None,
     }
+    if source is not None:
+        found = None if source.place is None else os.fspath(source.place)
+        facts["source"] = {"name": source.name, "place": found, "dimensions": source.dimensions}
+    return ChosenVectors(embeddings, source, facts)
 
 
-def check_keep(keep: str | None, embeddings: Any, source: VectorSource | None = None) -> tuple[str, Path | None]:
+def _check_keep(keep: str | None, embeddings: Any, source: VectorSource | None) -> tuple[str, Path | None]:
     """How the vectors are kept - the default ones are in the package already - and the path to remember, if any."""
     if source is not None:
         if keep not in (None, "copy"):
@@ -135,14 +152,11 @@ def read_embeddings(given: Any) -> Embeddings:
     return _load(Path(given)) if named else given_or_default(given)
 
 
-def no_embeddings(source: VectorSource) -> Embeddings:
-    """The vectors of an index that makes them, before any word has come."""
-    return Embeddings.adopt(Vocabulary([]), np.zeros((0, source.dimensions), dtype=np.float32))
-
-
 def open_vectors(folder: Path, config: Config, given: Any, file: Path) -> IndexVectors:
     """The vectors of an index; ``given`` are those that a caller passes in the place of what the index remembers."""
     if config.source is not None:
+        from wordferry.words.loaders.demand import VectorSource
+
         source = VectorSource.of(given)
         if given is not None and source is None:
             raise VocabularyMismatch(f"{folder} makes its vectors with {config.source['name']!r}: pass that model.")

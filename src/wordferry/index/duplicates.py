@@ -15,8 +15,8 @@ from typing import Any
 from wordferry.base.charts import COLOUR, drawn_on
 from wordferry.base.checks import real_number
 from wordferry.base.frames import TableRows, columns_of
-from wordferry.compare.distances import RECOMMENDED
 from wordferry.errors import FormatError, InputError, NotFound
+from wordferry.index.config import RECOMMENDED
 from wordferry.index.results import Document
 from wordferry.texts.stop_marks import is_marked, marked_words, negations_of, unmarked
 

@@ -3,66 +3,55 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wordferry.base import storage
-from wordferry.base.arrays import Float32Array
 from wordferry.base.runtime import Progress, logger, progress_for
-from wordferry.compare.distances import find_distance
-from wordferry.compare.measure import Measure
 from wordferry.encoders.encoder import Encoder, checked, find_encoder, stored_encoder
 from wordferry.errors import FormatError, LockedError, NotFound, StorageError
-from wordferry.explanations.explain import Explanation
-from wordferry.find.explaining import ScoreExplanation
-from wordferry.find.ranking import Ranking
 from wordferry.find.settings import Settings
-from wordferry.index.config import (
-    COPY,
-    check_keep,
-    no_embeddings,
-    open_vectors,
-    read_config,
-    read_embeddings,
-    vector_facts,
-)
+from wordferry.index.config import COPY, choose_vectors, open_vectors, read_config
 from wordferry.index.results import Document, Hit, Hits, Why
-from wordferry.index.search import memory, similar
-from wordferry.index.search.fields import Field, fields_of
 from wordferry.index.search.filters import Condition
-from wordferry.index.search.passages import Passage, best_passages
-from wordferry.index.search.requests import Ask
+from wordferry.index.search.requests import Ask, method_of
 from wordferry.index.search.statistics import CollectionStatistics
-from wordferry.index.search.views import View, Views, ViewSource
-from wordferry.index.search.weights import QueryWords, words_of_row
 from wordferry.index.search.words import WordSearcher
 from wordferry.index.storage import stored_weights
 from wordferry.index.storage.catalogue import Catalogue, all_ids, damaged, get_meta, get_state, number_of, set_meta
-from wordferry.index.storage.graph import FOLDER as GRAPH
-from wordferry.index.storage.graph import Graphs
+from wordferry.index.storage.columns import Field, fields_of
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import MissingFolder, remove_orphans, with_remedy
+from wordferry.index.storage.segments import GRAPH, MissingFolder, remove_orphans, with_remedy
 from wordferry.index.storage.snapshot import Snapshot, Snapshots
-from wordferry.index.storage.stats import Stats, collect
 from wordferry.index.storage.terms import spellings
 from wordferry.index.storage.texts import all_documents, as_document, read_document
-from wordferry.index.storage.verify import Checker, Verification
-from wordferry.index.write.writer import Writer
-from wordferry.kernels.meaning import NearestByMeaning
 from wordferry.texts.bow import LookedUp, looked_up
-from wordferry.words.embeddings import Embeddings
-from wordferry.words.loaders.demand import VectorSource
-from wordferry.words.related.graph import RelatedWords
+
+if TYPE_CHECKING:
+    from wordferry.base.arrays import Float32Array
+    from wordferry.compare.measure import Measure
+    from wordferry.explanations.explain import Explanation
+    from wordferry.find.explaining import ScoreExplanation
+    from wordferry.find.ranking import Ranking
+    from wordferry.index.search.passages import Passage
+    from wordferry.index.search.views import View, Views
+    from wordferry.index.search.weights import QueryWords
+    from wordferry.index.storage.graph import Graphs
+    from wordferry.index.storage.stats import Stats
+    from wordferry.index.storage.verify import Verification
+    from wordferry.index.write.writer import Writer
+    from wordferry.kernels.meaning import NearestByMeaning
+    from wordferry.words.embeddings import Embeddings
+    from wordferry.words.related.graph import RelatedWords
 
 _ATTEMPTS = 8
 _BLOCK = 1000
@@ -103,15 +92,27 @@ class LocalIndex:
             self._catalogue.close()
             raise
         self.tokenizer = self.config.make_tokenizer(self.embeddings.vocabulary)
-        vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
-        self._graphs = Graphs(self.path, self._vectors, self.config.r, self.config.base, vouched)
-        self.views = Views(ViewSource(self._graphs, self._catalogue.file, together))
+        self._together = together
+        self._vouched = self.config.fingerprint if embeddings is None and self.config.keep == "package" else None
         self.words = WordSearcher(self.config.language, self._catalogue.file, together)
         fields = frozenset() if together is None else together.fields
         self._snapshots = Snapshots(self.path, self.config.fingerprint, self._vectors, fields)
         self._lock = WriterLock(self.path)
         self._writer: Writer | None = None
         self._mutex = RLock()
+
+    @cached_property
+    def _graphs(self) -> Graphs:
+        from wordferry.index.storage.graph import Graphs
+
+        return Graphs(self.path, self._vectors, self.config.r, self.config.base, self._vouched)
+
+    @cached_property
+    def views(self) -> Views:
+        """The states that texts were compared with last; a search by words loads nothing of it."""
+        from wordferry.index.search.views import Views, ViewSource
+
+        return Views(ViewSource(self._graphs, self._file, self._together))
 
     @property
     def embeddings(self) -> Embeddings:
@@ -208,12 +209,14 @@ class LocalIndex:
 
     def similar(self, asked: Sequence[LookedUp], measure: Measure, ask: Ask) -> list[Hits]:
         """The hits of every query by a distance, given as tokens that were looked up in the vocabulary."""
-        options: dict[str, Any] = {"method": similar.method_of(measure, ask), "exact": ask.rerank is None}
+        from wordferry.index.search.similar import similar
+
+        options: dict[str, Any] = {"method": method_of(measure, ask), "exact": ask.rerank is None}
         with self.state() as (connection, snapshot):
             if not snapshot.documents or not asked:
                 return [Hits(**options) for _ in asked]
             view = self.views.get(snapshot, measure)
-            near, queries = similar.similar(view, connection, asked, measure, ask)
+            near, queries = similar(view, connection, asked, measure, ask)
             documents = snapshot.read(connection, near.indices[near.indices >= 0].tolist(), self._file)
         second, found = ask.rerank or measure, []
         for number, tokens in enumerate(asked):
@@ -222,8 +225,8 @@ class LocalIndex:
                 if row < 0:
                     continue
                 texts = (tokens.text, documents[row].text)
-                how = (view, second, queries[number], row, texts)
-                why = None if np.isinf(distance) else partial(self._explain_row, *how)
+                how = (view, second, queries[number], row)
+                why = None if np.isinf(distance) else partial(self._explain_row, *how, texts)
                 hits.append(self._hit(documents[row], tokens, why, ask.explain, distance=distance))
             found.append(Hits(hits, counts=near.counts, **options))
         return found
@@ -247,7 +250,7 @@ class LocalIndex:
         """The rows nearest to each of ``ask.vectors``, and how many pairs were compared."""
         mask = snapshot.allowed(ask.condition)
         if ask.without is not None:
-            mask = similar.without(connection, snapshot, mask, ask.without)
+            mask = snapshot.without(connection, mask, ask.without)
         source, k = self.words.ranker(connection, snapshot)[0].source, min(ask.k, max(snapshot.documents, 1))
         near = [source.nearest(vector, k, (snapshot.alive, mask)) for vector in ask.vectors or ()]
         return near, len(near) * snapshot.count(mask)
@@ -268,32 +271,32 @@ class LocalIndex:
         self, view: View, measure: Measure, words: QueryWords, row: int, texts: tuple[Any, Any]
     ) -> Explanation:
         """Why a document is as far from a query as it is."""
-        part = next(part for part in view.snapshot.parts if row < part.span.stop)
-        other = words_of_row(part.bags.rows, row - part.start, view.snapshot.terms.row_of)
-        counted = view.weights.per_word[other.numbers] > 0
-        known = int(np.count_nonzero(other.vectors[counted] >= 0))
-        other = QueryWords(other.numbers[counted], other.vectors[counted], other.counts[counted], known)
-        told = self._explained(view, measure, words, other)
-        return told if texts[0] is None else told.with_texts(*texts, self.tokenizer)
+        from wordferry.index.search import memory
 
-    def _explained(self, view: View, measure: Measure, one: QueryWords, other: QueryWords) -> Explanation:
-        names = dict(zip(one.numbers[one.with_vectors :].tolist(), one.names, strict=True))
-        names |= dict(zip(other.numbers[other.with_vectors :].tolist(), other.names, strict=False))
-        missing = [n for n in other.numbers[other.with_vectors :].tolist() if n not in names]
-        if missing:
-            with self._catalogue.reading() as connection:
-                names |= spellings(connection, missing, self._file)
-        return memory.explain(view, measure.distance, measure.overlap, (one, other), names)
+        told = memory.explain(view, measure, (words, memory.stored_words(view, row)), self._spell)
+        return told if texts[0] is None else told.with_texts(*texts, self.tokenizer)
 
     def explain(self, texts: tuple[Sequence[str], Sequence[str]], measure: Measure) -> Explanation:
         """Why two texts, given as tokens, are as far apart as they are with the weights of the index."""
+        from wordferry.index.search import memory
+
         with self.state() as (connection, snapshot):
             view = self.views.get(snapshot, measure)
             first, second = (view.words(connection, looked_up(tokens, view.embeddings.vocabulary)) for tokens in texts)
-        return self._explained(view, measure, first, _apart(first, second, snapshot.terms.size))
+        pair = first, memory.apart(first, second, snapshot.terms.size)
+        return memory.explain(view, measure, pair, self._spell)
+
+    def _spell(self, numbers: list[int]) -> dict[int, str]:
+        """Words by their numbers."""
+        if not numbers:
+            return {}
+        with self._catalogue.reading() as connection:
+            return spellings(connection, numbers, self._file)
 
     def passages(self, tokens: Sequence[str], text: str | Sequence[str], count: int, distance: str) -> list[Passage]:
         """The passages of a text that are nearest to a query, given as tokens."""
+        from wordferry.index.search.passages import best_passages
+
         return best_passages((self.tokenizer, self.embeddings, self.related), tokens, text, count, distance)
 
     # -- documents --------------------------------------------------------------------------------------------------
@@ -363,10 +366,14 @@ class LocalIndex:
     def stats(self) -> Stats:
         """Sizes and counts of the index."""
         with self.state() as (connection, snapshot):
+            from wordferry.index.storage.stats import collect
+
             return collect(self.path, self.config, connection, snapshot)
 
     def verify(self) -> Verification:
         """Compare every byte that matters with its checksum, and all parts with each other; FormatError if not."""
+        from wordferry.index.storage.verify import Checker
+
         checked = -1
         while True:
             with self._catalogue.reading() as connection:
@@ -395,6 +402,8 @@ class LocalIndex:
                     self._lock.release()
                     raise
             if self._writer is None:
+                from wordferry.index.write.writer import Writer
+
                 self._writer = Writer(self._catalogue, self.config, self._vectors, self.encoder)
             yield self._writer
 
@@ -408,20 +417,19 @@ class LocalIndex:
 
     def revector(self, embeddings: Any, keep: str | None) -> None:
         """Give the words of the index other vectors, and open it again with them."""
-        source = VectorSource.of(embeddings)
-        kept, place = check_keep(keep, embeddings, source)
-        vectors = read_embeddings(embeddings) if source is None else no_embeddings(source)
-        facts: dict[str, Any] = {"base": None, "copied": COPY, "manifest": None}
-        facts |= vector_facts(vectors, kept, place, source)
+        vectors, source, chosen = choose_vectors(embeddings, keep)
+        facts: dict[str, Any] = {"base": None, "copied": COPY, "manifest": None, **chosen}
         with self.writing() as writer:
-            if kept == "copy":
-                facts["copied"] = f"{COPY}-{secrets.token_hex(4)}"
+            if facts["keep"] == "copy":
+                facts["copied"] = f"{COPY}-{os.urandom(4).hex()}"
                 vectors.save(self.path / facts["copied"])
                 facts["manifest"] = storage.file_digest(self.path / facts["copied"] / storage.MANIFEST)
             writer.revector(vectors, replace(self.config, **facts), source)
             self._lock.release()
             self._catalogue.close()
-            given = embeddings if kept == "path" else source
+            for name in ("_graphs", "views"):  # of the earlier vectors
+                vars(self).pop(name, None)
+            given = embeddings if facts["keep"] == "path" else source
             self.__init__(self.path, given, None, self._encoder)  # type: ignore[misc]  # as if opened now
             self.clean()
             self.keep_graph()
@@ -443,6 +451,8 @@ class LocalIndex:
 
         Those in memory, if there are any, are brought up to date when they lack many.
         """
+        from wordferry.compare.distances import find_distance
+
         if not find_distance(self.config.distance).needs_related:
             return
         with self._catalogue.reading() as connection:
@@ -509,20 +519,3 @@ class LocalIndex:
             finally:
                 self._catalogue.close()
                 self._lock.release()
-
-
-def _apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:
-    """The second text with words that no document has numbered behind those of the first."""
-    names = dict(zip(first.names, first.numbers[first.with_vectors :].tolist(), strict=True))
-    known = dict(zip(first.vectors.tolist(), first.numbers.tolist(), strict=True))
-    following = max(size, int(first.numbers.max(initial=-1)) + 1)
-    numbers = []
-    for place, number in enumerate(second.numbers.tolist()):
-        if number >= size:
-            vector = int(second.vectors[place])
-            name = second.names[place - second.with_vectors] if vector < 0 else ""
-            number = known.get(vector, -1) if vector >= 0 else names.get(name, -1)
-            if number < 0:
-                number, following = following, following + 1
-        numbers.append(number)
-    return replace(second, numbers=np.array(numbers, dtype=np.int64))

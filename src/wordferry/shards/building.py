@@ -16,7 +16,7 @@ import numpy as np
 from wordferry.base import storage
 from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
-from wordferry.compare.distances import RECOMMENDED, find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
@@ -24,6 +24,7 @@ from wordferry.engines.run import JobRun, JobSummary
 from wordferry.engines.sources import SourceFields, SourcePart, cut
 from wordferry.engines.tasks import Task, json_values, load
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
+from wordferry.index.config import RECOMMENDED
 from wordferry.index.search.statistics import CollectionStatistics, added
 from wordferry.shards.build_tasks import BuildInputs, CountInputs, build_shard, count_words
 from wordferry.shards.manifest import EMBEDDINGS, FILE, RELATED, SHARDS, STATISTICS, Manifest, ShardRecord

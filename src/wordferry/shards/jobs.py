@@ -14,7 +14,7 @@ from typing import Any
 
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import device_name
-from wordferry.compare.distances import RECOMMENDED, find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.engines.journal import Done
 from wordferry.engines.location import Location
@@ -23,6 +23,7 @@ from wordferry.engines.sources import SUFFIXES, SourcePart, cut
 from wordferry.engines.tasks import Task, TaskFunction, json_values, load, parquet_bytes
 from wordferry.errors import InputError
 from wordferry.find.settings import Settings
+from wordferry.index.config import RECOMMENDED
 from wordferry.index.duplicates import Duplicates, Pair, checked_threshold
 from wordferry.index.search.filters import compile_filter
 from wordferry.index.search.requests import Ask

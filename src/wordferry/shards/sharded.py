@@ -26,11 +26,10 @@ from wordferry.find.ranking import Candidates, Ranking, ranked, stems_of
 from wordferry.find.settings import Settings
 from wordferry.index.config import Config
 from wordferry.index.results import Document, Hit, Hits, Why
-from wordferry.index.search.fields import Field
 from wordferry.index.search.filters import Condition
 from wordferry.index.search.passages import best_passages
-from wordferry.index.search.requests import Ask
-from wordferry.index.search.similar import method_of
+from wordferry.index.search.requests import Ask, method_of
+from wordferry.index.storage.columns import Field
 from wordferry.kernels.meaning import CosineSums
 from wordferry.kernels.words import nearest_among
 from wordferry.shards.routing import InProcess, ShardRouter

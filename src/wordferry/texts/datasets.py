@@ -5,30 +5,32 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from wordferry.base.arrays import Float32Array
+from wordferry.base.lazy import late_names
 from wordferry.base.streams import npy_blocks
-from wordferry.texts.documents import Record, read_documents
-from wordferry.texts.published import (  # readers of sets that the user brings, under the name people look for them
-    read_collection as read_collection,
-)
-from wordferry.texts.published import read_pairs as read_pairs
-from wordferry.texts.published import read_triplet_list as read_triplet_list
-from wordferry.texts.published import read_triplets as read_triplets
+from wordferry.texts.records import Record
 from wordferry.words.embeddings import Embeddings
-from wordferry.words.loaders.given import as_embeddings
 from wordferry.words.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from wordferry.texts.published import read_collection as read_collection
+    from wordferry.texts.published import read_pairs as read_pairs
+    from wordferry.texts.published import read_triplet_list as read_triplet_list
+    from wordferry.texts.published import read_triplets as read_triplets
+
+# Readers of sets that the user brings, under the name people look for them.
+_READERS = ("read_collection", "read_pairs", "read_triplet_list", "read_triplets")
+__getattr__ = late_names("wordferry.texts", {"published": _READERS})
 _VECTORS = "glove.6B.100d-60k-int8"
 DEFAULT_SHAPE = 60_000, 100
 """Words and dimensions of the default vectors."""
@@ -89,6 +91,8 @@ def sample() -> Sample:
     >>> len(sample().articles), len(sample().queries)
     (637, 120)
     """
+    from wordferry.texts.documents import read_documents
+
     folder = resources.files("wordferry.data").joinpath("sample")
     with resources.as_file(folder.joinpath("articles.jsonl")) as file:
         read = tuple(read_documents(file, label="topic"))
@@ -130,14 +134,19 @@ def default_embeddings() -> Embeddings:
     >>> len(default_embeddings()), default_embeddings().dimensions
     (60000, 100)
     """
+    return Embeddings.late(Vocabulary.late(_default_words), DEFAULT_SHAPE[1], _default_vectors)
+
+
+def _default_words() -> list[str]:
     packed = resources.files("wordferry.data").joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()
-    words = gzip.decompress(packed).decode("utf-8").rstrip("\n").split("\n")
-    return Embeddings.late(Vocabulary.trusted(words), DEFAULT_SHAPE[1], _default_vectors)
+    return gzip.decompress(packed).decode("utf-8").rstrip("\n").split("\n")
 
 
 @cache
 def _default_vectors() -> Embeddings:
     """The default embeddings with their vectors, of which a search by words needs none."""
+    import zipfile
+
     file = resources.files("wordferry.data").joinpath(f"{_VECTORS}.npz")
     with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
         with archive.open("scale.npy") as member:
@@ -166,6 +175,8 @@ def given_or_default(embeddings: Any, *, grow: bool = True) -> Embeddings:
     """The word vectors to use: the default ones for None, else as :func:`as_embeddings` takes them."""
     if embeddings is None:
         return default_embeddings()
+    from wordferry.words.loaders.given import as_embeddings
+
     return as_embeddings(embeddings, grow=grow)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from wordferry.base.runtime import check_cancelled
-from wordferry.compare.distances import RECOMMENDED, find_distance
+from wordferry.compare.distances import find_distance
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError
+from wordferry.index.config import RECOMMENDED
 from wordferry.texts.reasons import WORD, no_known_word, no_word
 from wordferry.texts.sentences import passages
 from wordferry.web.engine import ServedIndex, Text, finite, plain

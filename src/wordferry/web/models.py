@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wordferry.compare.distances import DISTANCES, RECOMMENDED
+from wordferry.compare.distances import DISTANCES
 from wordferry.find.explaining import ScoreExplanation
+from wordferry.index.config import RECOMMENDED
 
 EXPLAINED = (RECOMMENDED, *(d.name for d in DISTANCES.values() if d.overlaps))
 """Distances made of flows between words."""

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
-from wordferry.compare.distances import DISTANCES, RECOMMENDED
+from wordferry.compare.distances import DISTANCES
+from wordferry.index.config import RECOMMENDED
 from wordferry.texts.weights import WEIGHTS
 from wordferry.web.models import EXPLAINED, PAIRED
 from wordferry.web.settings import Limits

@@ -65,7 +65,7 @@ class Embeddings:
 
     @classmethod
     def late(cls, vocabulary: Vocabulary, dimensions: int, load: Callable[[], Embeddings]) -> Embeddings:
-        """Vectors of length 1 that are loaded when one of them is first asked for; the words are there at once."""
+        """Vectors of length 1 that are loaded when one of them is first asked for."""
         self = cls.__new__(cls)
         self.vocabulary, self.normalized = vocabulary, True
         self._dimensions, self._load = dimensions, load

@@ -36,6 +36,8 @@ class Vocabulary(Sequence[str]):
     (1, 'cat', False)
     """
 
+    _load: Callable[[], Iterable[str]]
+
     def __init__(self, words: Iterable[str]) -> None:
         if isinstance(words, str):
             raise InputError(f"A vocabulary is made of a list of words, got one string ({words[:20]!r}).")
@@ -56,6 +58,17 @@ class Vocabulary(Sequence[str]):
         self = cls.__new__(cls)
         self._words = tuple(words)
         return self
+
+    @classmethod
+    def late(cls, load: Callable[[], Iterable[str]]) -> Vocabulary:
+        """A vocabulary of words known to be different strings, loaded when one of them is first asked for."""
+        self = cls.__new__(cls)
+        self._load = load
+        return self
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple(self._load())
 
     @cached_property
     def words(self) -> tuple[str, ...]:

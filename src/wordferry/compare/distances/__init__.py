@@ -39,8 +39,6 @@ REGISTERED: tuple[Distance, ...] = (
 
 DISTANCES: dict[str, Distance] = {distance.name: distance for distance in REGISTERED}
 SIDES = ("both", "left", "right")
-RECOMMENDED = "rel-rwmd + 2*cosine"
-"""What an index and the estimators compare by unless they are told otherwise: benchmarks/near_copies.py says why."""
 
 
 def find_distance(name: str | Distance, **parameters: Any) -> Distance:

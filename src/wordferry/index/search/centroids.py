@@ -11,8 +11,7 @@ from wordferry import _native
 from wordferry.base.arrays import Neighbors
 from wordferry.compare.problem import Distance
 from wordferry.index.search.lists import FEW
-from wordferry.index.search.requests import Request, in_order
-from wordferry.index.search.views import View
+from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part, damaged_among
 from wordferry.kernels.centroids import CentroidQuery, WordVectors, codes_of
@@ -34,7 +33,7 @@ class Centroids:
             return WordVectors(view.embeddings.matrix, view.snapshot.terms.row_of, view.weights.native, view.far)
 
         vectors: WordVectors = view.kept(None, "word vectors", made)
-        return in_order(view, queries, request, partial(self._nearest, view, vectors, request))
+        return view.in_order(queries, request, partial(self._nearest, view, vectors, request))
 
     def _nearest(self, view: View, vectors: WordVectors, request: Request, some: Sequence[QueryWords]) -> Neighbors:
         words = some[0]

@@ -21,8 +21,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array, Neighbors, distinct
 from wordferry.compare.distances.blends import Blend, part_overlap
 from wordferry.compare.problem import Distance, Shared
-from wordferry.index.search.requests import Request, in_order
-from wordferry.index.search.views import View
+from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import damaged_among, damaged_part
 from wordferry.kernels import lists
@@ -69,7 +68,7 @@ class RelatedLists:
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
-        return in_order(view, queries, request, partial(self._panel, view, request), lists.PANEL)
+        return view.in_order(queries, request, partial(self._panel, view, request), lists.PANEL)
 
     def _panel(self, view: View, request: Request, some: Sequence[QueryWords]) -> Neighbors:
         allowed, k, costs = view.snapshot.count(request.mask), request.k, view.costs

@@ -6,7 +6,7 @@ words of a document then have the order in which the index stores them, and ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,12 +16,12 @@ from wordferry.base.arrays import Counts, Csr, Int64Array, Neighbors, distinct
 from wordferry.base.runtime import device_name, thread_count
 from wordferry.compare.bags import Bags
 from wordferry.compare.frame import Frame, words_of
+from wordferry.compare.measure import Measure
 from wordferry.compare.nearest import nearest
 from wordferry.compare.problem import Distance, Problem, Running, vectors_by_cost
 from wordferry.explanations.explain import Explanation, explanation_of
-from wordferry.index.search.requests import Request
-from wordferry.index.search.views import View
-from wordferry.index.search.weights import QueryWords, WordWeights
+from wordferry.index.search.views import Request, View
+from wordferry.index.search.weights import QueryWords, WordWeights, words_of_row
 from wordferry.index.storage.snapshot import damaged_among
 from wordferry.words.related.whole import related_of
 from wordferry.words.vocabulary import Vocabulary
@@ -190,9 +190,14 @@ def nearest_on_device(view: View, queries: Sequence[QueryWords], request: Reques
 
 
 def explain(
-    view: View, distance: Distance, overlap: str, pair: tuple[QueryWords, QueryWords], names: Mapping[int, str]
+    view: View, measure: Measure, pair: tuple[QueryWords, QueryWords], spell: Callable[[list[int]], dict[int, str]]
 ) -> Explanation:
-    """Why two documents are as far apart as they are by a distance; ``names`` spell words without a vector."""
+    """Why two documents are as far apart as they are; ``spell`` gives words of the index by their numbers."""
+    distance, overlap = measure.distance, measure.overlap
+    names: dict[int, str] = {}
+    for words in reversed(pair):
+        names |= dict(zip(words.numbers[words.with_vectors :].tolist(), words.names, strict=False))
+    names |= spell([n for n in pair[1].numbers[pair[1].with_vectors :].tolist() if n not in names])
     if lacks_graph(view, distance):
         both = whole(view, distance, overlap).problem(pair, 1)
         problem = replace(both, y=both.x).part(slice(0, 1), slice(1, 2))
@@ -202,6 +207,32 @@ def explain(
         problem = Problem(distance, overlap, "both", x, y, frame, Running(1))
     spelled: Any = replace(problem.frame.vocabulary, names=names)  # type: ignore[type-var]
     return explanation_of(replace(problem, frame=replace(problem.frame, vocabulary=spelled)))
+
+
+def stored_words(view: View, row: int) -> QueryWords:
+    """The words of a document that count."""
+    part = next(part for part in view.snapshot.parts if row < part.span.stop)
+    words = words_of_row(part.bags.rows, row - part.start, view.snapshot.terms.row_of)
+    counted = view.weights.per_word[words.numbers] > 0
+    vectors = words.vectors[counted]
+    return QueryWords(words.numbers[counted], vectors, words.counts[counted], int(np.count_nonzero(vectors >= 0)))
+
+
+def apart(first: QueryWords, second: QueryWords, size: int) -> QueryWords:
+    """The second text with words that no document has numbered behind those of the first."""
+    names = dict(zip(first.names, first.numbers[first.with_vectors :].tolist(), strict=True))
+    known = dict(zip(first.vectors.tolist(), first.numbers.tolist(), strict=True))
+    following = max(size, int(first.numbers.max(initial=-1)) + 1)
+    numbers = []
+    for place, number in enumerate(second.numbers.tolist()):
+        if number >= size:
+            vector = int(second.vectors[place])
+            name = second.names[place - second.with_vectors] if vector < 0 else ""
+            number = known.get(vector, -1) if vector >= 0 else names.get(name, -1)
+            if number < 0:
+                number, following = following, following + 1
+        numbers.append(number)
+    return replace(second, numbers=np.array(numbers, dtype=np.int64))
 
 
 def lacks_graph(view: View, distance: Distance) -> bool:

@@ -1,27 +1,32 @@
-"""What is asked of an index, checked; and answers put together query by query."""
+"""What is asked of an index, checked: how many hits among which documents, and the words of queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
 
-import numpy as np
-
-from wordferry.base.arrays import BoolArray, Float32Array, Int64Array, Neighbors
-from wordferry.base.runtime import Progress, ShowProgress, check_cancelled
-from wordferry.compare.measure import Measure
-from wordferry.compare.nearest import check_k
-from wordferry.compare.problem import Distance
-from wordferry.encoders.codes import CodedQuery
-from wordferry.errors import InputError
+from wordferry.base.checks import whole_number
+from wordferry.base.runtime import ShowProgress
+from wordferry.base.values import plain_value
+from wordferry.errors import EmptyDocumentError, InputError
+from wordferry.index.results import shown
 from wordferry.index.search.filters import Condition, compile_filter
+from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
+from wordferry.texts.reasons import no_known_word, no_word
+from wordferry.texts.records import undecoded
+from wordferry.texts.tables import as_documents
+from wordferry.texts.tokenizers import Tokenizer, words_of
+from wordferry.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from wordferry.index.search.views import View
-    from wordferry.index.search.weights import QueryWords
+    from wordferry.compare.measure import Measure
+    from wordferry.compare.problem import Distance
+    from wordferry.encoders.codes import CodedQuery
 
 _LEAST_CANDIDATES = 100
+Split = Callable[[str, Tokenizer], list[str]]
 
 
 class SearchOptions(TypedDict, total=False):
@@ -88,11 +93,11 @@ class Ask:
         cls, k: int, filter: Mapping[str, Any] | None, rerank: Measure | None, candidates: int | None, **rest: Any
     ) -> Ask:
         """What a caller passes, or a message for what makes no sense."""
-        k = k if type(k) is int and k > 0 else check_k(k)
+        k = k if type(k) is int and k > 0 else whole_number(k, "k")
         if candidates is not None:
             if rerank is None:
                 raise InputError("candidates= is the size of the first stage of a search with rerank=; pass both.")
-            if check_k(candidates) < k:
+            if whole_number(candidates, "k") < k:
                 raise InputError(f"candidates must be at least k ({k}), got {candidates}.")
         if rerank is not None and rerank.distance.own_weights:
             raise InputError(
@@ -104,57 +109,72 @@ class Ask:
         return cls(k, condition, rerank=rerank, candidates=first, **rest)
 
 
-@dataclass(frozen=True)
-class Request:
-    """One search by a distance, down to what strategies need."""
-
-    distance: Distance
-    overlap: str
-    k: int
-    mask: BoolArray | None
-    """Rows that may be found; None for all."""
-    threads: int
-    progress: Progress | None = None
-    device: str | None = None
-
-    def ranked(self, rows: Int64Array, distances: Float32Array, evaluated: int | None = None) -> Neighbors:
-        """Rows and their distances to each query by (distance, row), -1 and infinity where there are fewer than k."""
-        indices = np.full((len(distances), self.k), -1, dtype=np.int64)
-        values = np.full((len(distances), self.k), np.inf, dtype=np.float32)
-        for line, own in enumerate(distances):
-            best = np.lexsort((rows, own))[: self.k]
-            indices[line, : len(best)], values[line, : len(best)] = rows[best], own[best]
-        counts = {"postings": 0, "evaluated": distances.size if evaluated is None else evaluated}
-        return Neighbors(indices, values, counts=counts)
+@cache
+def described(distance: Distance, weights: str, unknown: str) -> str:
+    """How documents were compared, in words."""
+    return f"{distance.name}, weights {weights}{'' if unknown == 'drop' else ', words without vectors kept'}"
 
 
-def in_order(
-    view: View,
-    queries: Sequence[QueryWords],
-    request: Request,
-    search: Callable[[Sequence[QueryWords]], Neighbors],
-    together: int = 1,
-) -> Neighbors:
-    """The answers to all queries; ``search`` gives those to at most ``together`` queries, none of which is empty."""
-    order = sorted(range(len(queries)), key=lambda number: len(queries[number]) == 0)  # those without words come last
-    full = sum(len(words) > 0 for words in queries)
-    found = []
-    for start in range(0, full, together):
-        check_cancelled()
-        found.append(search([queries[number] for number in order[start : min(start + together, full)]]))
-        if request.progress is not None:
-            request.progress(min(start + together, full), len(queries))
-    found += [nearest_to_nothing(view, request) for _ in range(full, len(queries))]
-    back = np.argsort(order)
-    counts = {name: sum(one.counts[name] for one in found) for name in ("postings", "evaluated")}
-    counts = {"pairs": view.snapshot.count(request.mask) * len(queries), **counts}
-    rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
-    return Neighbors(rows[back], distances[back], counts=counts)
+def method_of(measure: Measure, ask: Ask) -> str:
+    """What was done, in words."""
+    method = described(measure.distance, measure.weights, measure.unknown)
+    if ask.rerank is None:
+        return method
+    return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.name}: not exact"
 
 
-def nearest_to_nothing(view: View, request: Request) -> Neighbors:
-    """The answer to a query without words: documents without words are equal to it, all others infinitely far."""
-    rows = view.rows(request.mask)
-    sums = np.concatenate([np.zeros(0), *(view.documents(part).sums for part in view.snapshot.parts)])
-    values = np.where(sums[rows] == 0, 0, np.inf).astype(np.float32)
-    return request.ranked(rows, values[None, :], 0)
+def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
+    """The queries of a call, and whether it was a single one: a text, or a tuple of tokens."""
+    if isinstance(query, str):
+        return [query], True
+    query = as_documents(query, "query")
+    if not isinstance(query, Sequence) and (hasattr(query, "to_list") or hasattr(query, "tolist")):
+        query = list(query)  # a column of a table, or an array
+    if isinstance(query, tuple) and query and all(isinstance(token, str) for token in query):
+        return [query], True
+    if isinstance(query, Sequence) and not isinstance(query, bytes):
+        return query, False
+    raise InputError(
+        f"A query is a text, a tuple of tokens, or a list of texts or of token lists; got {type(query).__name__}"
+        f"{undecoded(query)}."
+    )
+
+
+def query_tokens(query: Any, number: int, tokenizer: Tokenizer, split: Split = words_of) -> list[str]:
+    """The words of one of several queries, as ``split`` finds them in texts, or an error that names it."""
+    if isinstance(query, str):
+        return split(query, tokenizer)
+    if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
+        return query if isinstance(query, LookedUp) else list(query)
+    if not isinstance(query, Sequence | Mapping) and plain_value(query) is None:
+        return []  # None, NaN and pandas' NA are texts without words
+    raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}{undecoded(query)}.")
+
+
+def compared_tokens(
+    asked: Sequence[Any], tokenizer: Tokenizer, vocabulary: Vocabulary, measure: Measure, name: str | None = None
+) -> list[LookedUp | EmptyDocumentError]:
+    """The words of queries that are to be compared, each looked up once; or why one has none.
+
+    ``name`` is the id of the document that is asked about, where it is one.
+    """
+    found: list[LookedUp | EmptyDocumentError] = []
+    for number, query in enumerate(asked):
+        words = looked_up(query_tokens(query, number, tokenizer), vocabulary)
+        what = "The query" if name is None else f"The document {name!r}"
+        if measure.unknown == "error" and words.others:
+            raise unknown_word_error(what if len(asked) == 1 else f"Query {number}", next(iter(words.others)))
+        if not words or (measure.unknown == "drop" and not words.bag):
+            found.append(no_known_word(words, what) if words else no_word(query, what))
+            continue
+        words.text = query
+        found.append(words)
+    return found
+
+
+def answerable(found: Sequence[LookedUp | EmptyDocumentError]) -> list[LookedUp]:
+    """The queries that have words; for calls in which every one must have some."""
+    for one in found:
+        if isinstance(one, EmptyDocumentError):
+            raise one
+    return [one for one in found if isinstance(one, LookedUp)]

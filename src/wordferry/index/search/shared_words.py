@@ -17,8 +17,7 @@ from wordferry.base.arrays import Float32Array, Int64Array, Neighbors
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance, Shared
 from wordferry.index.search import lists, memory
-from wordferry.index.search.requests import Request, in_order
-from wordferry.index.search.views import View
+from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
 from wordferry.kernels.lists import Touched
 from wordferry.kernels.passes import Nearest
@@ -76,7 +75,7 @@ class SharedWords:
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
-        return in_order(view, queries, request, lambda some: self._together(view, some, request), _TOGETHER)
+        return view.in_order(queries, request, lambda some: self._together(view, some, request), _TOGETHER)
 
     def _together(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         kind = request.distance.shared

@@ -19,8 +19,7 @@ from wordferry.base.arrays import Float32Array, Float64Array, FloatArray, Int64A
 from wordferry.base.runtime import check_cancelled
 from wordferry.compare.problem import Distance
 from wordferry.index.search import lists, memory
-from wordferry.index.search.requests import Request, in_order
-from wordferry.index.search.views import View
+from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
 from wordferry.index.storage.snapshot import Part
 from wordferry.kernels.passes import Nearest
@@ -68,7 +67,7 @@ class Shortlist:
 
     def nearest(self, view: View, queries: Sequence[QueryWords], request: Request) -> Neighbors:
         """The k nearest rows to each query by (distance, row)."""
-        return in_order(view, queries, request, partial(self._nearest, view, request))
+        return view.in_order(queries, request, partial(self._nearest, view, request))
 
     def _nearest(self, view: View, request: Request, some: Sequence[QueryWords]) -> Neighbors:
         words, true = some[0], request.distance.family in TRUE

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from wordferry.base.arrays import BoolArray, Neighbors
+from wordferry.base.arrays import Neighbors
 from wordferry.base.runtime import progress_for, thread_count
-from wordferry.base.values import plain_value
 from wordferry.compare.measure import Measure
 from wordferry.compare.problem import Distance
-from wordferry.errors import EmptyDocumentError, InputError
-from wordferry.index.results import shown
 from wordferry.index.search import memory
 from wordferry.index.search.centroids import Centroids
 from wordferry.index.search.lists import RelatedLists
-from wordferry.index.search.requests import Ask, Request
+from wordferry.index.search.requests import Ask
 from wordferry.index.search.shared_words import SharedWords
 from wordferry.index.search.shortlist import Shortlist
-from wordferry.index.search.views import View
+from wordferry.index.search.views import Request, View
 from wordferry.index.search.weights import QueryWords
-from wordferry.index.storage.snapshot import Snapshot
-from wordferry.texts.bow import LookedUp, looked_up, unknown_word_error
-from wordferry.texts.reasons import no_known_word, no_word
-from wordferry.texts.records import undecoded
-from wordferry.texts.tables import as_documents
-from wordferry.texts.tokenizers import Tokenizer, words_of
-from wordferry.words.vocabulary import Vocabulary
-
-Split = Callable[[str, Tokenizer], list[str]]
+from wordferry.texts.bow import LookedUp
 
 
 class Strategy(Protocol):
@@ -77,7 +65,7 @@ def similar(
     queries = [view.words(connection, tokens) for tokens in asked]
     mask = view.snapshot.allowed(ask.condition)
     if ask.without is not None:
-        mask = without(connection, view.snapshot, mask, ask.without)
+        mask = view.snapshot.without(connection, mask, ask.without)
     first = ask.k if ask.rerank is None else ask.candidates
     request = Request(
         measure.distance,
@@ -110,84 +98,3 @@ def _reranked(view: View, queries: Sequence[QueryWords], near: Neighbors, ask: A
             found.append(memory.compared(view, [words], request, rows).resized(k))
     rows, distances = (np.concatenate([getattr(one, name) for one in found]) for name in ("indices", "distances"))
     return Neighbors(rows, distances, counts=near.counts)
-
-
-def without(connection: sqlite3.Connection, snapshot: Snapshot, mask: BoolArray | None, identifier: str) -> BoolArray:
-    """The mask, less the row of a document."""
-    found = connection.execute("SELECT number FROM documents WHERE id = ?", (identifier,)).fetchone()
-    mask = np.ones(len(snapshot.numbers), dtype=bool) if mask is None else mask.copy()
-    row = None if found is None else snapshot.numbers.row(found[0])
-    if row is not None:
-        mask[row] = False
-    return mask
-
-
-@cache
-def described(distance: Distance, weights: str, unknown: str) -> str:
-    """How documents were compared, in words."""
-    return f"{distance.name}, weights {weights}{'' if unknown == 'drop' else ', words without vectors kept'}"
-
-
-def method_of(measure: Measure, ask: Ask) -> str:
-    """What was done, in words."""
-    method = described(measure.distance, measure.weights, measure.unknown)
-    if ask.rerank is None:
-        return method
-    return f"{ask.candidates} candidates by {method}, ordered by {ask.rerank.distance.name}: not exact"
-
-
-def queries_of(query: Any) -> tuple[Sequence[Any], bool]:
-    """The queries of a call, and whether it was a single one: a text, or a tuple of tokens."""
-    if isinstance(query, str):
-        return [query], True
-    query = as_documents(query, "query")
-    if not isinstance(query, Sequence) and (hasattr(query, "to_list") or hasattr(query, "tolist")):
-        query = list(query)  # a column of a table, or an array
-    if isinstance(query, tuple) and query and all(isinstance(token, str) for token in query):
-        return [query], True
-    if isinstance(query, Sequence) and not isinstance(query, bytes):
-        return query, False
-    raise InputError(
-        f"A query is a text, a tuple of tokens, or a list of texts or of token lists; got {type(query).__name__}"
-        f"{undecoded(query)}."
-    )
-
-
-def query_tokens(query: Any, number: int, tokenizer: Tokenizer, split: Split = words_of) -> list[str]:
-    """The words of one of several queries, as ``split`` finds them in texts, or an error that names it."""
-    if isinstance(query, str):
-        return split(query, tokenizer)
-    if isinstance(query, Sequence) and all(isinstance(token, str) for token in query):
-        return query if isinstance(query, LookedUp) else list(query)
-    if not isinstance(query, Sequence | Mapping) and plain_value(query) is None:
-        return []  # None, NaN and pandas' NA are texts without words
-    raise InputError(f"Query {number} must be a text or a list of tokens, got {shown(query)}{undecoded(query)}.")
-
-
-def compared_tokens(
-    asked: Sequence[Any], tokenizer: Tokenizer, vocabulary: Vocabulary, measure: Measure, name: str | None = None
-) -> list[LookedUp | EmptyDocumentError]:
-    """The words of queries that are to be compared, each looked up once; or why one has none.
-
-    ``name`` is the id of the document that is asked about, where it is one.
-    """
-    found: list[LookedUp | EmptyDocumentError] = []
-    for number, query in enumerate(asked):
-        words = looked_up(query_tokens(query, number, tokenizer), vocabulary)
-        what = "The query" if name is None else f"The document {name!r}"
-        if measure.unknown == "error" and words.others:
-            raise unknown_word_error(what if len(asked) == 1 else f"Query {number}", next(iter(words.others)))
-        if not words or (measure.unknown == "drop" and not words.bag):
-            found.append(no_known_word(words, what) if words else no_word(query, what))
-            continue
-        words.text = query
-        found.append(words)
-    return found
-
-
-def answerable(found: Sequence[LookedUp | EmptyDocumentError]) -> list[LookedUp]:
-    """The queries that have words; for calls in which every one must have some."""
-    for one in found:
-        if isinstance(one, EmptyDocumentError):
-            raise one
-    return [one for one in found if isinstance(one, LookedUp)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from wordferry.base.arrays import Int32Array, Int64Array, distinct
 from wordferry.base.runtime import check_cancelled, progress_for
 from wordferry.errors import FormatError
 from wordferry.find.documents import DocumentsPart, WordCollection
-from wordferry.find.explaining import ScoreExplanation, explain_score, neighbour_rows
 from wordferry.find.forms import FormPlace
 from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
@@ -27,6 +26,9 @@ from wordferry.index.storage.segments import SegmentRows, with_remedy
 from wordferry.index.storage.snapshot import Snapshot
 from wordferry.index.storage.stems import SegmentStems, StemNumbers, WordKeys
 from wordferry.index.storage.terms import find_numbers, find_words, spellings
+
+if TYPE_CHECKING:
+    from wordferry.find.explaining import ScoreExplanation
 
 _KEPT = 2
 _KEPT_WORDS = 1 << 16
@@ -187,6 +189,8 @@ class WordSearcher:
         self, connection: sqlite3.Connection, snapshot: Snapshot, ranking: Ranking, place: int
     ) -> ScoreExplanation:
         """What a score is made of; the ids of neighbours are taken from the segments."""
+        from wordferry.find.explaining import neighbour_rows
+
         rows = neighbour_rows(ranking, place)
         return self.explain_named(connection, snapshot, ranking, place, [own_id(snapshot, row) for row in rows])
 
@@ -199,6 +203,8 @@ class WordSearcher:
         names: Sequence[str],
     ) -> ScoreExplanation:
         """What a score is made of, whose neighbours have these ids."""
+        from wordferry.find.explaining import explain_score
+
         ranker, forms = self.ranker(connection, snapshot, [[word.word for word in ranking.query]])
         with self._mutex:
             forms.spell(connection, [word.group for word in ranking.query])

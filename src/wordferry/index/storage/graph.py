@@ -8,7 +8,7 @@ start a new numbering.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
@@ -19,14 +19,13 @@ from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
-from wordferry.index.storage.segments import MissingFolder, check_manifest, unless_gone, write_folder
+from wordferry.index.storage.segments import GRAPH, MissingFolder, check_manifest, unless_gone, write_folder
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
 from wordferry.words.related.graph import DEFAULT_R, RelatedWords
 from wordferry.words.vocabulary import Vocabulary
 
-FOLDER = "graph"
 _KEPT = 4
 _MEMORY = 256 << 20
 """Bytes that extending a graph may hold."""
@@ -44,7 +43,7 @@ class Graphs:
         self, folder: Path, vectors: IndexVectors, r: int, base: Record | None, vouched: str | None = None
     ) -> None:
         self._vouched = vouched
-        self._folder = folder / FOLDER
+        self._folder = folder / GRAPH
         self._vectors = vectors
         self._r = r
         self._base = base
@@ -133,7 +132,7 @@ class Graphs:
 
     def save(self, related: RelatedWords, epoch: int) -> Record:
         """Put a graph on the disk; it counts for nothing until the catalogue names it."""
-        name = f"{epoch:04d}-{len(related.vocabulary):08d}-{secrets.token_hex(4)}"
+        name = f"{epoch:04d}-{len(related.vocabulary):08d}-{os.urandom(4).hex()}"
         place = self._folder / name
         write_folder(place, lambda: related.save(place))
         digest = storage.file_digest(place / storage.MANIFEST)

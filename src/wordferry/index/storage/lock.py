@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import errno
 import json
 import os
-import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +66,9 @@ class WriterLock:
             raise read_only_error(self._folder, error) from None
 
     def _name_holder(self, descriptor: int) -> None:
+        import datetime
+        import socket
+
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
         try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import secrets
-import shutil
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from wordferry.base import storage
 from wordferry.base.arrays import Counts, Float32Array, Int64Array
+from wordferry.base.lazy import shutil
 from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index.storage.catalogue import checksum, damaged
@@ -25,7 +25,8 @@ from wordferry.index.storage.stems import SegmentStems
 from wordferry.kernels.lists import BLOCK, PostingLists, StoredDocuments, build
 from wordferry.kernels.words import WordDocuments
 
-FOLDER = "segments"
+FOLDER, GRAPH = "segments", "graph"
+"""Folders of an index: its segments, and its related words."""
 CHECKED_BYTES = 64 << 20
 """Segments of up to this size are compared with their checksums whenever they are opened; larger ones by ``verify``."""
 _FORWARD = ("indptr", "words", "counts")
@@ -196,11 +197,6 @@ class SegmentRows:
         """The number of different words of the longest document."""
         return int(np.diff(self.bags.indptr).max(initial=0)) if self.known_longest is None else self.known_longest
 
-    def let_go(self) -> None:
-        """Give pages of mapped files back; they are mapped again when they are needed."""
-        coded = {} if self.bags.codes is None else vars(self.bags.codes)
-        storage.let_go([*vars(self.bags).values(), *coded.values(), *self.lists.arrays.values(), self.lengths])
-
 
 def lengths_of(bags: Bags, stop: Sequence[int] | Int64Array) -> Float32Array:
     """The sum of the counts of each document without its stop words, a block of documents at a time."""
@@ -283,7 +279,7 @@ def write(folder: Path, rows: SegmentRows, config: dict[str, Any]) -> Segment:
     bags, stems = rows.bags, rows.stems
     assert stems is not None
     first, last = int(bags.numbers[0]), int(bags.numbers[-1])
-    name = f"{first:010d}-{secrets.token_hex(4)}"
+    name = f"{first:010d}-{os.urandom(4).hex()}"
     place = folder / FOLDER / name
     fields, arrays = rows.columns.store()
     arrays |= {name: getattr(bags, name) for name in _FORWARD} | {"lengths": rows.lengths}

@@ -21,7 +21,7 @@ from wordferry.encoders.codes import Codes
 from wordferry.errors import FormatError, ReplacedError, WordferryError
 from wordferry.index.results import Document
 from wordferry.index.search.filters import Condition
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, checksum, damaged, get_meta, get_state, number_of
 from wordferry.index.storage.columns import Columns, document_fields
 from wordferry.index.storage.segments import Bags, Segment, SegmentRows, with_remedy
 from wordferry.index.storage.stored_weights import StoredWeights
@@ -195,6 +195,15 @@ class Snapshot:
     def longest_id(self) -> int:
         """The bytes of the longest id."""
         return max((part.rows.columns.longest_id for part in self.parts), default=0)
+
+    def without(self, connection: sqlite3.Connection, mask: BoolArray | None, identifier: str) -> BoolArray:
+        """The mask, less the row of a document."""
+        number = number_of(connection, identifier)
+        mask = np.ones(len(self.numbers), dtype=bool) if mask is None else mask.copy()
+        row = None if number is None else self.numbers.row(number)
+        if row is not None:
+            mask[row] = False
+        return mask
 
     def has_living(self, identifier: str) -> bool:
         """Whether a row with this id is alive: what the catalogue says of an id can be held to it."""

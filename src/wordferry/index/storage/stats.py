@@ -12,8 +12,8 @@ import numpy as np
 from wordferry.base.frames import Facts
 from wordferry.index.config import Config
 from wordferry.index.storage.catalogue import FILE, FORMAT
-from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
+from wordferry.index.storage.segments import GRAPH
 from wordferry.index.storage.snapshot import Snapshot
 from wordferry.index.storage.verify import files_bytes, folder_bytes
 from wordferry.kernels.lists import COUNTS

@@ -8,7 +8,7 @@ say which documents have them.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +136,7 @@ def is_due(record: Record | None, segments: Sequence[Segment], documents: int) -
 
 def save(folder: Path, stored: StoredWeights) -> Record:
     """Put weights on the disk; they count for nothing until the catalogue names them."""
-    name = f"{stored.config['documents']:010d}-{secrets.token_hex(4)}"
+    name = f"{stored.config['documents']:010d}-{os.urandom(4).hex()}"
     place = folder / FOLDER / name
     numbers, rows = (values.astype(np.int32) for values in (stored.vectors.numbers, stored.vectors.rows))
     arrays: dict[str, Any] = {"weights": stored.weights, "frequencies": stored.frequencies}

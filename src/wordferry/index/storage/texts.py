@@ -18,10 +18,9 @@ import zlib
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -35,6 +34,9 @@ from wordferry.index.storage.catalogue import (
     get_meta,
 )
 from wordferry.texts.tokenizers import KeptText
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 FEWEST = 64
 """Fewer documents than this keep their texts in their own rows."""
@@ -229,7 +231,11 @@ class Packer:
         self._dictionaries = CompressionDictionaries(connection, file)
         self._base: tuple[int, Compressor] | None = None
         self._sample: deque[bytes] = deque(maxlen=1 << 10)
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
+        if threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(threads)
         self._waiting: deque[tuple[tuple[int, int, int], Future[bytes]]] = deque()
 
     def put(self, texts: list[Text]) -> None:

@@ -6,14 +6,13 @@ The blocks of a change are written in its transaction, so that a word and its ve
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +23,9 @@ from wordferry.index.storage.catalogue import checksum, damaged
 from wordferry.texts.coverage import CoverageWarning
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.growing import GrowingVocabulary, VectorTable
-from wordferry.words.loaders.demand import VectorSource
+
+if TYPE_CHECKING:
+    from wordferry.words.loaders.demand import VectorSource
 
 _BLOCK = 4096
 _COMPARED = 4
@@ -97,6 +98,8 @@ class MadeVectors(IndexVectors):
     def source(self) -> VectorSource:
         """The model; WordferryError where it is not there, VocabularyMismatch for one that makes other vectors."""
         if self._source is None:
+            from wordferry.words.loaders.demand import VectorSource
+
             place = self.facts["place"]
             self._source = None if place is None else VectorSource.of(place)
             if self._source is None:
@@ -168,9 +171,3 @@ class NewVectors:
                 connection.execute("INSERT INTO vectors VALUES(?, ?, ?, ?, ?)", (*row, checksum(*row)))
                 state["made"] += len(made.vocabulary[span])
         self._new = []
-
-
-def source_facts(source: VectorSource) -> dict[str, Any]:
-    """What an index remembers of the model that makes its vectors."""
-    place = None if source.place is None else os.fspath(source.place)
-    return {"name": source.name, "place": place, "dimensions": source.dimensions}

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import shutil
-import tempfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wordferry.base import storage
+from wordferry.base.lazy import shutil, tempfile
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.find.settings import Settings
-from wordferry.index import config as choices
-from wordferry.index.config import COPY, Config
+from wordferry.index.config import COPY, Config, choose_vectors
 from wordferry.index.storage.catalogue import FILE, Catalogue
-from wordferry.index.storage.graph import FOLDER as GRAPH
 from wordferry.index.storage.graph import Graphs, check_related
 from wordferry.index.storage.lock import FILE as LOCK
 from wordferry.index.storage.lock import WriterLock, read_only_error, refuse_network
 from wordferry.index.storage.segments import FOLDER as SEGMENTS
-from wordferry.index.storage.segments import is_full
+from wordferry.index.storage.segments import GRAPH, is_full
 from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
 from wordferry.index.storage.terms import EMPTY, TermVectors, term_rows
 from wordferry.index.storage.vectors import IndexVectors
@@ -33,7 +30,6 @@ from wordferry.index.write.language import choose_words
 from wordferry.texts import bow
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
-from wordferry.words.loaders.demand import VectorSource
 from wordferry.words.related.graph import RelatedWords
 
 _VECTORS = re.compile(rf"{COPY}(-[0-9a-f]{{8}})?|\.{COPY}.*\.(tmp|old)").fullmatch
@@ -60,12 +56,9 @@ def create_folder(
     bow.check_on_empty(on_empty)
     tokenizer, stems = choose_words(**words)
     Settings().changed(**(settings or {}))
-    given = vectors["embeddings"]
-    source = VectorSource.of(given)
-    keep, place = choices.check_keep(vectors["keep"], given, source)
     check_target(path, overwrite)
     refuse_network(path.absolute().parent)
-    embeddings = choices.no_embeddings(source) if source is not None else choices.read_embeddings(given)
+    embeddings, source, facts = choose_vectors(vectors["embeddings"], vectors["keep"])
     r, start = check_related(vectors["related"], embeddings)
     if source is not None and "compounds" in str(tokenizer["name"]):
         raise InputError(
@@ -83,7 +76,7 @@ def create_folder(
         language=stems,
         settings=dict(settings or {}),
         encoder=None if vectors["encoder"] is None else vectors["encoder"].to_json(),
-        **choices.vector_facts(embeddings, keep, place, source),
+        **facts,
     )
     _write_or_say_why(path, config, embeddings, start)
 
@@ -124,7 +117,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
     try:
         (temporary / SEGMENTS).mkdir()
         (temporary / GRAPH).mkdir()
-        values = config.to_json()
+        values = asdict(config)
         if config.keep == "copy":
             embeddings.save(temporary / COPY)
             values["manifest"] = storage.file_digest(temporary / COPY / storage.MANIFEST)
@@ -141,7 +134,7 @@ def _write(path: Path, config: Config, embeddings: Embeddings, start: RelatedWor
         state["fingerprint"] = config.fingerprint
         if config.encoder is not None:
             state["dimension"] = config.encoder["dimension"]
-        Catalogue.create(temporary, {"identity": secrets.token_hex(16), "config": values, "state": state, **meta}, rows)
+        Catalogue.create(temporary, {"identity": os.urandom(16).hex(), "config": values, "state": state, **meta}, rows)
         for folder in (temporary / SEGMENTS, temporary / GRAPH, temporary):
             storage.fsync_path(folder)
         os.chmod(temporary, 0o755)

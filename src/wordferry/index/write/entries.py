@@ -70,7 +70,14 @@ def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
         yield entry
 
 
-def with_vectors(given: Iterator[Entry], vectors: Any) -> Iterator[Entry]:
+def entries_of(documents: Any, fields: Fields, vectors: Any) -> Iterator[Entry]:
+    """Documents, checked as they come, with the vectors that a caller brings: a field's name, or one for each."""
+    if isinstance(vectors, str):
+        return entries(documents, replace(fields, vector=vectors))
+    return entries(documents, fields) if vectors is None else _with_vectors(entries(documents, fields), vectors)
+
+
+def _with_vectors(given: Iterator[Entry], vectors: Any) -> Iterator[Entry]:
     """Documents with a vector for each of them, in their order."""
     rows, count = iter(vectors), 0
     for entry in given:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wordferry.base.lazy import shutil
 from wordferry.index.storage import segments
 from wordferry.index.storage.catalogue import FILE, checksum
 from wordferry.index.storage.columns import Columns, Gathering

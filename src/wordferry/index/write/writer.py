@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -256,7 +256,7 @@ class Writer:
             state |= {"vectors": len(terms), "vectors_checksum": terms.checksum(), "epoch": state["epoch"] + 1}
             state["fingerprint"] = config.fingerprint
             connection.execute("DELETE FROM meta WHERE key = 'graph'")
-            set_meta(connection, "config", config.to_json())
+            set_meta(connection, "config", asdict(config))
 
         self._transact(action)
         self._counting = None
