@@ -31,7 +31,7 @@ from wordferry.encoders import CodedQuery, Codes, Encoder, find_encoder
 from wordferry.find import WordSearch
 from wordferry.judge.judged import sample_collection
 from wordferry.judge.systems import ByEncoder
-from wordferry.kernels import meaning
+from wordferry.kernels.words import nearest_by_meaning
 
 DIMENSION = 256
 MEMORY = """
@@ -135,7 +135,7 @@ def codes(results: Results, options: argparse.Namespace) -> None:
             for query in units[:: len(units) // 100]:
                 exact = set(np.argsort(-(units @ query), kind="stable")[:k].tolist())
                 coded = CodedQuery.of(query)
-                found = meaning.nearest([kept.native], (coded.levels, coded.scale), k, (None, None))
+                found = nearest_by_meaning([kept.native], (coded.levels, coded.scale), k, (None, None))
                 shares.append(len(exact & set(found.rows.tolist())) / k)
             results.add(f"{name}: recall of codes at {k}", float(np.mean(shares)))
 
@@ -163,7 +163,7 @@ def speed(results: Results, options: argparse.Namespace) -> None:
             parts = [part.rows.bags.codes for part in _snapshot(index).parts]
             coded = CodedQuery.of(asked[0])
             natives = [one.native for one in parts if one is not None]
-            scan = harness.least(lambda: meaning.nearest(natives, (coded.levels, coded.scale), 300, (None, None)), 5)
+            scan = harness.least(lambda: nearest_by_meaning(natives, (coded.levels, coded.scale), 300, (None, None)), 5)
             results.add("scan of the codes alone, ms", 1000 * scan)
             here = [sys.executable, "-c", MEMORY, str(Path(folder) / "index"), queries[0], str(DIMENSION)]
             told = subprocess.run(here, capture_output=True, text=True, check=True).stdout

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wordferry.compare.transport import solve as solve
     from wordferry.compare.transport import solve_batch as solve_batch
     from wordferry.index import Index as Index
-    from wordferry.index.in_memory import duplicates as duplicates
+    from wordferry.index.duplicates import duplicates as duplicates
     from wordferry.texts.bow import encode as encode
     from wordferry.texts.datasets import default_embeddings as default_embeddings
     from wordferry.texts.datasets import sample as sample
@@ -47,7 +47,7 @@ _HOMES = {
     "blend": "compare.distances",
     "default_embeddings": "texts.datasets",
     "distance": "compare.calls",
-    "duplicates": "index.in_memory",
+    "duplicates": "index.duplicates",
     "encode": "texts.bow",
     "explain": "compare.calls",
     "find_distance": "compare.distances",

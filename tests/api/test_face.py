@@ -19,7 +19,7 @@ from wordferry.compare.distances.act import Act
 from wordferry.errors import InputError, WordferryError
 
 A, B = "Obama speaks to the media in Illinois", "The president greets the press in Chicago"
-OURS = ("compare", "judge", "clouds", "index.in_memory", "texts", "words", "base")
+OURS = ("compare", "judge", "clouds", "index.duplicates", "texts", "words", "base")
 """The rooms whose names are held to the rule here."""
 MADE_BY_METHODS = {"wordferry.RelatedWords"}
 """Classes that nobody calls: build, load and open make them."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wordferry.encoders import CodedQuery, Codes
 from wordferry.errors import InputError
-from wordferry.kernels import meaning
+from wordferry.kernels import words
 
 
 def vectors(rows: int, dimension: int, seed: int = 0) -> np.ndarray:
@@ -49,19 +49,19 @@ def test_the_kernel_says_what_numpy_says(rows: int, dimension: int, k: int, cut:
     parts = [codes.select(np.arange(at)), codes.select(np.arange(at, rows))]
     alive, allowed = rng.random(rows) < 0.8, rng.random(rows) < 0.7
     allowed &= alive
-    found = meaning.nearest([one.native for one in parts], (query.levels, query.scale), k, (alive, allowed))
+    found = words.nearest_by_meaning([one.native for one in parts], (query.levels, query.scale), k, (alive, allowed))
     cosines = codes.cosines(query)
     there = codes.scales > 0
     order = [row for row in np.lexsort((np.arange(rows), -cosines)) if allowed[row] and there[row]][:k]
     assert found.rows.tolist() == order
     assert found.cosines.tolist() == cosines[order].tolist()
-    whole = [int(one) for one in (cosines[alive & there] * meaning.PARTS).astype(np.int64)]
+    whole = [int(one) for one in (cosines[alive & there] * words.PARTS).astype(np.int64)]
     assert found.sums == (len(whole), sum(whole), sum(one * one for one in whole))
 
 
 def test_the_longest_vectors_that_fit() -> None:
     codes, query = Codes.of(np.ones((1, 30_000), np.float32)), CodedQuery.of(np.ones(30_000))
-    found = meaning.nearest([codes.native], (query.levels, query.scale), 1, (None, None))
+    found = words.nearest_by_meaning([codes.native], (query.levels, query.scale), 1, (None, None))
     assert found.cosines[0] == pytest.approx(1)
 
 

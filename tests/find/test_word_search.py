@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import wordferry
 from wordferry import find
 from wordferry.errors import InputError
-from wordferry.find.documents import DocumentsPart, WordCollection
-from wordferry.find.forms import Forms
+from wordferry.find.documents import WordCollection
+from wordferry.find.memory import Forms, counted_part
 from wordferry.find.ranking import Ranker
 from wordferry.find.stems import stemmer
 from wordferry.kernels import reference
@@ -62,7 +62,7 @@ def test_deleted_documents_score_like_a_collection_without_them(
     scores = np.zeros(size)
     if len(living):
         scores[living] = expected(query, [documents[row] for row in living], PLAIN)
-    parts = [DocumentsPart.count(some, forms) for some in (documents[: size // 2], documents[size // 2 :])]
+    parts = [counted_part(some, forms) for some in (documents[: size // 2], documents[size // 2 :])]
     ranker = Ranker(WordCollection(parts, forms, forms.groups, lambda error: error), alive)
     found = ranker.search(query, k, PLAIN, allowed=allowed)
     assert list(zip(found.rows.tolist(), found.scores.tolist(), strict=True)) == ranked((scores * allowed).tolist(), k)

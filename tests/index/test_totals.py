@@ -48,7 +48,7 @@ def halves(whole, tmp_path_factory):
             tokens=ranker.tokens,
             known_tokens=int(bags.counts[snapshot.terms.row_of[bags.words] >= 0].sum()),
             frequencies=np.bincount(bags.words, minlength=snapshot.terms.size)[[n for n, _ in words_of(whole)]],
-            stems=stems,
+            df=stems,
             stem_keys=keys,
             fields=frozenset({"long", "rare"}),
         )

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.collection import embeddings
-from wordferry.find.documents import DocumentsPart, WordCollection
-from wordferry.find.forms import Forms
+from wordferry.find.documents import WordCollection
+from wordferry.find.memory import Forms, counted_part
 from wordferry.find.ranking import Ranker
 from wordferry.find.settings import Settings
 from wordferry.index import Index
@@ -58,7 +58,7 @@ def test_stored_lists_equal_lists_of_tokens(
                 assert again.counts["pairs"] == len(asked) * len(left) >= again.counts["evaluated"] >= len(again)
                 assert [(hit.id, hit.score) for hit in again] == [(hit.id, hit.score) for hit in hits]
         forms = Forms("english")
-        part = DocumentsPart.count([list(doc.text) for doc in left], forms)
+        part = counted_part([list(doc.text) for doc in left], forms)
         whole = Ranker(WordCollection([part], forms, forms.groups, lambda error: error))
         wanted = whole.search(query, k, Settings().changed(lift=lift))
         if lift:  # the cosines between candidates are summed in the order in which words came

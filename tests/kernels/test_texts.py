@@ -15,7 +15,7 @@ from tests.kernels.stored_lists import counts_of
 from wordferry.index.storage.terms import TermDictionary
 from wordferry.index.write.counting import MANY, CountedDocuments, Counting
 from wordferry.kernels.lists import BLOCK, build
-from wordferry.kernels.native_texts import WordCounter
+from wordferry.kernels.native import WordCounter
 from wordferry.texts.tokenizers import WordTokenizer
 from wordferry.words.vocabulary import Vocabulary
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from wordferry.base.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from wordferry.errors import InputError
-from wordferry.kernels.meaning import CodedDocuments
+from wordferry.kernels.words import CodedDocuments
 
 _LARGEST_CODE = 127
 _LARGEST_LEVEL = 32_767

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from wordferry.base.arrays import BoolArray, Counts, Float32Array, Float64Array, Int32Array, Int64Array, distinct
-from wordferry.base.runtime import check_cancelled
 from wordferry.encoders.codes import CodedQuery, Codes
-from wordferry.find.forms import FormPlace, Forms
-from wordferry.kernels import meaning
 from wordferry.kernels import words as kernels
-from wordferry.kernels.lists import StoredDocuments, build
 from wordferry.kernels.words import BestRows, QueryForms, Saturation, Stems, WordDocuments
 
-_CHECK_EVERY = 1024
+
+class FormPlace(NamedTuple):
+    """Where a word of a query stands: its stem, and its number (-1 when no document has that form)."""
+
+    group: int
+    form: int
 
 
 class QueryStems(NamedTuple):
@@ -76,29 +76,6 @@ class DocumentsPart:
     codes: Codes | None = None
     """The vectors of these documents, where an encoder or a caller gave them."""
 
-    @classmethod
-    def count(
-        cls, documents: Iterable[Sequence[str]], forms: Forms, vectors: Float32Array | None = None
-    ) -> DocumentsPart:
-        """Documents in memory, given by their words; new words are numbered."""
-        indptr, words, counts = [0], [], []
-        for number, tokens in enumerate(documents):
-            if number % _CHECK_EVERY == 0:
-                check_cancelled()
-            bag = Counter(forms.numbers(tokens))
-            own = sorted(bag)
-            words += own
-            counts += [bag[word] for word in own]
-            indptr.append(len(words))
-        rows = Counts(np.array(indptr, np.int64), np.array(words, np.int32), np.array(counts, np.int32))
-        counted = np.where(np.isin(rows.words, forms.stop), 0, rows.counts)
-        lengths, group_of = rows._replace(counts=counted).totals.astype(np.float32), forms.group_of
-        df = stems_among(rows, group_of, forms.groups)
-        stored = StoredDocuments(build(*rows).view, *rows)
-        groups = np.arange(forms.groups, dtype=np.int32)
-        codes = None if vectors is None else Codes.of(vectors)
-        return cls(rows, lengths, WordDocuments(stored, lengths), groups, df.astype(np.int32), codes)
-
 
 class WordCollection:
     """The documents of some parts, one after the other.
@@ -139,9 +116,9 @@ class WordCollection:
 
     def nearest(
         self, query: CodedQuery, k: int, masks: tuple[BoolArray | None, BoolArray | None]
-    ) -> meaning.NearestByMeaning:
-        """The best k rows by meaning; ``masks`` are those of :func:`wordferry.kernels.meaning.nearest`."""
-        return meaning.nearest([one.native for one in self.codes], (query.levels, query.scale), k, masks)
+    ) -> kernels.NearestByMeaning:
+        """The best k rows by meaning; ``masks`` are those of :func:`wordferry.kernels.words.nearest_by_meaning`."""
+        return kernels.nearest_by_meaning([one.native for one in self.codes], (query.levels, query.scale), k, masks)
 
     def cosines(self, query: CodedQuery, rows: Int64Array) -> Float64Array:
         """The cosine of each of some rows and a query; NaN for a row without a vector."""

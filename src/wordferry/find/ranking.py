@@ -16,8 +16,7 @@ from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Arra
 from wordferry.encoders.codes import CodedQuery
 from wordferry.find.documents import QueryStems, Surroundings, WordCollection
 from wordferry.find.settings import Settings
-from wordferry.kernels.meaning import PARTS, CosineSums
-from wordferry.kernels.words import Saturation
+from wordferry.kernels.words import PARTS, CosineSums, Saturation
 
 Around = Callable[[Int64Array, int], Surroundings]
 """From rows to what is around them, m neighbours of each."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wordferry.index.storage.stats import Stats
     from wordferry.index.storage.verify import Verification
     from wordferry.index.write.writer import Writer
-    from wordferry.kernels.meaning import NearestByMeaning
+    from wordferry.kernels.words import NearestByMeaning
     from wordferry.words.embeddings import Embeddings
     from wordferry.words.related.graph import RelatedWords
 
@@ -258,8 +258,7 @@ class LocalIndex:
     def vector(self, id: str) -> Float32Array | None:
         """The vector of a document; None when there is no such document."""
         with self.state() as (connection, snapshot):
-            number = number_of(connection, id)
-            row = None if number is None else snapshot.numbers.row(number)
+            row = snapshot.row(connection, id)
             return None if row is None else snapshot.codes_of(np.array([row])).vectors()[0]
 
     def _hit(self, found: Document, tokens: Sequence[str], why: Why | None, explain: bool, **value: Any) -> Hit:
@@ -335,17 +334,17 @@ class LocalIndex:
         with self.state() as (connection, snapshot):
             first = -1
             if after is not None:
-                row = connection.execute("SELECT number FROM documents WHERE id = ?", (after,)).fetchone()
-                if row is None and snapshot.has_living(after):
+                number = number_of(connection, after)
+                if number is None and snapshot.has_living(after):
                     raise damaged(self._file, f"the entry of document {after!r} (it cannot be found)")
-                if row is None:
+                if number is None:
                     raise NotFound(f"{self.path} has no document {after!r} to go on after.")
-                first = int(row[0])
+                first = number
             places = snapshot.places_after(first, snapshot.allowed(condition))[offset : offset + limit].tolist()
             if condition is None:  # the catalogue must list the documents that the segments list
                 query = "SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ? OFFSET ?"
                 listed = [row[0] for row in connection.execute(query, (first, limit, offset))]
-                if listed != snapshot.numbers.of(places):
+                if listed != snapshot.numbers[places].tolist():
                     raise damaged(self._file, "the list of documents")
             return list(snapshot.read(connection, places, self._file).values())
 

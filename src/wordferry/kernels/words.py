@@ -1,9 +1,8 @@
-"""The typed door to the kernels of word search: BM25 over posting lists, and which documents stand together."""
+"""The typed door to the kernels of word search: BM25 over posting lists, documents that stand together, and meaning."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +12,7 @@ from wordferry import _native
 from wordferry.base.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 
 
-@dataclass(frozen=True)
-class QueryForms:
+class QueryForms(NamedTuple):
     """The forms of the words of a query, those of one word after the other."""
 
     slots: Int32Array
@@ -65,7 +63,7 @@ def scores(parts: Sequence[WordDocuments], forms: QueryForms, saturation: Satura
 
 
 def _query(forms: QueryForms, saturation: Saturation) -> _native.FormQuery:
-    return _native.FormQuery(forms.slots, forms.words, forms.is_exact, forms.factors, *saturation)
+    return _native.FormQuery(*forms, *saturation)
 
 
 class Stems(NamedTuple):
@@ -103,3 +101,43 @@ def merge_keys(
     """
     groups, merged, numbers, count = _native.merge_keys(*known, keys)
     return groups, merged[:count], numbers[:count]
+
+
+PARTS = 1 << 18
+"""Cosines are added up as whole numbers of this fraction of 1, so that any order gives the same sums."""
+
+
+class CosineSums(NamedTuple):
+    """How many documents there are, and the sums of their cosines and of the squares of these, in :data:`PARTS`."""
+
+    documents: int
+    total: int
+    squares: int
+
+
+class NearestByMeaning(NamedTuple):
+    """The rows with the largest cosines, by (cosine descending, row ascending), and the sums over all that live."""
+
+    rows: Int64Array
+    cosines: Float64Array
+    sums: CosineSums
+
+
+CodedDocuments = _native.CodedDocuments
+"""Vectors of documents as the kernel takes them: ``CodedDocuments(codes, scales)``, a scale for each document."""
+
+
+def nearest_by_meaning(
+    parts: Sequence[CodedDocuments],
+    query: tuple[npt.NDArray[np.int16], float],
+    k: int,
+    masks: tuple[BoolArray | None, BoolArray | None],
+) -> NearestByMeaning:
+    """The best k rows of all parts for a query, given as levels and their scale.
+
+    ``masks`` say which rows are alive, and so count in the sums, and which may be found; None is all of them.
+    """
+    rows, cosines = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.float64)
+    count, sums = _native.best_by_meaning(parts, *query, *masks, rows, cosines)
+    total = CosineSums(*(sum(one[i] for one in sums) for i in range(3)))
+    return NearestByMeaning(rows[:count], cosines[:count], total)

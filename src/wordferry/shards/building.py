@@ -240,8 +240,9 @@ class ShardBuild:
             first += count
         folder = self._run.folder
         if not (folder / STATISTICS).exists():
-            counts = (first, tokens, known, counted.frequencies)
-            CollectionStatistics(*counts, stems[1], stems[0], frozenset(fields)).save(folder / STATISTICS)
+            keys, df = stems
+            statistics = CollectionStatistics(first, tokens, df, known, counted.frequencies, keys, frozenset(fields))
+            statistics.save(folder / STATISTICS)
         self._upload(STATISTICS)
         for name in set(self.place.names(SHARDS)) - {record.name for record in records}:
             self.place.remove(f"{SHARDS}/{name}")  # a worker had built it before it died

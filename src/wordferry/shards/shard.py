@@ -235,7 +235,7 @@ class Shard(LocalIndex):
     def ids_at(self, rows: Int64Array) -> list[str]:
         """The ids of documents by their rows in the collection."""
         with self.state() as (connection, snapshot):
-            return read_ids(connection, snapshot.numbers.of((rows - self.record.first).tolist()), self._file)
+            return read_ids(connection, snapshot.numbers[rows - self.record.first].tolist(), self._file)
 
     def page_counted(
         self, span: tuple[int, int], after: str | None, condition: Condition | None

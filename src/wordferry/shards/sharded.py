@@ -30,8 +30,7 @@ from wordferry.index.search.filters import Condition
 from wordferry.index.search.passages import best_passages
 from wordferry.index.search.requests import Ask, method_of
 from wordferry.index.storage.columns import Field
-from wordferry.kernels.meaning import CosineSums
-from wordferry.kernels.words import nearest_among
+from wordferry.kernels.words import CosineSums, nearest_among
 from wordferry.shards.routing import InProcess, ShardRouter
 from wordferry.shards.shard import Common, NamedMeasure, Near
 from wordferry.texts.bow import LookedUp
@@ -114,7 +113,7 @@ class ShardBackend:
     def _ranked(self, found: Sequence[Any], k: int) -> Ranking:
         """The ranking of one query by what each shard found; only bags of rows that may be lifted are fetched."""
         query, _, settings = how = found[0][1]
-        groups = len(self.common.statistics.stems)
+        groups = len(self.common.statistics.df)
 
         def near(rows: Int64Array, m: int) -> Surroundings:
             order, parts = self._asked(rows, "stems")

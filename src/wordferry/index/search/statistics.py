@@ -17,37 +17,24 @@ KIND = "collection statistics"
 
 
 @dataclass(frozen=True, eq=False)
-class CollectionStatistics:
+class CollectionStatistics(Statistics):
     """Counts that weights and scores are made of, summed up over all shards of a collection.
 
     All shards number their words alike, so that counts can be added.
     """
 
-    documents: int
-    tokens: int
     known_tokens: int
-    """Those that have a vector."""
+    """Tokens that have a vector."""
     frequencies: Int64Array
     """Document frequency of each word, by its number."""
-    stems: Int64Array
-    """Document frequency of each stem."""
     stem_keys: UInt64Array
-    """The keys of these stems, ascending."""
+    """The keys of the stems, ascending."""
     fields: frozenset[str] = frozenset()
     """Every field of the documents' metadata."""
 
-    @property
-    def of_words(self) -> Statistics:
-        """What scores of word search are made of."""
-        return Statistics(self.documents, self.tokens, self.stems)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them as a folder with checksums."""
-        arrays: dict[str, Any] = {
-            "frequencies": self.frequencies,
-            "stems": self.stems,
-            "stem_keys": self.stem_keys,
-        }
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in ("frequencies", "df", "stem_keys")}
         config = {"documents": self.documents, "tokens": self.tokens, "known_tokens": self.known_tokens}
         storage.write_folder(path, KIND, config | {"fields": sorted(self.fields)}, arrays)
 

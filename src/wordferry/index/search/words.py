@@ -15,8 +15,7 @@ import numpy as np
 from wordferry.base.arrays import Int32Array, Int64Array, distinct
 from wordferry.base.runtime import check_cancelled, progress_for
 from wordferry.errors import FormatError
-from wordferry.find.documents import DocumentsPart, WordCollection
-from wordferry.find.forms import FormPlace
+from wordferry.find.documents import DocumentsPart, FormPlace, WordCollection
 from wordferry.find.ranking import Ranker, Ranking
 from wordferry.find.settings import Settings
 from wordferry.find.stems import UInt64Array
@@ -99,7 +98,7 @@ class WordSearcher:
     """The words and documents of an index's parts, mapped when they are first needed and kept while they are there."""
 
     def __init__(self, language: str, file: Path, together: CollectionStatistics | None = None) -> None:
-        self._together = None if together is None else together.of_words
+        self._together = together
         self._file = file
         self._mutex = Lock()
         self._keys = WordKeys(language)

@@ -143,6 +143,8 @@ class ReadConnection(sqlite3.Connection):
     """The entry of that name, read once for each version."""
     dictionaries: dict[int, bytes]
     """Those of texts that were read in this version."""
+    stamp: Stamp | None = None
+    """The state of the file, where the connection relies on its not changing."""
 
     def changed(self) -> bool:
         """Whether the transaction that has begun sees another state than the one before it."""
@@ -153,21 +155,13 @@ class ReadConnection(sqlite3.Connection):
         return True
 
 
-@dataclass(frozen=True)
-class Link:
-    """A connection, and the state of the file where the connection relies on its not changing."""
-
-    connection: ReadConnection
-    stamp: Stamp | None
-
-
 class Catalogue:
     """Connections to the catalogue of one index: any number for reading, one for writing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / FILE
-        self._idle: list[Link] = []
+        self._idle: list[ReadConnection] = []
         self._writer: sqlite3.Connection | None = None
         self._mutex = Lock()
         self._closed = False
@@ -208,7 +202,7 @@ class Catalogue:
         finally:
             connection.close()
 
-    def _connect(self, *, write: bool) -> Link:
+    def _connect(self, *, write: bool) -> ReadConnection:
         """A new connection. Who may not write reads beside a writer through the writer's log and shared memory; when
         nobody has the index open there is neither, and the file is read as one that does not change as long as it
         does not (:class:`Stamp`)."""
@@ -239,7 +233,8 @@ class Catalogue:
         except BaseException:
             connection.close()
             raise
-        return Link(connection, None if stamp is None or stamp.log else stamp)
+        connection.stamp = None if stamp is None or stamp.log else stamp
+        return connection
 
     @property
     def closed(self) -> bool:
@@ -257,20 +252,20 @@ class Catalogue:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection inside a read transaction: everything read through it is one state of the index."""
         self.check_use()
-        link: Link | None = None
+        connection: ReadConnection | None = None
         sound = False
         try:
-            link = self._idle_link() or self._connect(write=False)
-            link.connection.execute("BEGIN")
-            if link.connection.changed():
-                self._check_identity(link.connection)
-            yield link.connection
-            self._check_unchanged(link)
+            connection = self._idle_connection() or self._connect(write=False)
+            connection.execute("BEGIN")
+            if connection.changed():
+                self._check_identity(connection)
+            yield connection
+            self._check_unchanged(connection)
             sound = True
         except sqlite3.Error as error:
             self.place.check()  # what looks like a failing disk may be a folder that is being removed
-            if link is not None:
-                self._check_unchanged(link)
+            if connection is not None:
+                self._check_unchanged(connection)
             raise self._explain(error) from error
         except InputError as error:  # about what was asked, unless it says that what was read is damaged
             sound = not isinstance(error, FormatError)
@@ -278,29 +273,28 @@ class Catalogue:
         except UnicodeDecodeError as error:  # in a text, or in the message about a broken one
             raise FormatError(f"{self.file} is damaged: {error}. Restore the index from a copy.") from error
         finally:
-            if link is not None:
-                self._hand_back(link, sound)
+            if connection is not None:
+                self._hand_back(connection, sound)
 
     def _check_identity(self, connection: sqlite3.Connection) -> None:
         if self.identity and get_meta(connection, "identity", self.file) != self.identity:
             raise self.place.error()
 
-    def _idle_link(self) -> Link | None:
+    def _idle_connection(self) -> ReadConnection | None:
         """A connection that waits to be used again; one that cannot see what has changed since is closed."""
         while True:
             with self._mutex:
-                link = self._idle.pop() if self._idle else None
-            if link is None or link.stamp is None or link.stamp == Stamp.of(self.file):
-                return link
-            link.connection.close()
+                connection = self._idle.pop() if self._idle else None
+            if connection is None or connection.stamp is None or connection.stamp == Stamp.of(self.file):
+                return connection
+            connection.close()
 
-    def _check_unchanged(self, link: Link) -> None:
+    def _check_unchanged(self, connection: ReadConnection) -> None:
         """Refuse what was read from a file that somebody began to write meanwhile."""
-        if link.stamp is not None and link.stamp != Stamp.of(self.file):
+        if connection.stamp is not None and connection.stamp != Stamp.of(self.file):
             raise StorageError(f"{self.file} was changed by a writer while it was read. Try again.")
 
-    def _hand_back(self, link: Link, sound: bool) -> None:
-        connection = link.connection
+    def _hand_back(self, connection: ReadConnection, sound: bool) -> None:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -308,7 +302,7 @@ class Catalogue:
             sound = False
         with self._mutex:
             if sound and not self._closed:
-                self._idle.append(link)
+                self._idle.append(connection)
                 return
         connection.close()
 
@@ -327,7 +321,7 @@ class Catalogue:
         self.check_use()
         try:
             if self._writer is None:
-                self._writer = self._connect(write=True).connection
+                self._writer = self._connect(write=True)
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -357,7 +351,7 @@ class Catalogue:
         with self._mutex:
             self._closed = True
             idle, self._idle = self._idle, []
-        for connection in [*(link.connection for link in idle), *([self._writer] if self._writer else [])]:
+        for connection in [*idle, *([self._writer] if self._writer else [])]:
             connection.close()
         self._writer = None
         self.place.close()

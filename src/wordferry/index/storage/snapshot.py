@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,87 +31,6 @@ from wordferry.words.embeddings import Embeddings
 
 _KEPT_MASKS = 16
 _KEPT_SNAPSHOTS = 2
-
-
-@dataclass(frozen=True)
-class Span:
-    """The numbers of the documents of one part, ascending."""
-
-    stored: npt.NDArray[Any]
-    first: int
-    last: int
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    @cached_property
-    def in_a_row(self) -> bool:
-        """Whether no number is left out, as nearly always: what is stored need not be looked at then."""
-        return self.last - self.first + 1 == len(self)
-
-    @cached_property
-    def total(self) -> int:
-        """The sum of all of them."""
-        if self.in_a_row:
-            return (self.first + self.last) * len(self) // 2
-        return int(self.stored.sum(dtype=np.int64))
-
-    def of(self, row: int) -> int:
-        """The number of a row."""
-        return self.first + row if self.in_a_row else int(self.stored[row])
-
-    def places(self, numbers: Int64Array) -> Int64Array:
-        """How many numbers are smaller than each of these."""
-        if self.in_a_row:
-            return np.clip(numbers - self.first, 0, len(self))
-        found: Int64Array = np.searchsorted(self.stored, numbers)
-        return found
-
-
-class DocumentNumbers:
-    """The number of the document of each row, ascending, read where it is stored and not copied for all documents."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._spans = spans
-        self._starts = np.cumsum([0, *map(len, spans)]).tolist()
-
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    @property
-    def total(self) -> int:
-        """The sum of all of them."""
-        return sum(span.total for span in self._spans)
-
-    def of(self, rows: Sequence[int]) -> list[int]:
-        """The numbers of some rows."""
-        found = []
-        for row in rows:
-            part = bisect_right(self._starts, row) - 1
-            found.append(self._spans[part].of(row - self._starts[part]))
-        return found
-
-    def row(self, number: int) -> int | None:
-        """The row with a number, or None where there is none."""
-        place = self.after(number - 1)
-        return place if place < len(self) and self.of([place]) == [number] else None
-
-    def after(self, number: int) -> int:
-        """The first row whose number is larger than this one."""
-        return sum(int(span.places(np.array([number + 1]))[0]) for span in self._spans)
-
-    def rows(self, numbers: Int64Array) -> tuple[Int64Array, int]:
-        """The rows of those of some numbers that are there, and the sum of these numbers."""
-        found, total = [np.zeros(0, np.int64)], 0
-        for span, start in zip(self._spans, self._starts, strict=False):
-            inside = numbers[(numbers >= span.first) & (numbers <= span.last)]
-            places = span.places(inside)
-            if not span.in_a_row:
-                there = span.stored[places] == inside
-                inside, places = inside[there], places[there]
-            found.append(places + start)
-            total += int(inside.sum())
-        return np.concatenate(found), total
 
 
 @dataclass(frozen=True)
@@ -144,7 +62,8 @@ class Snapshot:
     embeddings: Embeddings
     graph: dict[str, Any] | None
     parts: tuple[Part, ...]
-    numbers: DocumentNumbers
+    numbers: npt.NDArray[Any]
+    """The number of the document of each row, ascending."""
     alive: BoolArray | None
     """Rows that are not deleted; None when none is."""
     segments: tuple[Segment, ...]
@@ -155,7 +74,6 @@ class Snapshot:
     fields: frozenset[str] = frozenset()
     """Fields that documents of other shards have."""
     _masks: OrderedDict[Any, BoolArray] = field(default_factory=OrderedDict)
-    _counted: list[tuple[BoolArray, int] | None] = field(default_factory=lambda: [None])
     _mutex: Lock = field(default_factory=Lock)
 
     def allowed(self, condition: Condition | None) -> BoolArray | None:
@@ -180,16 +98,16 @@ class Snapshot:
         return found
 
     def count(self, mask: BoolArray | None) -> int:
-        """How many rows a mask allows; counted once for masks of this snapshot."""
-        if mask is None or mask is self.alive:
-            return self.documents
-        with self._mutex:
-            kept = self._counted[0]
-        if kept is None or kept[0] is not mask:
-            kept = mask, int(np.count_nonzero(mask))
-            with self._mutex:
-                self._counted[0] = kept
-        return kept[1]
+        """How many rows a mask allows."""
+        return self.documents if mask is None or mask is self.alive else int(np.count_nonzero(mask))
+
+    def row(self, connection: sqlite3.Connection, identifier: str) -> int | None:
+        """The row of the document with an id; None where there is none."""
+        number = number_of(connection, identifier)
+        if number is None:
+            return None
+        place = int(np.searchsorted(self.numbers, number))
+        return place if place < len(self.numbers) and self.numbers[place] == number else None
 
     @cached_property
     def longest_id(self) -> int:
@@ -198,9 +116,8 @@ class Snapshot:
 
     def without(self, connection: sqlite3.Connection, mask: BoolArray | None, identifier: str) -> BoolArray:
         """The mask, less the row of a document."""
-        number = number_of(connection, identifier)
         mask = np.ones(len(self.numbers), dtype=bool) if mask is None else mask.copy()
-        row = None if number is None else self.numbers.row(number)
+        row = self.row(connection, identifier)
         if row is not None:
             mask[row] = False
         return mask
@@ -215,7 +132,7 @@ class Snapshot:
 
     def places_after(self, number: int, allowed: BoolArray | None) -> Int64Array:
         """The rows of the documents after a number that a mask allows; None allows every one."""
-        start = self.numbers.after(number)
+        start = int(np.searchsorted(self.numbers, number, side="right"))
         if allowed is None:
             return np.arange(start, len(self.numbers))
         return start + np.flatnonzero(allowed[start:])
@@ -244,7 +161,7 @@ class Snapshot:
     def read(self, connection: sqlite3.Connection, rows: Iterable[int], file: Path) -> dict[int, Document]:
         """The documents of some rows, by row and in the order of rows; a row that comes twice is read once."""
         places, unpacker = sorted(set(rows)), Unpacker(connection, file)
-        found = selected_documents(connection, self.numbers.of(places), DOCUMENT_COLUMNS, file)
+        found = selected_documents(connection, self.numbers[places].tolist(), DOCUMENT_COLUMNS, file)
         return {place: as_document(unpacker.checked(row)) for place, row in zip(places, found, strict=True)}
 
 
@@ -262,7 +179,6 @@ class Snapshots:
         self._mutex = Lock()
         self._recent: OrderedDict[int, Snapshot] = OrderedDict()
         self._rows: dict[str, SegmentRows] = {}
-        self._spans: dict[str, Span] = {}
         self._weights: tuple[str, StoredWeights | None] = "", None
 
     def get(self, connection: sqlite3.Connection) -> Snapshot:
@@ -301,7 +217,7 @@ class Snapshots:
         for key, some in [*named, (("buffer", generation), loose)]:
             if len(some):
                 parts.append(Part(key, some, parts[-1].span.stop if parts else 0))
-        numbers = self._numbers(segments, mapped, loose)
+        numbers = np.concatenate([np.zeros(0, np.int32), *(part.rows.bags.numbers for part in parts)])
         alive = self._alive(connection, numbers, state)
         return Snapshot(
             generation=generation,
@@ -319,28 +235,15 @@ class Snapshots:
             fields=self._fields,
         )
 
-    def _numbers(
-        self, segments: Sequence[Segment], mapped: dict[str, SegmentRows], loose: SegmentRows
-    ) -> DocumentNumbers:
-        """The numbers of all rows; sums over those of a segment are kept as long as it is."""
-        known = self._spans
-        spans = {s.name: known.get(s.name) or Span(mapped[s.name].bags.numbers, s.first, s.last) for s in segments}
-        self._spans = spans
-        waiting = loose.bags.numbers
-        last = [Span(waiting, int(waiting[0]), int(waiting[-1]))] if len(waiting) else []
-        return DocumentNumbers([*(span for span in spans.values() if len(span)), *last])
-
     def _alive(
-        self, connection: sqlite3.Connection, numbers: DocumentNumbers, state: dict[str, Any]
+        self, connection: sqlite3.Connection, numbers: npt.NDArray[Any], state: dict[str, Any]
     ) -> BoolArray | None:
         """The rows that are not deleted, held to what the state says of them; None when none is deleted."""
         dead = np.array([row[0] for row in connection.execute("SELECT number FROM tombstones")], dtype=np.int64)
-        alive, count, total = None, len(numbers), numbers.total
+        alive, count, total = None, len(numbers), int(numbers.sum(dtype=np.int64))
         if len(dead):
-            rows, lost = numbers.rows(dead)
-            alive = np.ones(len(numbers), dtype=bool)
-            alive[rows] = False
-            count, total = count - len(rows), total - lost
+            alive = ~np.isin(numbers, dead)
+            count, total = int(alive.sum()), int(numbers[alive].sum(dtype=np.int64))
         if count != state["documents"] or total != state["number_sum"]:
             raise damaged(self._file, "the list of living documents")
         return alive

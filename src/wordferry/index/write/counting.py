@@ -12,7 +12,7 @@ import numpy as np
 from wordferry.base.arrays import BoolArray, Counts, Int32Array, Int64Array
 from wordferry.index.storage.terms import NO_VECTOR, TermDictionary
 from wordferry.index.storage.vectors import NewVectors
-from wordferry.kernels.native_texts import WordCounter
+from wordferry.kernels.native import WordCounter
 from wordferry.texts.stop_marks import is_marked, marked_words
 from wordferry.texts.tokenizers import KeptText, Tokenizer, WordTokenizer, is_simple
 

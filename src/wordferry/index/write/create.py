@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from wordferry.base.lazy import shutil, tempfile
 from wordferry.compare.measure import Measure
 from wordferry.errors import InputError, StorageError, WordferryError
 from wordferry.find.settings import Settings
+from wordferry.find.stems import NO_LANGUAGE, stemmer
+from wordferry.find.stems import languages as stem_languages
 from wordferry.index.config import COPY, Config, choose_vectors
 from wordferry.index.storage.catalogue import FILE, Catalogue
 from wordferry.index.storage.graph import Graphs, check_related
@@ -26,8 +28,9 @@ from wordferry.index.storage.segments import GRAPH, is_full
 from wordferry.index.storage.stored_weights import FOLDER as WEIGHTS
 from wordferry.index.storage.terms import EMPTY, TermVectors, term_rows
 from wordferry.index.storage.vectors import IndexVectors
-from wordferry.index.write.language import choose_words
 from wordferry.texts import bow
+from wordferry.texts.languages import LANGUAGES, language_code
+from wordferry.texts.tokenizers import Tokenizer, WordTokenizer, make_tokenizer, tokenizer_config
 from wordferry.texts.weights import check_scheme
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.graph import RelatedWords
@@ -158,3 +161,57 @@ def swap_in(temporary: Path, path: Path) -> None:
         storage.swap_in(temporary, path)
     finally:
         lock.release()
+
+
+_VARIANTS = {"porter": "en", "dutch_porter": "nl"}
+"""Stems that have a name of their own within a language."""
+
+
+def choose_words(
+    tokenizer: Tokenizer | str | None, language: str | None, stop: Iterable[str] | str | None = ""
+) -> tuple[dict[str, Any], str]:
+    """The tokenizer as it is stored, and the language whose stems are known.
+
+    A language brings its own tokenizer, and a tokenizer of a language its stems; two languages contradict each other.
+    """
+    code = _code(language)
+    if stop != "":
+        if tokenizer is not None:
+            raise InputError("stop= belongs to the tokenizer of a language; tokenizer= names another: leave one out.")
+        tokenizer = make_tokenizer(None if language == NO_LANGUAGE else language, stop=stop)
+    if tokenizer is None and language not in (None, NO_LANGUAGE):
+        tokenizer = WordTokenizer() if code is None else None if code == "en" else make_tokenizer(code)
+    config = tokenizer_config(tokenizer)
+    own = str(config["language"]) if "language" in config else None
+    if language is None:
+        return config, _stems_of(own or "en")
+    if language == NO_LANGUAGE:
+        return config, NO_LANGUAGE
+    if own is not None and code != own:
+        raise InputError(
+            f"The tokenizer is {LANGUAGES[own]} and language={language!r} another language: pass one of the two. "
+            f"language='{NO_LANGUAGE}' is for words without stems."
+        )
+    if code is not None and language not in _VARIANTS:
+        return config, _stems_of(code)
+    stemmer(language)
+    return config, language
+
+
+def _code(language: str | None) -> str | None:
+    """The code of a language that has a tokenizer; None for one that has stems alone."""
+    if language is None or language == NO_LANGUAGE:
+        return None
+    if language in _VARIANTS:
+        return _VARIANTS[language]
+    try:
+        return language_code(language)
+    except InputError:
+        if language in stem_languages():
+            return None
+        raise
+
+
+def _stems_of(code: str) -> str:
+    name = LANGUAGES[code].lower() if code in LANGUAGES else "english"
+    return name if name in stem_languages() else NO_LANGUAGE
