@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,6 @@ def test_other_vectors_in_the_package_are_refused_with_what_to_do(tmp_path: Path
 
 def test_the_catalogue_names_what_it_needs(tmp_path: Path) -> None:
     with Index.create(tmp_path / "small") as index:
-        found = json.loads(json.dumps(index.config.to_json()))["package"]
+        found = json.loads(json.dumps(asdict(index.config)))["package"]
     assert set(found) == {"name", "sha256", "version"}
     assert len(found["sha256"]) == 64

@@ -20,7 +20,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,8 +43,6 @@ FEWEST = 64
 DOCUMENTS = 64
 PIECE = 1 << 12
 """Bytes after which a piece of a pack is full."""
-_STEP = 1 << 9
-"""Bytes that are unpacked at once, besides what is likely to be needed: a piece is unpacked up to the document."""
 _SAMPLE = 32
 """One text in this many is kept as a sample to make a dictionary of."""
 _WAITING = 128
@@ -67,14 +65,6 @@ _LEAST = 1 << 14
 """Bytes of texts that are too few to make one of."""
 _GROWTH = 8
 _LEVEL = 4
-
-
-class Compressor(Protocol):
-    """What zlib.compressobj gives."""
-
-    def compress(self, data: bytes, /) -> bytes: ...
-    def flush(self) -> bytes: ...
-    def copy(self) -> Compressor: ...
 
 
 def trained(texts: list[bytes], ends: bytes) -> bytes:
@@ -148,12 +138,12 @@ class CompressionDictionaries:
             self.get(number)
 
 
-def compressor(dictionary: bytes) -> Compressor:
+def compressor(dictionary: bytes) -> Any:
     """A compressor to make copies of, which costs less than to read the dictionary again for each piece."""
     return zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS, zdict=dictionary)
 
 
-def packed(texts: list[Text], base: Compressor) -> bytes:
+def packed(texts: list[Text], base: Any) -> bytes:
     """The data of a pack: how many pieces it has, the first number and the end of each, and the pieces."""
     pieces: list[list[bytes]] = []
     numbers: list[list[int]] = []
@@ -182,54 +172,13 @@ def _gaps(numbers: list[int]) -> bytes:
     return b"" if numbers[-1] - first == len(numbers) - 1 else b" ".join(b"%d" % (one - first) for one in numbers)
 
 
-class _Piece:
-    """The documents of a piece, unpacked as far as they were asked for."""
-
-    def __init__(self, first: int, data: bytes, dictionary: bytes) -> None:
-        self._first = first
-        # Pieces are bare: the checksum of a document covers what is in them.
-        self._stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary)
-        self._rest = data
-        self._fields = [b""]
-
-    def find(self, number: int, count: int) -> tuple[str, str | None, str]:
-        """The text, label and metadata of a document; ``count`` says how many there may be in the piece."""
-        place = number - self._first
-        likely = PIECE * (place + 1) // count
-        gaps = self._until(1, likely)[0]
-        if gaps:
-            place = gaps.split(b" ").index(b"%d" % place)
-        end = 1 + _FIELDS * (place + 1)
-        text, label, metadata = self._until(end)[end - _FIELDS : end]
-        return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
-
-    def texts(self) -> Iterator[Text]:
-        """All documents."""
-        fields = self._until(None)
-        count = len(fields) // _FIELDS
-        gaps = map(int, fields[0].split(b" ")) if fields[0] else range(count)
-        for gap in gaps:
-            yield (self._first + gap, *self.find(self._first + gap, count))
-
-    def _until(self, count: int | None, likely: int = 0) -> list[bytes]:
-        """At least ``count`` whole fields, or all of them; ``likely`` are the bytes that will be needed."""
-        fields, stream = self._fields, self._stream
-        while not stream.eof and (count is None or len(fields) <= count):
-            more = stream.decompress(self._rest, _STEP + likely)
-            self._rest = stream.unconsumed_tail
-            if not more and not self._rest and not stream.eof:
-                raise ValueError("a piece has no end")
-            fields += (fields.pop() + more).split(_END)
-        return fields
-
-
 class Packer:
     """Puts texts into packs, compressed by other threads where there are some; the result is the same."""
 
     def __init__(self, connection: sqlite3.Connection, file: Path, threads: int = 1) -> None:
         self._connection = connection
         self._dictionaries = CompressionDictionaries(connection, file)
-        self._base: tuple[int, Compressor] | None = None
+        self._base: tuple[int, Any] | None = None
         self._sample: deque[bytes] = deque(maxlen=1 << 10)
         self._pool: ThreadPoolExecutor | None = None
         if threads > 1:
@@ -253,7 +202,7 @@ class Packer:
             while len(self._waiting) > _WAITING:
                 self._take()
 
-    def _prepared(self, texts: list[Text]) -> tuple[int, Compressor]:
+    def _prepared(self, texts: list[Text]) -> tuple[int, Any]:
         """The number of the dictionary for some texts, and what compresses with it."""
         if self._dictionaries.due(texts[0][0]):
             some = [*self._sample, *(text.encode("utf-8") for _, text, *_ in texts)]
@@ -304,7 +253,7 @@ class Unpacker:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._read = -1
-        self._piece: _Piece | None = None
+        self._piece: dict[int, list[bytes]] = {}
         self.count = 0
 
     def checked(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -322,9 +271,9 @@ class Unpacker:
     def texts(self) -> Iterator[Text]:
         """Everything in the pack that was opened last, deleted documents among it."""
         for place in range(len(self._starts)):
-            for text in self._unpacked(place).texts():
+            for number, fields in self._unpacked(place).items():
                 self.count += 1
-                yield text
+                yield (number, *_decoded(fields))
 
     def open(self, number: int) -> bool:
         """Read the pack that has the document with this number, if there is one."""
@@ -341,18 +290,29 @@ class Unpacker:
     def _find(self, number: int) -> tuple[str, str | None, str]:
         if not self._pack[0] <= number <= self._pack[1] and not self.open(number):
             raise KeyError(number)
-        first, last = self._pack[:2]
-        place = bisect_right(self._starts, number - first) - 1
-        if self._piece is None or place != self._read:
+        place = bisect_right(self._starts, number - self._pack[0]) - 1
+        if place != self._read:
             self._piece, self._read = self._unpacked(place), place
-        ends = self._starts[place + 1] if place + 1 < len(self._starts) else last - first + 1
-        return self._piece.find(number, max(1, ends - self._starts[place]))
+        return _decoded(self._piece[number])
 
-    def _unpacked(self, place: int) -> _Piece:
+    def _unpacked(self, place: int) -> dict[int, list[bytes]]:
+        """The text, label and metadata of each document of a piece, by its number."""
         first, _, dictionary, data = self._pack
         start = 4 + 8 * len(self._starts)
-        data = data[start + self._ends[place] : start + self._ends[place + 1]]
-        return _Piece(first + self._starts[place], data, self._dictionaries.get(dictionary))
+        # Pieces are bare: the checksum of a document covers what is in them.
+        stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=self._dictionaries.get(dictionary))
+        unpacked = stream.decompress(data[start + self._ends[place] : start + self._ends[place + 1]])
+        if not stream.eof:
+            raise ValueError("a piece has no end")
+        gaps, *fields = unpacked.split(_END)
+        documents = [fields[i : i + _FIELDS] for i in range(0, len(fields), _FIELDS)]
+        offsets = map(int, gaps.split(b" ")) if gaps else range(len(documents))
+        return {first + self._starts[place] + offset: one for offset, one in zip(offsets, documents, strict=True)}
+
+
+def _decoded(fields: list[bytes]) -> tuple[str, str | None, str]:
+    text, label, metadata = fields
+    return text.decode(), None if label == _NO_LABEL else label.decode(), metadata.decode()
 
 
 def repack(connection: sqlite3.Connection, file: Path) -> None:

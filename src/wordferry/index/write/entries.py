@@ -60,14 +60,9 @@ def entries(documents: Any, fields: Fields | None = None) -> Iterator[Entry]:
         raise InputError(f"Expected a list of documents, got {type(documents).__name__}.")
     named = wanted.named
     for number, document in enumerate(documents):
-        entry = None if named else _plain_entry(document, number)
-        if entry is None:
-            where = f"Document {number}"
-            given = _named_record(document, wanted, where) if named and isinstance(document, Mapping) else document
-            entry = _entry(given, where)._replace(number=number)
-            if isinstance(given, Record) and given.vector is not None:
-                entry = entry._replace(vector=given.vector)
-        yield entry
+        if named and isinstance(document, Mapping):
+            document = _named_record(document, wanted, f"Document {number}")
+        yield _entry(document, number)
 
 
 def entries_of(documents: Any, fields: Fields, vectors: Any) -> Iterator[Entry]:
@@ -95,46 +90,15 @@ def _is_document(value: Any, fields: Fields) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get(fields.text), str)
 
 
-def _plain_entry(document: Any, number: int = 0) -> Entry | None:
-    """What :func:`_entry` gives for a text of ASCII with plain metadata, as most are; None for anything else."""
-    kind = type(document)
-    if kind is Record:
-        if document.split is not None:
-            return None
-        identifier, text, label, metadata = document.id, document.text, document.label, document.metadata
-    elif kind is dict and "tokens" not in document and "metadata" not in document:
-        identifier, text, label = document.get("id"), document.get("text"), document.get("label")
-        metadata = {key: value for key, value in document.items() if key not in _OWN_KEYS}
-    else:
-        return None
-    if type(text) is not str or type(identifier) is not str or not identifier or not (text + identifier).isascii():
-        return None
-    if label is not None and not (type(label) is str and label.isascii()):
-        return None
-    written = []
-    for key, value in metadata.items():
-        if type(key) is not str or _PLAIN_KEY(key) is None or len(key) > LONGEST_KEY:
-            return None
-        name = type(value)
-        if name is str and value.isascii() and value[:1] != "\0":
-            written.append(f'"{key}": {encode_basestring(value)}')
-        elif name is bool or (name is int and -_INT64 <= value < _INT64):
-            written.append(f'"{key}": {_json(value)}')
-        else:
-            return None
-    where, vector = (document.where, document.vector) if kind is Record else (None, None)
-    written_out = "{" + ", ".join(written) + "}"
-    return Entry(identifier, text, False, label, written_out, text, dict(metadata), where, vector, number)
-
-
-def _entry(document: Any, where: str) -> Entry:
+def _entry(document: Any, number: int) -> Entry:
+    where, vector = f"Document {number}", None
     if isinstance(document, Document):
         document = Record(document.text, document.id, document.label, metadata=document.metadata)
     if isinstance(document, Record):
         metadata = dict(document.metadata)
         if document.split is not None:
             metadata.setdefault("split", document.split)
-        parts = (document.id, document.text, document.label, metadata)
+        parts, vector = (document.id, document.text, document.label, metadata), document.vector
     elif isinstance(document, Mapping):
         parts = _from_mapping(document, where)
     else:
@@ -154,7 +118,8 @@ def _entry(document: Any, where: str) -> Entry:
     check_encodable(text if label is None else text + label, where)
     values = checked_metadata(metadata, where)
     source = getattr(document, "where", None)
-    return Entry(identifier, text, tokenized, label, metadata_text(values, where), words, values, source)
+    written = metadata_text(values, where)
+    return Entry(identifier, text, tokenized, label, written, words, values, source, vector, number)
 
 
 def _from_mapping(document: Mapping[str, Any], where: str) -> tuple[Any, Any, Any, dict[str, Any]]:
