@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -61,8 +60,7 @@ class Words(Protocol):
         """A word by its number, which at least those have that share a stem with a word that was looked up."""
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentsPart:
+class DocumentsPart(NamedTuple):
     """Some documents, by row and by word."""
 
     rows: Counts

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,7 @@ Around = Callable[[Int64Array, int], Surroundings]
 """From rows to what is around them, m neighbours of each."""
 
 
-@dataclass(frozen=True)
-class QueryWord:
+class QueryWord(NamedTuple):
     """A word of a query that some document may have in one of its forms."""
 
     word: str
@@ -57,8 +56,7 @@ class Meaning:
         return replace(self, cosines=self.cosines[places])
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(NamedTuple):
     """Rows that a query finds by words, by meaning or by both, with what their own scores are made of."""
 
     rows: Int64Array
@@ -76,10 +74,10 @@ class Candidates:
         order = np.lexsort((self.rows, -self.words))
         by_words = order[:count]
         if self.cosines is None:
-            return replace(self, rows=self.rows[by_words], words=self.words[by_words])
+            return self._replace(rows=self.rows[by_words], words=self.words[by_words])
         near = np.lexsort((self.rows, -np.nan_to_num(self.cosines, nan=-2.0)))[:count]
         some = np.union1d(by_words[self.words[by_words] > 0], near[~np.isnan(self.cosines[near])])
-        return replace(self, rows=self.rows[some], words=self.words[some], cosines=self.cosines[some])
+        return self._replace(rows=self.rows[some], words=self.words[some], cosines=self.cosines[some])
 
     def meaning(self, weight: float) -> Meaning | None:
         """What meaning adds to the score of each row; None where it does not count."""

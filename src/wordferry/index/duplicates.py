@@ -275,20 +275,6 @@ def checked_threshold(threshold: float | None, distance: str) -> float:
     return THRESHOLD
 
 
-def judged_pair(pair: Pair, first: Sequence[str], second: Sequence[str], negations: frozenset[str]) -> Pair:
-    """A pair whose texts are not the same letter by letter, given all words of both, where stop words are marked.
-
-    Its distance is above 0 where any word differs, and it is an opposite where only one text has a negation and they
-    differ in hardly anything else.
-    """
-    one, other = Counter(first), Counter(second)
-    apart = (one - other) + (other - one)
-    most = max(_FEW, _SHARE * max(one.total(), other.total()))
-    few = sum(count for word, count in apart.items() if not is_marked(word)) <= most
-    turned = sum(one[word] - other[word] for word in apart if word in negations) != 0
-    return replace(pair, distance=max(pair.distance, LEAST) if apart else pair.distance, opposite=few and turned)
-
-
 class PairWords:
     """The words of documents that are near each other, each text split once, and the judgement of their pairs."""
 
@@ -298,11 +284,19 @@ class PairWords:
         """All words of a text, or of a tuple of tokens, where stop words are marked."""
 
     def judged(self, pair: Pair, first: Text, second: Text) -> Pair:
-        """A pair, given both texts: whether they are equal letter by letter, else what :func:`judged_pair` says."""
+        """A pair, given both texts: whether they are equal letter by letter.
+
+        Where any word differs, a stop word or not, its distance is above 0; it is an opposite where only one text has a
+        negation and they differ in hardly anything else.
+        """
         if written(first) == written(second):
             return replace(pair, exact=True)
-        one, other = self.both(first, second)
-        return judged_pair(pair, one, other, self._negations)
+        one, other = map(Counter, self.both(first, second))
+        apart = (one - other) + (other - one)
+        most = max(_FEW, _SHARE * max(one.total(), other.total()))
+        few = sum(count for word, count in apart.items() if not is_marked(word)) <= most
+        turned = sum(one[word] - other[word] for word in apart if word in self._negations) != 0
+        return replace(pair, distance=max(pair.distance, LEAST) if apart else pair.distance, opposite=few and turned)
 
     def both(self, *texts: Text) -> tuple[Sequence[str], ...]:
         """The words of two texts."""

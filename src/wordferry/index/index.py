@@ -17,7 +17,7 @@ from wordferry.index.local import LocalIndex
 from wordferry.index.reader import IndexReader
 from wordferry.index.results import Document
 from wordferry.index.write.entries import Entry, checked_id, entries_of
-from wordferry.texts.bow import OnEmpty, check_on_empty
+from wordferry.texts.bow import OnEmpty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.records import Fields
 from wordferry.texts.tokenizers import Tokenizer
@@ -184,7 +184,8 @@ class Index(IndexReader):
         """
         given = entries_of(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
         how: dict[str, Any] = {"replace": False, "on_empty": on_empty, "threads": thread_count(threads)}
-        return self._store(documents, given, how, (progress, graph_progress))
+        ids: list[str] = self._store("add", given, how, _reporter(documents, progress, graph_progress))
+        return ids
 
     def upsert(
         self,
@@ -204,34 +205,26 @@ class Index(IndexReader):
         """Add documents, all or none; one whose id exists replaces that document. Everything is as in :meth:`add`."""
         given = entries_of(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
         how: dict[str, Any] = {"replace": True, "on_empty": on_empty, "threads": thread_count(threads)}
-        return self._store(documents, given, how, (progress, graph_progress))
+        ids: list[str] = self._store("add", given, how, _reporter(documents, progress, graph_progress))
+        return ids
 
     def _store(
         self,
-        documents: Any,
+        method: str,
         given: Iterator[Entry],
         how: dict[str, Any],
-        progress: tuple[ShowProgress, ShowProgress],
-    ) -> list[str]:
-        if how["on_empty"] is not None:
-            check_on_empty(how["on_empty"])
-        report = _reporter(documents, progress[0])
-        ids: list[str] = self._stored(
-            lambda writer: writer.add(given, report=report, **how), _graph_progress(*progress), 6
-        )
-        return ids
+        progress: tuple[Callable[..., Any], ShowProgress],
+    ) -> Any:
+        """Let the writer add or fill, and say once where few of the documents' words have a vector."""
+        coverage, (report, graph_progress) = Coverage(), progress
 
-    def _stored(self, action: Callable[[Any], Any], graph_progress: ShowProgress, stacklevel: int) -> Any:
-        """Run a change that brings documents, and say once where few of their words have a vector."""
-        coverage = Coverage()
-
-        def counted(writer: Any) -> Any:
+        def action(writer: Any) -> Any:
             writer.coverage = coverage
-            return action(writer)
+            return getattr(writer, method)(given, report=report, **how)
 
-        found = self.backend.store(counted, graph_progress)
+        found = self.backend.store(action, graph_progress)
         if not self._warned:
-            self._warned = coverage.warn(stacklevel=stacklevel)
+            self._warned = coverage.warn(stacklevel=5)
         return found
 
     def fill(
@@ -266,13 +259,9 @@ class Index(IndexReader):
 
         usual = SEGMENT if self.config.encoder is None or vectors is not None else _ENCODED_STEP
         step = whole_number(usual if step is None else step, "step")
-        report, count = _reporter(documents, progress), thread_count(threads)
         given = entries_of(documents, Fields.of(text, id, label, skip=skip, title=title), vectors)
-        stored: int = self._stored(
-            lambda writer: writer.fill(given, resume=resume, step=step, report=report, threads=count),
-            _graph_progress(progress, graph_progress),
-            5,
-        )
+        how: dict[str, Any] = {"resume": resume, "step": step, "threads": thread_count(threads)}
+        stored: int = self._store("fill", given, how, _reporter(documents, progress, graph_progress))
         return stored
 
     def delete(self, ids: Iterable[str | int] | str | int, *, missing_ok: bool = False) -> int:
@@ -350,12 +339,11 @@ def open_backend(path: str | os.PathLike[str], embeddings: Any = None, encoder: 
     return LocalIndex(path, embeddings, encoder=encoder)
 
 
-def _reporter(documents: Any, progress: ShowProgress) -> Callable[[int], object]:
-    """Tells a progress how many documents of how many are done, as far as that is known."""
+def _reporter(
+    documents: Any, progress: ShowProgress, graph_progress: ShowProgress
+) -> tuple[Callable[[int], object], ShowProgress]:
+    """Tells a progress how many documents of how many are done, as far as that is known; and that of the graph."""
     tell = progress_for(progress, "adding documents") or no_progress
     total = len(documents) if isinstance(documents, Sized) else 0
-    return lambda done: tell(done, max(total, done))
-
-
-def _graph_progress(progress: ShowProgress, graph_progress: ShowProgress) -> ShowProgress:
-    return True if progress is True and graph_progress is None else graph_progress
+    shown = True if progress is True and graph_progress is None else graph_progress
+    return lambda done: tell(done, max(total, done)), shown

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from wordferry.index.search.views import View, Views
     from wordferry.index.search.weights import QueryWords
     from wordferry.index.storage.graph import Graphs
-    from wordferry.index.storage.stats import Stats
-    from wordferry.index.storage.verify import Verification
+    from wordferry.index.storage.verify import Stats, Verification
     from wordferry.index.write.writer import Writer
     from wordferry.kernels.words import NearestByMeaning
     from wordferry.words.embeddings import Embeddings
@@ -325,8 +324,7 @@ class LocalIndex:
     def count(self, condition: Condition | None) -> int:
         """How many documents pass a filter."""
         with self.state() as (_, snapshot):
-            allowed = snapshot.allowed(condition)
-            return snapshot.documents if allowed is None else int(np.count_nonzero(allowed))
+            return snapshot.count(snapshot.allowed(condition))
 
     def page(self, span: tuple[int, int], after: str | None, condition: Condition | None) -> list[Document]:
         """Documents in their order: how many at most and how many to pass over first, behind the one with an id."""
@@ -365,7 +363,7 @@ class LocalIndex:
     def stats(self) -> Stats:
         """Sizes and counts of the index."""
         with self.state() as (connection, snapshot):
-            from wordferry.index.storage.stats import collect
+            from wordferry.index.storage.verify import collect
 
             return collect(self.path, self.config, connection, snapshot)
 

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from wordferry.explanations.marked import SentenceExplanation
     from wordferry.index.duplicates import Duplicates
     from wordferry.index.local import LocalIndex
-    from wordferry.index.storage.stats import Stats
-    from wordferry.index.storage.verify import Verification
+    from wordferry.index.storage.verify import Stats, Verification
     from wordferry.maps.atlas import Map, MapOptions
     from wordferry.shards.sharded import ShardBackend
     from wordferry.words.embeddings import Embeddings

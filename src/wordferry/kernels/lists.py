@@ -114,8 +114,7 @@ def build(indptr: Int64Array, words: npt.NDArray[Any], counts: npt.NDArray[Any])
     )
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     """The lists of one block."""
 
     words: Int32Array

@@ -177,7 +177,7 @@ class Shard(LocalIndex):
                 vector = None if ask.vectors is None else ask.vectors[number]
                 best = ranker.find(query, ask.k, settings, allowed, vector)
                 visited, evaluated = visited + best.visited, evaluated + best.evaluated
-                found.append((replace(best, rows=best.rows + self.record.first), (query, missing, settings)))
+                found.append((best._replace(rows=best.rows + self.record.first), (query, missing, settings)))
             pairs = len(asked) * snapshot.count(allowed)
         return found, {"pairs": pairs, "postings": visited, "evaluated": evaluated}
 
@@ -199,7 +199,7 @@ class Shard(LocalIndex):
         """What the one score of a ranking is made of; its document is in this shard, its neighbours need not be."""
         own = replace(ranking, rows=np.asarray(ranking.rows) - self.record.first)
         with self.state() as (connection, snapshot):
-            return self.words.explain_named(connection, snapshot, own, 0, names)
+            return self.words.explain(connection, snapshot, own, 0, names)
 
     # -- by distance ------------------------------------------------------------------------------------------------
 

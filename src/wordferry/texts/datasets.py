@@ -8,8 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from wordferry.base.arrays import Float32Array
 from wordferry.base.lazy import late_names
 from wordferry.base.streams import npy_blocks
+from wordferry.data import FOLDER
 from wordferry.texts.records import Record
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.vocabulary import Vocabulary
@@ -93,23 +93,22 @@ def sample() -> Sample:
     """
     from wordferry.texts.documents import read_documents
 
-    folder = resources.files("wordferry.data").joinpath("sample")
-    with resources.as_file(folder.joinpath("articles.jsonl")) as file:
-        read = tuple(read_documents(file, label="topic"))
+    folder = FOLDER / "sample"
+    read = tuple(read_documents(folder / "articles.jsonl", label="topic"))
     articles = tuple(
         Record(record.text, record.id, record.label, None, {"topic": record.label, **record.metadata})
         for record in read
     )
-    triplets = tuple((row["a"], row["b"], row["c"]) for row in _rows(folder.joinpath("triplets.jsonl")))
-    queries = tuple((row["id"], row["text"]) for row in _rows(folder.joinpath("queries.jsonl")))
-    return Sample(articles, triplets, queries, _judgements(folder.joinpath("qrels.tsv")))
+    triplets = tuple((row["a"], row["b"], row["c"]) for row in _rows(folder / "triplets.jsonl"))
+    queries = tuple((row["id"], row["text"]) for row in _rows(folder / "queries.jsonl"))
+    return Sample(articles, triplets, queries, _judgements(folder / "qrels.tsv"))
 
 
-def _rows(file: Traversable) -> list[dict[str, str]]:
+def _rows(file: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def _judgements(file: Traversable) -> Mapping[str, Mapping[str, int]]:
+def _judgements(file: Path) -> Mapping[str, Mapping[str, int]]:
     """The grades of a table with the columns query, document, grade, below a heading."""
     found: dict[str, dict[str, int]] = {}
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
@@ -138,7 +137,7 @@ def default_embeddings() -> Embeddings:
 
 
 def _default_words() -> list[str]:
-    packed = resources.files("wordferry.data").joinpath(f"{_VECTORS}.vocab.txt.gz").read_bytes()
+    packed = (FOLDER / f"{_VECTORS}.vocab.txt.gz").read_bytes()
     return gzip.decompress(packed).decode("utf-8").rstrip("\n").split("\n")
 
 
@@ -147,7 +146,7 @@ def _default_vectors() -> Embeddings:
     """The default embeddings with their vectors, of which a search by words needs none."""
     import zipfile
 
-    file = resources.files("wordferry.data").joinpath(f"{_VECTORS}.npz")
+    file = FOLDER / f"{_VECTORS}.npz"
     with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
         with archive.open("scale.npy") as member:
             scale = _read_rows(member, (DEFAULT_SHAPE[0], 1))
@@ -167,7 +166,7 @@ def default_source() -> dict[str, str]:
 
     digest = hashlib.sha256()
     for ending in ("npz", "vocab.txt.gz"):
-        digest.update(resources.files("wordferry.data").joinpath(f"{_VECTORS}.{ending}").read_bytes())
+        digest.update((FOLDER / f"{_VECTORS}.{ending}").read_bytes())
     return {"name": _VECTORS, "sha256": digest.hexdigest(), "version": __version__}
 
 

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from wordferry.base.runtime import optional_import
+from wordferry.data import FOLDER
 from wordferry.errors import InputError
 from wordferry.texts.boundaries import unicode_words, word_pattern
 from wordferry.texts.folding import fold, folded_with_places
@@ -86,7 +86,7 @@ def negations(code: str) -> frozenset[str]:
 
 def data_lines(name: str) -> list[str]:
     """The lines of a file of the package, without comments."""
-    text = resources.files("wordferry.data").joinpath(name).read_text(encoding="utf-8")
+    text = (FOLDER / name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 

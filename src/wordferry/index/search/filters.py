@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +27,7 @@ MOST_VALUES = 200_000
 LONGEST_VALUE = 100_000
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One condition on one field."""
 
     key: str
@@ -52,8 +50,7 @@ class Rule:
         return result
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """A checked filter: all its rules at once."""
 
     rules: tuple[Rule, ...]

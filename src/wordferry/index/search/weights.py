@@ -81,13 +81,6 @@ class WordWeights:
         return _native.WordWeights(self.per_word)
 
     @cached_property
-    def lengths_are_sums(self) -> bool:
-        """Whether every word weighs 1 that is no stop word, so that a document weighs as much as it has tokens."""
-        if self.growth != "counts" or self.weighting.scheme == SCHEME:
-            return False
-        return bool((np.delete(self.per_word, self.stop) == 1).all())
-
-    @cached_property
     def all_count(self) -> bool:
         """Whether every word counts that is no stop word."""
         return bool(np.delete(self.per_word, self.stop).all())
@@ -110,8 +103,6 @@ class WordWeights:
 
     def sums(self, part: Part, *, squared: bool = False, times: FloatArray | None = None) -> Float64Array:
         """The sum of what the words of each document weigh in it, or of the squares; each ``times`` a number."""
-        if self.lengths_are_sums and not squared and times is None:
-            return part.rows.lengths.astype(np.float64)
         weights = self.per_word if times is None else self.per_word * times
         return _sums(part, weights, self.repeats(part), squared=squared)
 
@@ -179,7 +170,7 @@ def fit_weights(
         tokens = together.tokens if keeps else together.known_tokens
     elif scheme not in FREQUENCY_FREE:
         df = document_frequencies(snapshot)
-        tokens = _tokens(snapshot, keeps) if scheme == "bm25" else 0.0
+        tokens = snapshot.tokens(known=not keeps) if scheme == "bm25" else 0.0
     if scheme in FREQUENCY_FREE:
         fitted = Weighting(scheme, np.ones(terms.size), 1.0, documents)
     else:
@@ -212,15 +203,6 @@ def _by_frequency(scheme: str, documents: int, df: npt.NDArray[Any], tokens: flo
 def is_stored(stored: StoredWeights, scheme: str, keeps: bool) -> bool:
     """Whether stored weights are of a scheme, and of words without a vector alike."""
     return scheme == SCHEME and stored.config["keeps"] == keeps
-
-
-def _tokens(snapshot: Snapshot, keeps: bool) -> float:
-    """The tokens of the living documents, with or without those that have no vector."""
-    counted, total = (snapshot.terms.row_of >= 0).astype(np.float64), 0.0
-    for part in snapshot.parts:
-        lengths = part.rows.lengths.astype(np.float64) if keeps else _sums(part, counted, COUNTS)
-        total += float(lengths.sum() if snapshot.alive is None else lengths[snapshot.alive[part.span]].sum())
-    return total
 
 
 def words_of_row(bags: Counts, row: int, vectors: npt.NDArray[Any]) -> QueryWords:

@@ -185,25 +185,18 @@ class WordSearcher:
         return rankings, counts
 
     def explain(
-        self, connection: sqlite3.Connection, snapshot: Snapshot, ranking: Ranking, place: int
-    ) -> ScoreExplanation:
-        """What a score is made of; the ids of neighbours are taken from the segments."""
-        from wordferry.find.explaining import neighbour_rows
-
-        rows = neighbour_rows(ranking, place)
-        return self.explain_named(connection, snapshot, ranking, place, [own_id(snapshot, row) for row in rows])
-
-    def explain_named(
         self,
         connection: sqlite3.Connection,
         snapshot: Snapshot,
         ranking: Ranking,
         place: int,
-        names: Sequence[str],
+        names: Sequence[str] | None = None,
     ) -> ScoreExplanation:
-        """What a score is made of, whose neighbours have these ids."""
-        from wordferry.find.explaining import explain_score
+        """What a score is made of; the ids of neighbours are ``names``, or those that the segments have."""
+        from wordferry.find.explaining import explain_score, neighbour_rows
 
+        if names is None:
+            names = [own_id(snapshot, row) for row in neighbour_rows(ranking, place)]
         ranker, forms = self.ranker(connection, snapshot, [[word.word for word in ranking.query]])
         with self._mutex:
             forms.spell(connection, [word.group for word in ranking.query])

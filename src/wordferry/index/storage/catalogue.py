@@ -15,10 +15,9 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from wordferry.base.runtime import logger
 from wordferry.errors import (
@@ -112,8 +111,7 @@ class OpenedFolder:
             self.close()
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """The state of a catalogue that nobody has open for writing: if it is the same later, no byte has changed."""
 
     facts: tuple[int, int, int, int]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,7 @@ class Numbers(Sequence[Any]):
         return self._values[place].item()
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One field of some documents."""
 
     codes: npt.NDArray[Any]
@@ -344,8 +343,7 @@ def _width(codes: int) -> type[np.unsignedinteger[Any]]:
     return np.uint8 if codes <= 1 << 8 else np.uint16 if codes <= 1 << 16 else np.uint32
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """One field: in how many documents it stands, and with which values."""
 
     name: str

@@ -19,7 +19,7 @@ from wordferry.base.arrays import Int64Array
 from wordferry.base.checks import whole_number
 from wordferry.base.runtime import Progress, logger
 from wordferry.errors import FormatError, InputError, VocabularyMismatch
-from wordferry.index.storage.segments import GRAPH, MissingFolder, check_manifest, unless_gone, write_folder
+from wordferry.index.storage.segments import GRAPH, MissingFolder, read_listed, write_folder
 from wordferry.index.storage.vectors import IndexVectors
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.related.build import Work
@@ -115,13 +115,7 @@ class Graphs:
         Vectors that are known to be those that the graph was saved with are compared only with ``compare``.
         """
         place = self._folder / record["name"]
-        try:
-            check_manifest(place, record["manifest"])
-            related = RelatedWords.load(place, verify=True)
-        except MissingFolder:
-            raise
-        except FormatError as error:
-            raise unless_gone(place, error) from None
+        related = read_listed(place, record["manifest"], lambda: RelatedWords.load(place, verify=True))
         known = self._vouched is not None and record.get("vectors") == self._vouched
         if (compare or not known) and related.fingerprint != self.embeddings.restrict(words).fingerprint:
             raise FormatError(

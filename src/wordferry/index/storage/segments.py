@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from wordferry.index.storage.stems import SegmentStems
 from wordferry.kernels.lists import BLOCK, PostingLists, StoredDocuments, build
 from wordferry.kernels.words import WordDocuments
 
+_Read = TypeVar("_Read")
 FOLDER, GRAPH = "segments", "graph"
 """Folders of an index: its segments, and its related words."""
 CHECKED_BYTES = 64 << 20
@@ -90,8 +91,7 @@ def join(parts: Sequence[Bags]) -> Bags:
     return Bags(*rows, numbers, Codes.join(codes) if parts and len(codes) == len(parts) else None)
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A segment as the catalogue lists it."""
 
     name: str
@@ -108,7 +108,7 @@ class Segment:
             raise damaged(file, f"the entry of segment {row[0]!r}")
         return cls(*row[:6])
 
-    @cached_property
+    @property
     def row(self) -> tuple[Any, ...]:
         values = (self.name, self.first, self.last, self.documents, self.pairs, self.manifest)
         return (*values, checksum(*values))
@@ -116,8 +116,13 @@ class Segment:
     def read(self, folder: Path, *, verify: bool | None = None) -> SegmentRows:
         """Map the arrays. ``verify`` compares every byte with its checksum first; None does so for small segments."""
         place = folder / FOLDER / self.name
+
+        def opened() -> storage.Folder:
+            small = folder_size(place) <= CHECKED_BYTES
+            return storage.read_folder(place, "segment", verify=small if verify is None else verify)
+
+        stored = read_listed(place, self.manifest, opened)
         try:
-            stored = self._mapped(place, verify)
             bags = self._bags(stored)
             if not len(bags) == len(bags.numbers) == self.documents or bags.pairs != self.pairs:
                 raise FormatError(f"{place} holds {len(bags)} documents, the catalogue says {self.documents}.")
@@ -125,23 +130,10 @@ class Segment:
             columns = Columns.load(len(bags), stored.config["fields"], stored.arrays)
             stems = SegmentStems(stored.config["stems"], *(stored.arrays[f"stem_{name}"] for name in STEMS))
             return SegmentRows(bags, stored.arrays["lengths"], lists, columns, stems, stored.config["longest"])
-        except MissingFolder:
-            raise
         except FormatError as error:
-            raise unless_gone(place, error) from None
+            raise with_remedy(error) from None
         except (KeyError, ValueError, TypeError) as error:
             raise with_remedy(FormatError(f"{place} is damaged: {error}.")) from None
-
-    def read_bags(self, folder: Path) -> Bags:
-        """The bags alone, every byte compared with its checksum."""
-        place = folder / FOLDER / self.name
-        try:
-            stored = self._mapped(place, True)
-        except MissingFolder:
-            raise
-        except FormatError as error:
-            raise unless_gone(place, error) from None
-        return self._bags(stored)
 
     def _bags(self, stored: storage.Folder) -> Bags:
         """The bags; numbers are stored only where some between the first and the last are left out."""
@@ -151,12 +143,6 @@ class Segment:
             numbers = _places(np.arange(self.first, self.last + 1))
         coded = [stored.arrays[name] for name in _CODES if name in stored.arrays]
         return Bags(indptr, words, counts, numbers, Codes(*coded) if coded else None)
-
-    def _mapped(self, place: Path, verify: bool | None) -> storage.Folder:
-        check_manifest(place, self.manifest)
-        if verify is None:
-            verify = folder_size(place) <= CHECKED_BYTES
-        return storage.read_folder(place, "segment", verify=verify)
 
 
 @dataclass(frozen=True)
@@ -232,14 +218,20 @@ def _words(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.astype(np.uint16 if least >= 0 and most < 1 << 16 else np.int32, copy=False)
 
 
-def unless_gone(place: Path, error: FormatError) -> FormatError:
-    """What is wrong with a folder: damage, or that it was being removed while it was opened."""
+def read_listed(place: Path, digest: str, read: Callable[[], _Read]) -> _Read:
+    """What is read of a folder that the catalogue lists; MissingFolder where it was being removed meanwhile."""
     try:
-        names = storage.read_manifest(place)["files"]
-    except FormatError:
-        names = {storage.MANIFEST: None}
-    missing = [name for name in names if not (place / name).is_file()]
-    return MissingFolder(f"{place / missing[0]} is missing.") if missing else with_remedy(error)
+        check_manifest(place, digest)
+        return read()
+    except MissingFolder:
+        raise
+    except FormatError as error:
+        try:
+            names = storage.read_manifest(place)["files"]
+        except FormatError:
+            names = {storage.MANIFEST: None}
+        missing = [name for name in names if not (place / name).is_file()]
+        raise MissingFolder(f"{place / missing[0]} is missing.") if missing else with_remedy(error) from None
 
 
 def with_remedy(error: FormatError) -> FormatError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +27,14 @@ from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermVectors, read_vectors
 from wordferry.index.storage.texts import Unpacker, as_document, selected_documents
 from wordferry.index.storage.vectors import IndexVectors
+from wordferry.kernels.lists import COUNTS
 from wordferry.words.embeddings import Embeddings
 
 _KEPT_MASKS = 16
 _KEPT_SNAPSHOTS = 2
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Some documents of a snapshot; equal keys mean the same documents."""
 
     key: tuple[Any, ...]
@@ -136,6 +136,17 @@ class Snapshot:
         if allowed is None:
             return np.arange(start, len(self.numbers))
         return start + np.flatnonzero(allowed[start:])
+
+    def tokens(self, *, known: bool = False) -> float:
+        """The tokens of the living documents that are no stop words, or those of them that have a vector."""
+        counted, total = (self.terms.row_of >= 0).astype(np.float64) if known else None, 0.0
+        for part in self.parts:
+            try:
+                own = part.rows.lengths if counted is None else part.rows.stored.sums(counted, False, COUNTS, 1)
+            except ValueError as error:
+                raise damaged_part(part, error) from None
+            total += float((own if self.alive is None else own[self.alive[part.span]]).sum(dtype=np.float64))
+        return total
 
     @property
     def pairs(self) -> int:

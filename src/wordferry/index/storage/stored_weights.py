@@ -10,23 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wordferry.base import storage
 from wordferry.base.arrays import Float32Array, Float64Array, Int32Array
-from wordferry.errors import FormatError
-from wordferry.index.storage.segments import (
-    MissingFolder,
-    Segment,
-    SegmentRows,
-    check_manifest,
-    unless_gone,
-    write_folder,
-)
+from wordferry.index.storage.segments import MissingFolder, Segment, SegmentRows, read_listed, write_folder
 from wordferry.index.storage.terms import TermVectors
 
 FOLDER = "weights"
@@ -47,8 +39,7 @@ Record = dict[str, Any]
 """What the catalogue says of stored weights: name, manifest (its sha256), segments, documents."""
 
 
-@dataclass(frozen=True, eq=False)
-class Lost:
+class Lost(NamedTuple):
     """How much less words weigh than when weights were stored, at most: a share of all, and more of some words."""
 
     share: float
@@ -60,8 +51,7 @@ class Lost:
     """What each of these has lost beyond the share."""
 
 
-@dataclass(frozen=True, eq=False)
-class StoredWeights:
+class StoredWeights(NamedTuple):
     """The weights of one state, mapped."""
 
     config: dict[str, Any]
@@ -80,15 +70,10 @@ class StoredWeights:
         """Map what a record names; None where a writer has just removed it."""
         place = folder / FOLDER / record["name"]
         try:
-            check_manifest(place, record["manifest"])
-            found = storage.read_folder(place, "weights", verify=verify)
+            read = partial(storage.read_folder, place, "weights", verify=verify)
+            found = read_listed(place, record["manifest"], read)
         except MissingFolder:
             return None
-        except FormatError as error:
-            wrong = unless_gone(place, error)
-            if isinstance(wrong, MissingFolder):
-                return None
-            raise wrong from None
         config, arrays = found.config, found.arrays
         numbers, rows = (arrays[name].astype(np.int64) for name in ("vector_words", "vector_rows"))
         vectors = TermVectors(config["words"], numbers, rows)

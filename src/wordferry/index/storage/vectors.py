@@ -9,7 +9,6 @@ import json
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -47,14 +46,7 @@ class IndexVectors:
 
 
 class MadeVectors(IndexVectors):
-    """Vectors that are made when words first come.
-
-    Parameters
-    ----------
-    facts : how the model is found again: ``name``, ``place`` (None for an object of a program) and ``dimensions``.
-    given : the model, where the caller passes it.
-    file : the catalogue.
-    """
+    """Vectors that are made when words first come; ``facts`` are the name, place and dimensions of the model."""
 
     def __init__(self, facts: dict[str, Any], given: Any, file: Path) -> None:
         self.facts, self._file = facts, file
@@ -133,15 +125,13 @@ class MadeVectors(IndexVectors):
             return None
 
 
-@dataclass
 class NewVectors:
     """The words of an index that have vectors as its one writer sees them, and how others get theirs."""
 
-    source: Callable[[], VectorSource]
-    vocabulary: GrowingVocabulary
-    progress: Progress | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, source: Callable[[], VectorSource], vocabulary: GrowingVocabulary, progress: Progress | None = None
+    ) -> None:
+        self.source, self.vocabulary, self.progress = source, vocabulary, progress
         self._new: list[Embeddings] = []
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Checking an index byte by byte: the catalogue, the segments, the related words, the vectors, and that they agree."""
+"""Sizes and counts of an index; and checking it byte by byte: all of its parts, and that they agree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from wordferry.base.frames import Facts
 from wordferry.encoders.codes import scales_of
 from wordferry.errors import FormatError, WordferryError
 from wordferry.index.config import Config
-from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, Catalogue, checksum, get_meta, translate
+from wordferry.index.storage.catalogue import DOCUMENT_COLUMNS, FILE, FORMAT, Catalogue, checksum, get_meta, translate
 from wordferry.index.storage.graph import Graphs
-from wordferry.index.storage.segments import Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
-from wordferry.index.storage.snapshot import read_buffer
+from wordferry.index.storage.segments import FOLDER as SEGMENTS
+from wordferry.index.storage.segments import GRAPH, Bags, MissingFolder, Segment, SegmentRows, check_manifest, join
+from wordferry.index.storage.snapshot import Snapshot, read_buffer
 from wordferry.index.storage.stems import WordKeys
 from wordferry.index.storage.stored_weights import StoredWeights
 from wordferry.index.storage.terms import TermRow, TermVectors, checked_rows, find_words, read_stop_words, read_vectors
@@ -41,6 +42,41 @@ class Verification(Facts):
     graph_words: int
     bytes: int
     """Of all files of the index."""
+
+
+@dataclass(frozen=True)
+class Stats(Facts):
+    """What :meth:`Index.stats` tells."""
+
+    documents: int
+    words: int
+    """Words with a vector: those that the graph of related words covers, or will when it is next needed."""
+    pairs: int
+    """Distinct (word, document) pairs of the documents that are not deleted."""
+    tokens: int
+    coverage: float
+    """The share of all tokens that have a vector."""
+    distance: str
+    weights: str
+    unknown: str
+    language: str
+    r: int
+    graph_words: int
+    """Words that the graph on the disk covers."""
+    segments: int
+    buffered: int
+    deleted: int
+    """Rows of segments whose documents are deleted, until the next compaction."""
+    format: int
+    bytes: int
+    bytes_catalogue: int
+    bytes_segments: int
+    bytes_graph: int
+    bytes_embeddings: int
+    bytes_per_pair: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass
@@ -237,3 +273,34 @@ def files_bytes(files: Iterable[Path]) -> int:
         except FileNotFoundError:
             continue
     return total
+
+
+def collect(folder: Path, config: Config, connection: sqlite3.Connection, snapshot: Snapshot) -> Stats:
+    """Count one state of an index."""
+    tokens, known = snapshot.tokens(), snapshot.tokens(known=True)
+    pairs = snapshot.pairs
+    total = folder_bytes(folder)
+    graph = snapshot.graph
+    return Stats(
+        documents=snapshot.documents,
+        words=len(snapshot.terms),
+        pairs=pairs,
+        tokens=int(tokens),
+        coverage=known / tokens if tokens else 1.0,
+        distance=config.distance,
+        weights=config.weights,
+        unknown=config.unknown,
+        language=config.language,
+        r=config.r,
+        graph_words=graph["words"] if graph and graph["epoch"] == snapshot.epoch else 0,
+        segments=len(snapshot.segments),
+        buffered=connection.execute("SELECT count(*) FROM buffer").fetchone()[0],
+        deleted=connection.execute("SELECT count(*) FROM tombstones").fetchone()[0],
+        format=FORMAT,
+        bytes=total,
+        bytes_catalogue=files_bytes(folder.glob(f"{FILE}*")),
+        bytes_segments=folder_bytes(folder / SEGMENTS),
+        bytes_graph=folder_bytes(folder / GRAPH),
+        bytes_embeddings=folder_bytes(folder / config.copied),
+        bytes_per_pair=total / pairs if pairs else 0.0,
+    )

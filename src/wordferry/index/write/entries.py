@@ -16,11 +16,11 @@ import numpy as np
 from wordferry.base.values import plain_value
 from wordferry.errors import EmptyDocumentError, InputError
 from wordferry.index.results import Document, shown
+from wordferry.index.storage.columns import LIST
 from wordferry.texts.records import Fields, Record, document_text
 from wordferry.texts.tables import as_documents, is_table, table_records
 from wordferry.texts.tokenizers import KeptText
 
-_LIST_MARK = "\0list\0"
 _OWN_KEYS = ("id", "text", "tokens", "label", "metadata")
 _INT64 = 1 << 63
 LONGEST_KEY = 256
@@ -231,7 +231,7 @@ def _json(value: Any) -> str:
 
 def _check_value(key: str, value: Any, where: str) -> None:
     if isinstance(value, str):
-        if value.startswith(_LIST_MARK):
+        if value.startswith(LIST):
             raise InputError(f"{where}: metadata {key!r} begins with a mark that is kept for lists.")
         return
     if isinstance(value, bool) or value is None:

@@ -137,7 +137,7 @@ class SegmentWriter:
 
 def live_rows(connection: sqlite3.Connection, segment: Segment, folder: Path) -> Bags:
     """The rows of a segment that are not deleted."""
-    bags = segment.read_bags(folder)
+    bags = segment.read(folder, verify=True).bags
     span = (segment.first, segment.last)
     rows = connection.execute("SELECT number FROM tombstones WHERE number BETWEEN ? AND ?", span)
     dead = np.array([row[0] for row in rows], dtype=np.int64)

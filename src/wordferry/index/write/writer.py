@@ -41,6 +41,7 @@ from wordferry.index.storage.vectors import IndexVectors, MadeVectors, NewVector
 from wordferry.index.write.counting import CountedDocuments, Counting
 from wordferry.index.write.entries import Entry, appears_twice, place_of, refuse_empty, refuse_twice
 from wordferry.index.write.segment_writer import SegmentWriter, live_rows
+from wordferry.texts.bow import check_on_empty
 from wordferry.texts.coverage import Coverage
 from wordferry.texts.stop_marks import is_marked
 from wordferry.texts.tokenizers import words_of
@@ -115,6 +116,7 @@ class Writer:
     ) -> list[str]:
         """Store documents, all of them or none; their ids."""
         ids: list[str] = []
+        check_on_empty(on_empty or self._config.on_empty)
 
         def action(change: Transaction) -> None:
             source = iter(entries)

@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
-from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 
 from wordferry.base.runtime import Progress, check_cancelled, optional_import, usable_cores
 from wordferry.base.storage import cache_folder
+from wordferry.data import FOLDER
 from wordferry.errors import InputError, MissingDependency, WordferryError
 from wordferry.words.embeddings import Embeddings
 from wordferry.words.loaders.rows import Rows, Selection
@@ -167,7 +167,7 @@ def _only(folder: Path, suffix: str = ".safetensors") -> Path:
 
 def _english_words(limit: int) -> list[str]:
     """The words of the default vectors, the most frequent first."""
-    file = resources.files("wordferry.data").joinpath("glove.6B.100d-60k-int8.vocab.txt.gz")
+    file = FOLDER / "glove.6B.100d-60k-int8.vocab.txt.gz"
     return gzip.decompress(file.read_bytes()).decode("utf-8").split("\n")[:limit]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 from collections import OrderedDict
-from importlib import resources
 from pathlib import Path
 from threading import Lock
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from wordferry.base.runtime import ShowProgress, logger, thread_count
 from wordferry.base.storage import cache_folder
+from wordferry.data import FOLDER
 from wordferry.errors import WordferryError
 from wordferry.kernels import native
 from wordferry.texts import datasets
@@ -73,7 +73,7 @@ def _shipped(embeddings: Embeddings, r: int, threads: int | None) -> RelatedWord
         return None
     if embeddings.fingerprint != datasets.default_embeddings().fingerprint:
         return None
-    file = resources.files("wordferry.data").joinpath(SHIPPED)
+    file = FOLDER / SHIPPED
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         own = arrays["own"].astype(np.int32)
         rank_sums, total = arrays["rank_sums"], float(arrays["total"])
