@@ -28,8 +28,6 @@ RECOMMENDED = "rel-rwmd + 2*cosine"
 """What an index compares by unless it is told otherwise: benchmarks/near_copies.py says why."""
 KEEP = ("package", "copy", "path")
 COPY = "embeddings"
-CHECKED_BYTES = 1 << 30
-"""Vectors of up to this size are compared with their checksum whenever an index is opened."""
 
 
 @dataclass(frozen=True)
@@ -202,8 +200,7 @@ def _open_packaged(folder: Path, config: Config) -> Embeddings:
 def _open_copy(place: Path, config: Config) -> Embeddings:
     """The copy in the index; the bytes of a very large one are compared by ``verify`` only."""
     check_manifest(place, str(config.manifest))
-    size = sum(file.stat().st_size for file in place.iterdir())
-    embeddings = Embeddings.load(place, verify=size <= CHECKED_BYTES)
+    embeddings = Embeddings.load(place)
     if embeddings.vocabulary.fingerprint != config.vocabulary:
         raise FormatError(f"{place / 'vocabulary.txt'} is damaged: its words differ from the catalogue.")
     return embeddings

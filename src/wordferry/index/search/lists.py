@@ -87,7 +87,7 @@ class RelatedLists:
             )
             for words in some
         ]
-        documents = view.blended if shares.unshared else view.natives
+        documents = view.natives(blended=bool(shares.unshared))
         try:
             if allowed > max(FEW, k):
                 slack = shares.moved * costs.c_max * ROUNDING * (view.longest + 32)

@@ -127,15 +127,13 @@ class View:
         lengths = np.zeros(0, np.float32) if norms is None else norms
         return WeighedDocuments(part.rows.stored, totals, exact, lengths, longest, repeats)
 
-    @cached_property
-    def natives(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
-        """All documents and the weights of words, for kernels that make bounds of what documents weigh."""
-        return [self._bounded(part, blended=False) for part in self.snapshot.parts], self.weights.native
+    def natives(self, *, blended: bool) -> tuple[list[WeighedDocuments], _native.WordWeights]:
+        """All documents, with the norms that bounds of a share of cosine need where ``blended``, and the weights."""
 
-    @cached_property
-    def blended(self) -> tuple[list[WeighedDocuments], _native.WordWeights]:
-        """All documents with their norms, which bounds of the cosine distance need, and the weights of words."""
-        return [self._bounded(part, blended=True) for part in self.snapshot.parts], self.weights.native
+        def made() -> list[WeighedDocuments]:
+            return [self._bounded(part, blended=blended) for part in self.snapshot.parts]
+
+        return self.kept(None, ("natives", blended), made), self.weights.native
 
     def _bounded(self, part: Part, *, blended: bool) -> WeighedDocuments:
         least = self._least(part)

@@ -41,7 +41,10 @@ class WriterLock:
         if self._descriptor is not None:
             return False
         file = self._folder / FILE
-        descriptor = self._opened(file)
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        except OSError as error:
+            raise read_only_error(self._folder, error) from None
         try:
             lock_file(descriptor)
         except OSError as error:
@@ -58,12 +61,6 @@ class WriterLock:
         _held.add(self)
         self._name_holder(descriptor)
         return True
-
-    def _opened(self, file: Path) -> int:
-        try:
-            return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-        except OSError as error:
-            raise read_only_error(self._folder, error) from None
 
     def _name_holder(self, descriptor: int) -> None:
         import datetime
@@ -83,7 +80,9 @@ class WriterLock:
         """Give the lock back; harmless when it is not held."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            unlock_file(descriptor)  # also where a child that another library made by fork has the file open still
+            lock_file(
+                descriptor, take=False
+            )  # also where a child that another library made by fork has the file open still
             os.close(descriptor)
 
     def abandon(self) -> None:
@@ -109,30 +108,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def lock_file(descriptor: int) -> None:
-    """Lock an open file against other processes; OSError (EAGAIN or EACCES) when somebody else has."""
+def lock_file(descriptor: int, *, take: bool = True) -> None:
+    """Lock an open file against other processes, or give the lock back; OSError (EAGAIN, EACCES) if another has it."""
     if sys.platform == "win32":
         import msvcrt
 
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK if take else msvcrt.LK_UNLCK, 1)
     else:
         import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def unlock_file(descriptor: int) -> None:
-    """Give the lock of :func:`lock_file` back."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if take else fcntl.LOCK_UN)
 
 
 def _holder(text: bytes) -> str:
