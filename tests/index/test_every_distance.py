@@ -330,7 +330,7 @@ def test_damaged_bags_are_named(make: Callable[..., Index], distance: str) -> No
     with index.backend.state() as (_, snapshot):
         part = snapshot.parts[0]
         wrong = replace(part.rows.bags, words=np.where(part.rows.bags.words == 1, 999, part.rows.bags.words))
-        damaged = replace(snapshot, parts=(replace(part, rows=replace(part.rows, bags=wrong)),))
+        damaged = replace(snapshot, parts=(part._replace(rows=replace(part.rows, bags=wrong)),))
         request = Request(measure.distance, measure.overlap, 3, None, 1)
         with pytest.raises(FormatError, match=r"damaged: .* compact --rebuild"):
             similar.nearest(index.backend.views.get(damaged, measure), [asked], request)

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +32,20 @@ TermRow = tuple[int, str, int | None, int]
 """A row of the table: number, word, vector, checksum."""
 
 
+def _row_checksum(number: int, word: str, vector: int | None) -> int:
+    return zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
+
+
 def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]:
     """Words, each given by its number, spelling and vector, as the table holds them: with a CRC-32."""
     for number, word, vector in words:
-        yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
+        yield number, word, vector, _row_checksum(number, word, vector)
 
 
 def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
     """Rows of the table, each held to its checksum."""
-    stored, given = tee(rows)
-    for row, right in zip(stored, term_rows(row[:3] for row in given), strict=True):
-        if row[3] != right[3]:
+    for row in rows:
+        if _row_checksum(*row[:3]) != row[3]:
             raise damaged(file, f"the word {row[1]!r}")
         yield row
 
