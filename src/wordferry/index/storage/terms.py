@@ -32,22 +32,18 @@ TermRow = tuple[int, str, int | None, int]
 """A row of the table: number, word, vector, checksum."""
 
 
-def _row_checksum(number: int, word: str, vector: int | None) -> int:
-    return zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
-
-
 def term_rows(words: Iterable[tuple[int, str, int | None]]) -> Iterator[TermRow]:
     """Words, each given by its number, spelling and vector, as the table holds them: with a CRC-32."""
     for number, word, vector in words:
-        yield number, word, vector, _row_checksum(number, word, vector)
+        yield number, word, vector, zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass"))
 
 
 def checked_rows(rows: Iterable[TermRow], file: Path) -> Iterator[TermRow]:
     """Rows of the table, each held to its checksum."""
-    for row in rows:
-        if _row_checksum(*row[:3]) != row[3]:
-            raise damaged(file, f"the word {row[1]!r}")
-        yield row
+    for number, word, vector, checksum in rows:
+        if zlib.crc32(f"{number} {vector} {word}".encode("utf-8", "surrogatepass")) != checksum:
+            raise damaged(file, f"the word {word!r}")
+        yield number, word, vector, checksum
 
 
 @dataclass(frozen=True, eq=False)
