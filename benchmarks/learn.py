@@ -155,7 +155,8 @@ def run_set(results: Results, name: str, division: Division, options: argparse.N
     """Times and errors on one set: wmd k-NN, supervised WMD, and Word Mover's Embedding with a linear SVM."""
     train, labels = division.train, division.train_labels
     given: dict[str, Any] = {"on_empty": "keep", "threads": options.threads}
-    results.add(f"{name}: documents", f"{len(train)} learned from, {len(division.asked)} asked")
+    results.add(f"{name}: documents learned from", len(train))
+    results.add(f"{name}: documents asked", len(division.asked))
     for distance in ("wmd", "rel-rwmd"):
         plain = WordMoverClassifier(distance=distance, weights="counts", **given).fit(train, labels)
         results.add(f"{name}: {distance} k-NN, error %", division.error(plain))
