@@ -195,7 +195,8 @@ def add_means(results: Results, names: list[str]) -> None:
         results.add(f"mean: {way}", mean)
     plain, learned, relaxed = (means[f"{way} k-NN, error %"] for way in ("wmd", "learned wmd", "learned rel-rwmd"))
     results.add("mean: errors of wmd k-NN that learning takes away, %", 100 * (plain - learned) / plain)
-    results.add("mean: part of that gain that rel-rwmd keeps, %", 100 * (plain - relaxed) / (plain - learned))
+    if learned < plain:
+        results.add("mean: part of that gain that rel-rwmd keeps, %", 100 * (plain - relaxed) / (plain - learned))
 
 
 def main() -> None:
