@@ -147,15 +147,15 @@ def test_dripping_does_not_prolong(quick_to_close: str, byte: bytes) -> None:
 
 def test_endless_head(quick_to_close: str) -> None:
     with connected(quick_to_close, 1, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n") as (connection,):
-        answer = b""
         try:
             for _ in range(HEAD_BYTES // 1000 * 4):
                 connection.sendall(b"X-A: " + b"a" * 995 + b"\r\n")
-            connection.settimeout(4)
+            connection.settimeout(20)
             answer = connection.recv(4096)
         except ConnectionError:
-            answer = b"reset"
-        assert answer.startswith((b"HTTP/1.1 400", b"reset"))
+            answer = b""
+        # Refused, reset, or closed because the head took too long; a server that reads on lets the client time out.
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
     assert httpx.get(f"{quick_to_close}/healthz").status_code == 200
 
 
