@@ -168,19 +168,20 @@ def speed(results: Results, options: argparse.Namespace) -> None:
             here = [sys.executable, "-c", MEMORY, str(Path(folder) / "index"), queries[0], str(DIMENSION)]
             told = subprocess.run(here, capture_output=True, text=True, check=True).stdout
             results.add("own memory of a process with the open index, MB", float(told) / 1e6)
-    encoder = find_encoder("wordllama")
-    some = texts[:: max(count // 40_000, 1)]  # as many words that come once as in the whole
-    alone = harness.timed(lambda: encoder.encode(some), 3)
-    results.add("wordllama alone, documents a second", round(len(some) / alone.wall))
+    for name in options.encoder:
+        encoder, size = find_encoder(name), 40_000 if name == "wordllama" else 2000
+        some = texts[:: max(count // size, 1)]  # as many words that come once as in the whole
+        alone = harness.timed(lambda: encoder.encode(some), 3)  # noqa: B023
 
-    def add_all() -> None:
-        with Index.create(encoder=encoder) as index:
-            index.fill(some)
+        def add_all(encoder: Encoder = encoder, some: list[str] = some) -> None:
+            with Index.create(encoder=encoder) as index:
+                index.fill(some)
 
-    took = harness.timed(add_all, 3)
-    results.add("adding with wordllama, documents a second", round(len(some) / took.wall))
-    results.add("adding with wordllama, share of the encoder's own speed", alone.wall / took.wall)
-    results.add("adding with wordllama, times the encoder's processor time", took.cpu / alone.cpu)
+        took = harness.timed(add_all, 3)
+        kind = encoder.name.partition(":")[0]
+        results.add(f"{kind} alone, documents a second", round(len(some) / alone.wall))
+        results.add(f"adding with {kind}, documents a second", round(len(some) / took.wall))
+        results.add(f"adding with {kind}, share of the encoder's own speed", alone.wall / took.wall)
 
 
 def _snapshot(index: Index):

@@ -216,7 +216,7 @@ def stored_codes(index: Index) -> np.ndarray:
         return np.concatenate([part.rows.bags.codes.codes for part in snapshot.parts])
 
 
-def test_a_thread_that_encodes_ahead_gives_documents_their_own_vectors(tmp_path: Path) -> None:
+def test_documents_of_many_chunks_have_their_own_vectors(tmp_path: Path) -> None:
     texts = [f"ship number{n}" if n % 50 else "!" for n in range(3000)]
     made = []
     for threads in (1, 2):
@@ -233,7 +233,7 @@ def test_a_thread_that_encodes_ahead_gives_documents_their_own_vectors(tmp_path:
     assert np.array_equal(made[1][0], wanted.codes)
 
 
-def test_an_encoder_that_fails_ahead_costs_nothing(tmp_path: Path) -> None:
+def test_an_encoder_that_fails_costs_nothing(tmp_path: Path) -> None:
     def fails(texts: list[str]) -> np.ndarray:
         if any("number1500" in text for text in texts):
             raise RuntimeError("out of memory")

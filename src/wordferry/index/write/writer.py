@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,6 @@ import numpy as np
 
 from wordferry.base.arrays import BoolArray, Int64Array
 from wordferry.base.runtime import Progress
-from wordferry.encoders.ahead import EncodingAhead
 from wordferry.encoders.codes import Codes
 from wordferry.encoders.encoder import Encoder, text_of
 from wordferry.encoders.given import rows_of
@@ -72,12 +70,9 @@ class _Adding:
     on_empty: str
     """What becomes of documents without words."""
     packer: Packer
-    ahead: EncodingAhead
     report: Callable[[int], object]
     done: int = 0
     """How many of its documents have been looked at."""
-    finish: Callable[[], object] = lambda: None
-    """Puts the last chunk into a segment when its vectors are there: they are made while the next chunk is counted."""
 
 
 class Writer:
@@ -116,11 +111,13 @@ class Writer:
     ) -> list[str]:
         """Store documents, all of them or none; their ids."""
         ids: list[str] = []
-        check_on_empty(on_empty or self._config.on_empty)
+        on_empty = on_empty or self._config.on_empty
+        check_on_empty(on_empty)
 
         def action(change: Transaction) -> None:
             source = iter(entries)
-            with self._adding(change, replace=replace, on_empty=on_empty, report=report) as call:
+            with Packer(change.connection, self._catalogue.file, threads) as packer:
+                call = _Adding(change.state["next_number"], replace, on_empty, packer, report)
                 while chunk := list(islice(source, CHUNK)):
                     ids.extend(self._insert(change, chunk, call))
             change.segments.publish(change.connection)
@@ -156,33 +153,15 @@ class Writer:
     ) -> None:
         """One step."""
         left = step
-        with self._adding(change, report=report, done=filled.documents) as call:
+        with Packer(change.connection, self._catalogue.file, self._threads) as packer:
+            first, on_empty = change.state["next_number"], self._config.on_empty
+            call = _Adding(first, False, on_empty, packer, report, filled.documents)
             while left and (chunk := list(islice(source, min(CHUNK, left)))):
                 ids = self._insert(change, chunk, call)
                 filled = filled.after(chunk, len(ids))
                 left -= len(chunk)
         change.segments.publish(change.connection)
         set_meta(change.connection, META, filled.to_json(done=left > 0))
-
-    @contextmanager
-    def _adding(
-        self,
-        change: Transaction,
-        *,
-        report: Callable[[int], object],
-        replace: bool = False,
-        on_empty: str | None = None,
-        done: int = 0,
-    ) -> Iterator[_Adding]:
-        """A call whose documents are all in segments when the block ends."""
-        first, on_empty = change.state["next_number"], on_empty or self._config.on_empty
-        with (
-            Packer(change.connection, self._catalogue.file, self._threads) as packer,
-            EncodingAhead(self._threads) as ahead,
-        ):
-            call = _Adding(first, replace, on_empty, packer, ahead, report, done)
-            yield call
-            call.finish()
 
     def number_words(self, words: Iterable[str]) -> None:
         """Number words that no document has yet, in the order in which they come."""
@@ -327,8 +306,6 @@ class Writer:
         """Documents of a chunk into the catalogue and to the segments; the ids stored."""
         refuse_twice(chunk)
         found, connection, state = self._count([entry.words for entry in chunk]), change.connection, change.state
-        if call.replace:
-            call.finish()  # a document of the last chunk may be replaced
         self.coverage.count(int(found.tokens.sum()), int(found.known.sum()), self._terms.new_words())
         unknown = found.tokens > found.known
         if self._config.unknown == "error" and unknown.any():
@@ -342,24 +319,18 @@ class Writer:
         state["documents"] += len(kept)
         state["number_sum"] += sum(range(first, first + len(kept)))
         count_ids(state, ids, 1)
+        codes = self._codes(kept, state)
+        bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes)
+        fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
+        if change.segments.is_full(len(bags)):
+            call.packer.flush()  # the segments may read what earlier chunks have stored
+        change.segments.take(connection, bags, fields)
         call.done += len(chunk)
-        done, codes = call.done, self._codes(kept, state, call.ahead)
-        call.finish()
-
-        def finish() -> None:
-            call.finish = lambda: None
-            bags = Bags(*found.bags.select(places), np.arange(first, first + len(kept), dtype=np.int64), codes())
-            fields = (document_fields(i, entry.label, entry.values) for i, entry in zip(ids, kept, strict=True))
-            if change.segments.is_full(len(bags)):
-                call.packer.flush()  # the segments may read what earlier chunks have stored
-            change.segments.take(connection, bags, fields)
-            call.report(done)
-
-        call.finish = finish
+        call.report(call.done)
         return ids
 
-    def _codes(self, kept: list[Entry], state: State, ahead: EncodingAhead) -> Callable[[], Codes | None]:
-        """What gives the vectors of new documents: those that the caller brings, or those that the encoder makes."""
+    def _codes(self, kept: list[Entry], state: State) -> Codes | None:
+        """The vectors of new documents: those that the caller brings, or those that the encoder makes."""
         dimension = state.get("dimension", 0)
         given = [entry.vector for entry in kept]
         if any(vector is not None for vector in given):
@@ -372,18 +343,17 @@ class Writer:
             zeros = np.zeros(dimension, dtype=np.float32)
             rows = rows_of([zeros if vector is None else vector for vector in given], len(kept), dimension)
             state["dimension"] = dimension
-            return lambda: Codes.of(rows)
+            return Codes.of(rows)
         if not dimension:
-            return lambda: None
+            return None
         encoder = self._encoder()
         if encoder is None and kept:
             raise InputError(
                 f"The documents of {self._catalogue.folder} have vectors, and there is no encoder. Nothing was added. "
                 "Bring the vectors of these too (vectors=), or open the index with encoder=."
             )
-        if encoder is None:
-            return lambda: Codes.of(np.zeros((0, dimension), np.float32))
-        return ahead.begin(encoder, [text_of(entry.words) for entry in kept])
+        texts = [text_of(entry.words) for entry in kept]
+        return Codes.of(np.zeros((0, dimension), np.float32) if encoder is None else encoder.encode(texts))
 
     def _store_texts(self, change: Transaction, kept: list[Entry], ids: list[str], *facts: Any) -> None:
         """The rows of documents, with their texts where these are few; many are put into packs."""
