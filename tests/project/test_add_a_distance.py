@@ -12,18 +12,25 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import PACKAGE, ROOT, blocks
+from wordferry import _native
 
 PAGE = ROOT / "docs/howto/add-a-distance.md"
 BLOCKS = [block for block in blocks(PAGE.read_text(encoding="utf-8")) if block.language == "python"]
 DISTANCES = Path("wordferry/compare/distances")
+# An editable install finds the package before any path is looked at, so that its finder has to go first.
+START = """import runpy, sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")]
+runpy.run_module("wordferry", run_name="__main__", alter_sys=True)"""
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package with the file and the two lines of the page; what is not changed is linked."""
     folder = tmp_path_factory.mktemp("sources")
-    ignored = shutil.ignore_patterns("__pycache__")
+    ignored = shutil.ignore_patterns("__pycache__", "*.so")
     shutil.copytree(PACKAGE / "wordferry", folder / "wordferry", copy_function=os.symlink, ignore=ignored)
+    for built in Path(str(_native.__file__)).parent.glob("_native*.so"):
+        (folder / "wordferry" / built.name).symlink_to(built)
     (folder / DISTANCES / "hellinger.py").write_text(BLOCKS[0].text, encoding="utf-8")
     imported, registered = BLOCKS[2].text.strip().split("\n\n")
     face = folder / DISTANCES / "__init__.py"
@@ -39,7 +46,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(sources: Path, folder: Path, *arguments: str) -> str:
     environment = dict(os.environ, PYTHONPATH=str(sources), NO_COLOR="1")
-    command = [sys.executable, "-m", "wordferry", *arguments]
+    command = [sys.executable, "-c", START, *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
