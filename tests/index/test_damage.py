@@ -17,6 +17,7 @@ import pytest
 from tests.index.collection import assert_equals_brute_force, documents, embeddings
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index import Index
+from wordferry.words.related.graph import RelatedWords
 
 QUERY = "w01 w02 w03"
 
@@ -215,6 +216,24 @@ def test_a_lost_graph_is_built_again(place: Path) -> None:
         assert [hit.id for hit in found] == [hit.id for hit in wanted]
         index.compact(rebuild=True)
         index.verify()
+
+
+def test_a_graph_that_goes_while_it_is_read_is_built_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer may remove a folder after a reader compared its checksums and before the files are read."""
+    with Index.open(place) as index:
+        wanted = index.similar(QUERY, k=10)
+    read = RelatedWords.load
+
+    def removed_meanwhile(folder: Path, *, verify: bool) -> RelatedWords:
+        read(folder, verify=verify)
+        (folder / "vocabulary.txt").unlink()
+        return read(folder, verify=False)
+
+    monkeypatch.setattr(RelatedWords, "load", removed_meanwhile)
+    with Index.open(place) as index:
+        found = index.similar(QUERY, k=10)
+    assert [(hit.id, hit.distance) for hit in found] == [(hit.id, hit.distance) for hit in wanted]
+    assert not list(place.glob("graph/*/vocabulary.txt"))
 
 
 def test_damaged_segments_and_graph_are_made_again_on_demand(place: Path) -> None:
