@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from tests.index.collection import assert_equals_brute_force, documents, embeddings
+from wordferry.base import storage
 from wordferry.errors import FormatError, StorageError, WordferryError
 from wordferry.index import Index
-from wordferry.words.related.graph import RelatedWords
 
 QUERY = "w01 w02 w03"
 
@@ -218,22 +218,24 @@ def test_a_lost_graph_is_built_again(place: Path) -> None:
         index.verify()
 
 
-def test_a_graph_that_goes_while_it_is_read_is_built_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer may remove a folder after a reader compared its checksums and before the files are read."""
+def test_a_graph_that_goes_while_it_is_read_is_built_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A writer may remove a folder after a reader found its files and before it compares them with their checksums."""
     with Index.open(place) as index:
         wanted = index.similar(QUERY, k=10)
-    read = RelatedWords.load
+    digest = storage.file_digest
 
-    def removed_meanwhile(folder: Path, *, verify: bool) -> RelatedWords:
-        read(folder, verify=verify)
-        (folder / "vocabulary.txt").unlink()
-        return read(folder, verify=False)
+    def removed_meanwhile(file: Path) -> str:
+        if file.parent.parent.name == "graph" and file.name != storage.MANIFEST:
+            file.unlink()
+        return digest(file)
 
-    monkeypatch.setattr(RelatedWords, "load", removed_meanwhile)
+    monkeypatch.setattr(storage, "file_digest", removed_meanwhile)
     with Index.open(place) as index:
         found = index.similar(QUERY, k=10)
     assert [(hit.id, hit.distance) for hit in found] == [(hit.id, hit.distance) for hit in wanted]
-    assert not list(place.glob("graph/*/vocabulary.txt"))
+    assert "is missing. The related words are built again." in caplog.text
 
 
 def test_damaged_segments_and_graph_are_made_again_on_demand(place: Path) -> None:

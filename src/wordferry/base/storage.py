@@ -223,9 +223,11 @@ def verify_folder(path: str | os.PathLike[str]) -> None:
     folder = Path(path)
     for name, facts in read_manifest(folder)["files"].items():
         file = folder / name
-        if not file.is_file():
-            raise FormatError(f"{file} is missing.")
-        if file_digest(file) != facts["sha256"]:
+        try:
+            found = file_digest(file)
+        except (FileNotFoundError, IsADirectoryError):
+            raise FormatError(f"{file} is missing.") from None
+        if found != facts["sha256"]:
             raise FormatError(f"{file} is damaged: its checksum differs from the manifest. Restore it or rebuild.")
 
 

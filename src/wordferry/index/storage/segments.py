@@ -225,8 +225,6 @@ def read_listed(place: Path, digest: str, read: Callable[[], _Read]) -> _Read:
         return read()
     except MissingFolder:
         raise
-    except FileNotFoundError as error:
-        raise MissingFolder(f"{error.filename} is missing.") from None
     except FormatError as error:
         try:
             names = storage.read_manifest(place)["files"]
