@@ -223,6 +223,12 @@ def test_documents_are_listed_as_in_the_undivided_index(whole, sharded):
         sharded.add(["one more"])
 
 
+@pytest.mark.parametrize(("name", "given"), [("duplicates", ()), ("leakage", (["a text"],)), ("knn_graph", (3,))])
+def test_all_pairs_of_shards_are_a_job_of_the_cluster(sharded, name, given):
+    with pytest.raises(Unsupported, match="wordferry cluster"):
+        getattr(sharded, name)(*given)
+
+
 @pytest.mark.parametrize("distance", ["act(transfers=0)", "act(transfers=2)", "act"])
 def test_parameters_of_a_distance_are_kept(whole, sharded, distance):
     a, b = (one.similar(QUERIES, 8, distance=distance) for one in (whole, sharded))
