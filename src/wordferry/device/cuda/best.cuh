@@ -32,25 +32,57 @@ WF_DEVICE void sort_keys(Key* keys, int size) {
   }
 }
 
-// Sorts candidates into the list and leaves room for others.
-WF_DEVICE void sort_in(Key* keys, int width, int size) {
-  sort_keys(keys, size);
-  WF_LANES(lane) {
-    for (int k = width + lane; k < size; k += 32) keys[k] = ~Key{0};
+// The least `width` keys so far, sorted, in shared memory; behind them candidates that are not yet sorted in.
+struct BestKeys {
+  Key* keys;
+  int width, size;
+  int waiting;  // candidates
+  Key last;     // what is not below it is none
+
+  WF_DEVICE BestKeys(Key* memory, const Key* list, int list_width, int memory_size)
+      : keys(memory), width(list_width), size(memory_size), waiting(0) {
+    WF_LANES(lane) {
+      for (int k = lane; k < size; k += 32) keys[k] = k < width ? list[k] : ~Key{0};
+    }
+    WF_FENCE();
+    last = keys[width - 1];
   }
-  WF_FENCE();
-}
+
+  WF_DEVICE void offer(Lanes<Key>& key) {
+    Lanes<bool> better;
+    WF_LANES(lane) better[lane] = key[lane] < last;
+    const unsigned chosen = warp_ballot(better);
+    if (chosen == 0) return;
+    if (width + waiting + 32 > size) {
+      sort_keys(keys, size);
+      WF_LANES(lane) {
+        for (int k = width + lane; k < size; k += 32) keys[k] = ~Key{0};
+      }
+      WF_FENCE();
+      waiting = 0;
+      last = keys[width - 1];
+    }
+    WF_LANES(lane) {
+      if (better[lane]) keys[width + waiting + bits_set(chosen & ((1u << lane) - 1u))] = key[lane];
+    }
+    WF_FENCE();
+    waiting += bits_set(chosen);
+  }
+
+  WF_DEVICE void store(Key* list) {
+    sort_keys(keys, size);
+    WF_LANES(lane) {
+      for (int k = lane; k < width; k += 32) list[k] = keys[k];
+    }
+    WF_FENCE();
+  }
+};
 
 constexpr int at_once = 4;  // values of a lane
 
 WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, Index columns, Index first, int width,
                            int size, Key* list, Key* keys) {
-  WF_LANES(lane) {
-    for (int k = lane; k < size; k += 32) keys[k] = k < width ? list[k] : ~Key{0};
-  }
-  WF_FENCE();
-  int waiting = 0;  // candidates behind the list, not yet sorted into it
-  Key last = keys[width - 1];
+  BestKeys best(keys, list, width, size);
   for (Index column = 0; column < columns; column += 32 * at_once) {
     LaneArray<Key, at_once> key;  // several are under way at a time
     WF_LANES(lane) {
@@ -63,27 +95,12 @@ WF_DEVICE void best_of_row(const float* values, const unsigned char* allowed, In
     }
     WF_UNROLL
     for (int s = 0; s < at_once; ++s) {
-      Lanes<bool> better;
-      WF_LANES(lane) better[lane] = key(lane, s) < last;
-      const unsigned chosen = warp_ballot(better);
-      if (chosen == 0) continue;
-      if (width + waiting + 32 > size) {
-        sort_in(keys, width, size);
-        waiting = 0;
-        last = keys[width - 1];
-      }
-      WF_LANES(lane) {
-        if (better[lane]) keys[width + waiting + bits_set(chosen & ((1u << lane) - 1u))] = key(lane, s);
-      }
-      WF_FENCE();
-      waiting += bits_set(chosen);
+      Lanes<Key> offered;
+      WF_LANES(lane) offered[lane] = key(lane, s);
+      best.offer(offered);
     }
   }
-  sort_keys(keys, size);
-  WF_LANES(lane) {
-    for (int k = lane; k < width; k += 32) list[k] = keys[k];
-  }
-  WF_FENCE();
+  best.store(list);
 }
 
 WF_DEVICE double value_of(Key key) { return static_cast<double>(float_of(static_cast<unsigned>(key >> 32))); }

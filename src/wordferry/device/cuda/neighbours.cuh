@@ -11,18 +11,13 @@ constexpr int words_at_once = 4;  // of a lane
 // The k least squared distances of one word, and the sum of all its distances. Most words are ruled out four at a time.
 WF_DEVICE double near_words(const float* products, const float* norms, float own, Index self, Index columns, Index first,
                             int width, int size, Key* list, Key* keys) {
-  WF_LANES(lane) {
-    for (int k = lane; k < size; k += 32) keys[k] = k < width ? list[k] : ~Key{0};
-  }
-  WF_FENCE();
-  int waiting = 0;
-  Key last = keys[width - 1];
+  BestKeys best(keys, list, width, size);
   Lanes<double> total;
   WF_LANES(lane) total[lane] = 0;
   for (Index column = 0; column < columns; column += 32 * words_at_once) {
     LaneArray<float, words_at_once> squared;
     Lanes<bool> better;
-    const unsigned limit = static_cast<unsigned>(last >> 32);
+    const unsigned limit = static_cast<unsigned>(best.last >> 32);
     WF_LANES(lane) {
       float sum = 0;
       better[lane] = false;
@@ -43,28 +38,12 @@ WF_DEVICE double near_words(const float* products, const float* norms, float own
       WF_LANES(lane) {
         const Index c = column + 32 * s + lane;
         const bool there = c < columns && first + c != self;
-        key[lane] = (static_cast<Key>(bits_of(squared(lane, s))) << 32) | static_cast<Key>(first + c);
-        better[lane] = there && key[lane] < last;
+        key[lane] = there ? key_of(squared(lane, s), first + c) : ~Key{0};
       }
-      const unsigned chosen = warp_ballot(better);
-      if (chosen == 0) continue;
-      if (width + waiting + 32 > size) {
-        sort_in(keys, width, size);
-        waiting = 0;
-        last = keys[width - 1];
-      }
-      WF_LANES(lane) {
-        if (better[lane]) keys[width + waiting + bits_set(chosen & ((1u << lane) - 1u))] = key[lane];
-      }
-      WF_FENCE();
-      waiting += bits_set(chosen);
+      best.offer(key);
     }
   }
-  sort_keys(keys, size);
-  WF_LANES(lane) {
-    for (int k = lane; k < width; k += 32) list[k] = keys[k];
-  }
-  WF_FENCE();
+  best.store(list);
   return warp_sum(total);
 }
 
